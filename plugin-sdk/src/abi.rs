@@ -1,0 +1,25 @@
+//! The raw bindings of `wit/`, one set per world, so that a component exports what its
+//! author named and nothing else. Authors never name anything in here; `export!` does.
+
+#![allow(unsafe_code, unreachable_pub, missing_docs, clippy::all)]
+
+mod imports {
+    wit_bindgen::generate!({
+        world: "imports",
+        path: "../wit",
+        generate_unused_types: true,
+    });
+}
+
+pub use imports::wharf::plugin::{host, http, types};
+
+pub mod completions;
+pub mod prompts;
+pub mod resources;
+pub mod tools;
+
+/// Joins an author's plugin to the traits of the raw bindings.
+pub trait Exported: 'static {
+    type Plugin: crate::Plugin;
+    const PLUGIN: Self::Plugin;
+}

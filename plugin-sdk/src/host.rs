@@ -1,0 +1,28 @@
+//! What a plugin can tell the host at any time. Telling how far a call is, is in `call`.
+
+#[cfg(target_family = "wasm")]
+pub(crate) use crate::abi::host as sys;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use crate::testing::record as sys;
+
+pub use crate::abi::host::Listing;
+
+/// One of this plugin's lists would now be answered differently. The host asks for it
+/// again and tells clients if it really changed.
+///
+/// ```
+/// use wharf_plugin::{Listing, list_changed};
+/// list_changed(Listing::Resources);
+/// ```
+pub fn list_changed(listing: Listing) {
+    sys::list_changed(listing);
+}
+
+/// A resource of this plugin has new contents; the host tells those who subscribed to it.
+///
+/// ```
+/// wharf_plugin::resource_updated("note://1");
+/// ```
+pub fn resource_updated(uri: &str) {
+    sys::resource_updated(uri);
+}

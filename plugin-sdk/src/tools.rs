@@ -1,0 +1,318 @@
+//! The tools of a plugin: one visit of `Plugin::tools` either lists them or runs one.
+//! What is not wanted is not made: a call builds no schema, a listing runs no tool.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::abi::tools as raw;
+use crate::{Call, Error, Icon, Plugin, Reply, Result, ToolResult, schema};
+
+pub use crate::abi::tools::TaskSupport;
+
+/// Where `Plugin::tools` puts its tools.
+///
+/// ```
+/// use wharf_plugin::*;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greet {
+///     /// Whom to greet.
+///     name: String,
+/// }
+///
+/// struct Hello;
+///
+/// impl Plugin for Hello {
+///     fn tools(&self, tools: &mut Tools<'_>) {
+///         tools.add("greet", "Greets somebody by name", |_, args: Greet| Ok(format!("Hello, {}!", args.name)));
+///     }
+/// }
+///
+/// let answer = testing::call(&Hello, "greet", json!({ "name": "Ada" })).unwrap();
+/// assert_eq!(answer.as_text(), "Hello, Ada!");
+/// ```
+pub struct Tools<'a>(Visit<'a>);
+
+enum Visit<'a> {
+    List { listed: Vec<raw::Tool>, refused: Option<String> },
+    Run { name: &'a str, arguments: &'a str, call: &'a Call, outcome: Option<Result<ToolResult>> },
+}
+
+impl Tools<'_> {
+    /// Adds a tool. `name` is `[A-Za-z0-9_-]{1,64}`, `description` tells the model what it
+    /// does and when to use it.
+    ///
+    /// `run` gets the call (to ask the user, tell progress and so on) and the arguments;
+    /// their type makes the input schema, doc comments included. What `run` gives is a
+    /// [`Reply`]: text, [`Content`](crate::Content), or [`Json`](crate::Json) of a type
+    /// that makes the output schema.
+    ///
+    /// ```
+    /// use wharf_plugin::*;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Divide { dividend: i64, divisor: i64 }
+    /// #[derive(Serialize, JsonSchema)]
+    /// struct Quotient { quotient: i64, remainder: i64 }
+    ///
+    /// # struct Arithmetic;
+    /// # impl Plugin for Arithmetic {
+    /// fn tools(&self, tools: &mut Tools<'_>) {
+    ///     tools.add("divide", "Divides integers", |_, Divide { dividend, divisor }: Divide| {
+    ///         if divisor == 0 {
+    ///             return Err(Error::invalid("/divisor", "must not be zero"));
+    ///         }
+    ///         Ok(Json(Quotient { quotient: dividend / divisor, remainder: dividend % divisor }))
+    ///     });
+    /// }
+    /// # }
+    /// # let answer = testing::call(&Arithmetic, "divide", json!({ "dividend": 7, "divisor": 2 })).unwrap();
+    /// # assert_eq!(answer.as_json().unwrap(), json!({ "quotient": 3, "remainder": 1 }));
+    /// ```
+    pub fn add<A, R>(&mut self, name: &str, description: &str, run: impl FnOnce(&Call, A) -> Result<R>) -> Tool<'_>
+    where
+        A: DeserializeOwned + JsonSchema,
+        R: Reply,
+    {
+        match &mut self.0 {
+            Visit::Run { name: wanted, arguments, call, outcome } => {
+                if *wanted == name && outcome.is_none() {
+                    *outcome = Some(parse(arguments).and_then(|arguments| run(call, arguments)?.into_result()));
+                }
+                Tool(None)
+            }
+            Visit::List { listed, refused } => {
+                let schemas = schema::input::<A>().and_then(|input| Ok((input, R::output_schema().transpose()?)));
+                Tool(enter(listed, refused, name, description, schemas))
+            }
+        }
+    }
+
+    pub(crate) fn listing() -> Tools<'static> {
+        Tools(Visit::List { listed: Vec::new(), refused: None })
+    }
+
+    pub(crate) fn into_list(self) -> Result<Vec<raw::Tool>, String> {
+        match self.0 {
+            Visit::List { listed, refused: None } => Ok(listed),
+            Visit::List { refused: Some(reason), .. } => Err(reason),
+            Visit::Run { .. } => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Adds to the list; in a function of its own, since `add` is compiled once for each tool.
+fn enter<'a>(
+    listed: &'a mut Vec<raw::Tool>,
+    refused: &mut Option<String>,
+    name: &str,
+    description: &str,
+    schemas: Result<(serde_json::Value, Option<serde_json::Value>), String>,
+) -> Option<&'a mut raw::Tool> {
+    let (input, output) = match schemas {
+        Ok(schemas) => schemas,
+        Err(reason) => {
+            refused.get_or_insert_with(|| ["tool ", name, ": ", &reason].concat());
+            return None;
+        }
+    };
+    if listed.iter().any(|tool| tool.name == name) {
+        refused.get_or_insert_with(|| ["tool ", name, ": there are two of that name"].concat());
+        return None;
+    }
+    listed.push(raw::Tool {
+        name: name.into(),
+        title: None,
+        description: Some(description.into()),
+        input_schema: input.to_string(),
+        output_schema: output.map(|schema| schema.to_string()),
+        annotations: None,
+        task_support: TaskSupport::Forbidden,
+        icons: Vec::new(),
+        meta: None,
+    });
+    listed.last_mut()
+}
+
+pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A> {
+    serde_json::from_str(arguments).map_err(|error| Error::invalid("", error.to_string()))
+}
+
+pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Call) -> Result<ToolResult> {
+    let mut tools = Tools(Visit::Run { name, arguments, call, outcome: None });
+    plugin.tools(&mut tools);
+    match tools.0 {
+        Visit::Run { outcome: Some(outcome), .. } => outcome,
+        _ => Err(Error::not_found()),
+    }
+}
+
+/// A tool just added: what else there is to say of it.
+///
+/// ```
+/// use wharf_plugin::*;
+/// # struct Clock;
+/// # impl Plugin for Clock {
+/// fn tools(&self, tools: &mut Tools<'_>) {
+///     tools
+///         .add("now", "The time of day", |_, _: NoArguments| Ok("noon"))
+///         .title("Current time")
+///         .read_only()
+///         .icon(Icon::new("https://example.org/clock.svg"));
+/// }
+/// # }
+/// # assert_eq!(testing::tools(&Clock).unwrap()[0]["title"], "Current time");
+/// ```
+pub struct Tool<'a>(Option<&'a mut raw::Tool>);
+
+impl Tool<'_> {
+    /// A name for people.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("now", "The time of day", |_, _: NoArguments| Ok("noon")).title("Current time");
+    /// # }
+    /// ```
+    pub fn title(self, title: &str) -> Self {
+        self.with(|tool| tool.title = Some(title.into()))
+    }
+
+    /// It changes nothing.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("now", "The time of day", |_, _: NoArguments| Ok("noon")).read_only();
+    /// # }
+    /// ```
+    pub fn read_only(self) -> Self {
+        self.annotate(|annotations| {
+            annotations.read_only = Some(true);
+            annotations.destructive = Some(false);
+            annotations.idempotent = Some(true);
+            annotations.open_world.get_or_insert(false);
+        })
+    }
+
+    /// Whether it may delete or overwrite.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("empty_bin", "Deletes what is in the bin", |_, _: NoArguments| Ok("done")).destructive(true);
+    /// # }
+    /// ```
+    pub fn destructive(self, yes: bool) -> Self {
+        self.annotate(|annotations| annotations.destructive = Some(yes))
+    }
+
+    /// Whether calling it twice with the same arguments is the same as once.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("empty_bin", "Deletes what is in the bin", |_, _: NoArguments| Ok("done")).idempotent(true);
+    /// # }
+    /// ```
+    pub fn idempotent(self, yes: bool) -> Self {
+        self.annotate(|annotations| annotations.idempotent = Some(yes))
+    }
+
+    /// Whether it reaches out to a world that others change too, such as the web.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("weather", "The weather now", |_, _: NoArguments| Ok("fine")).read_only().open_world(true);
+    /// # }
+    /// ```
+    pub fn open_world(self, yes: bool) -> Self {
+        self.annotate(|annotations| annotations.open_world = Some(yes))
+    }
+
+    /// Whether a client may, or must, run it as a task of its own.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools.add("render", "Renders a film", |_, _: NoArguments| Ok("done")).tasks(TaskSupport::Optional);
+    /// # }
+    /// ```
+    pub fn tasks(self, support: TaskSupport) -> Self {
+        self.with(|tool| tool.task_support = support)
+    }
+
+    /// A picture of it; may be said more than once.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// let icon = Icon::new("https://example.org/clock.svg");
+    /// tools.add("now", "The time of day", |_, _: NoArguments| Ok("noon")).icon(icon);
+    /// # }
+    /// ```
+    pub fn icon(self, icon: Icon) -> Self {
+        self.with(|tool| tool.icons.push(icon.0))
+    }
+
+    /// `_meta`: something that becomes a JSON object. What does not is left out.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// let meta = json!({ "example.org/group": "clocks" });
+    /// tools.add("now", "The time of day", |_, _: NoArguments| Ok("noon")).meta(&meta);
+    /// # }
+    /// ```
+    pub fn meta(self, meta: &impl Serialize) -> Self {
+        self.with(|tool| tool.meta = serde_json::to_string(meta).ok())
+    }
+
+    /// An input schema of your own in place of the derived one, as JSON text.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools
+    ///     .add("count", "Counts members", |_, any: Map<String, Value>| Ok(any.len().to_string()))
+    ///     .input_schema(r#"{ "type": "object", "maxProperties": 9 }"#);
+    /// # }
+    /// ```
+    pub fn input_schema(self, schema: &str) -> Self {
+        self.with(|tool| tool.input_schema = schema.into())
+    }
+
+    /// An output schema of your own in place of the derived one, as JSON text.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # fn tools(tools: &mut Tools<'_>) {
+    /// tools
+    ///     .add("one", "Says one", |_, _: NoArguments| Ok(ToolResult::json(&json!({ "n": 1 }))?))
+    ///     .output_schema(r#"{ "type": "object", "required": ["n"] }"#);
+    /// # }
+    /// ```
+    pub fn output_schema(self, schema: &str) -> Self {
+        self.with(|tool| tool.output_schema = Some(schema.into()))
+    }
+
+    fn annotate(self, change: impl FnOnce(&mut raw::ToolAnnotations)) -> Self {
+        self.with(|tool| {
+            change(tool.annotations.get_or_insert(raw::ToolAnnotations {
+                read_only: None,
+                destructive: None,
+                idempotent: None,
+                open_world: None,
+            }));
+        })
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut raw::Tool)) -> Self {
+        if let Some(tool) = &mut self.0 {
+            change(tool);
+        }
+        self
+    }
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Builds plugins written in Rust as components, into target/guests/components/<name>.wasm.
+#
+#   plugins/build.sh                 all of them
+#   plugins/build.sh text echo       some of them
+#   plugins/build.sh --prebuilt      the samples, and copies them to plugins/prebuilt/
+#
+# With rustup this is `cargo build --target wasm32-wasip2` and nothing else. Where rustup
+# cannot fetch that target, Debian's toolchain builds the standard library for it.
+# WHARF_GUEST_TOOLCHAIN=rustup|debian chooses one instead of trying.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+target=$root/target/guests
+components=$target/components
+triple=wasm32-wasip2
+
+samples=(text time math)
+others=(hello echo echo-v1 echo-v2 everything)
+debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "failed to $*"; exit 1; }
+
+# Where a component's package is, and what it is called.
+package_of() {
+    case $1 in
+        text | time | math | hello) echo "$1-rust" ;;
+        echo | echo-v1 | echo-v2) echo echo-guest ;;
+        everything) echo everything-guest ;;
+        *) fail "find the plugin $1; there are: ${samples[*]} ${others[*]}" ;;
+    esac
+}
+
+# The file that cargo makes of it.
+artifact_of() {
+    case $1 in
+        echo-v1 | echo-v2) echo echo ;;
+        *) echo "$1" ;;
+    esac
+}
+
+have_rustup_target() {
+    command -v rustup >/dev/null || return 1
+    rustup target list --installed 2>/dev/null | grep -qx "$triple" && return 0
+    # No patience for a network that is not there.
+    RUSTUP_MAX_RETRIES=0 timeout 120 rustup target add "$triple" >/dev/null 2>&1
+}
+
+use_rustup() {
+    cargo=(cargo)
+    flags=()
+}
+
+use_debian() {
+    local missing=()
+    for package in "${debian_packages[@]}"; do
+        dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done
+    if ((${#missing[@]})); then
+        if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
+            fail "find a toolchain for $triple: run \`rustup target add $triple\`, or install ${missing[*]}"
+        fi
+        say "installing ${missing[*]}"
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >/dev/null ||
+            fail "install ${missing[*]}"
+    fi
+    # rustc looks for the linker by this name.
+    mkdir -p "$target/bin"
+    ln -sf /usr/bin/wasm-ld-22 "$target/bin/wasm-ld"
+    export PATH=$target/bin:$PATH
+    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-L /usr/lib/wasm32-wasi'
+    # Set by rustup's own cargo when it calls this script.
+    unset RUSTUP_TOOLCHAIN CARGO
+    cargo=(/usr/bin/cargo)
+    flags=(-Zbuild-std=std,panic_abort)
+}
+
+build() {
+    local name=$1 package artifact
+    package=$(package_of "$name")
+    artifact=$(artifact_of "$name")
+    local version=
+    [[ $name =~ ^echo-v([0-9]+)$ ]] && version=${BASH_REMATCH[1]}
+    (
+        cd "$root"
+        if [[ $version ]]; then export WHARF_ECHO_VERSION=$version; else unset WHARF_ECHO_VERSION; fi
+        "${cargo[@]}" build --quiet --locked --profile guest --target "$triple" --target-dir "$target" \
+            --package "$package" ${flags[@]+"${flags[@]}"}
+    )
+    # Moved into place whole: somebody may be watching the folder.
+    cp "$target/$triple/guest/$artifact.wasm" "$components/.$name.wasm"
+    mv "$components/.$name.wasm" "$components/$name.wasm"
+    printf '%s\n' "$components/$name.wasm"
+}
+
+prebuilt=
+names=()
+for argument in "$@"; do
+    case $argument in
+        --prebuilt) prebuilt=yes ;;
+        -h | --help)
+            sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+            exit
+            ;;
+        -*) fail "understand the option $argument" ;;
+        *)
+            package_of "$argument" >/dev/null
+            names+=("$argument")
+            ;;
+    esac
+done
+if ((${#names[@]} == 0)); then
+    names=("${samples[@]}")
+    [[ $prebuilt ]] || names+=("${others[@]}")
+fi
+
+case ${WHARF_GUEST_TOOLCHAIN:-} in
+    rustup) use_rustup ;;
+    debian) use_debian ;;
+    '') if have_rustup_target; then use_rustup; else use_debian; fi ;;
+    *) fail "know the toolchain $WHARF_GUEST_TOOLCHAIN; there are rustup and debian" ;;
+esac
+
+mkdir -p "$components"
+for name in "${names[@]}"; do
+    build "$name"
+done
+
+if [[ $prebuilt ]]; then
+    mkdir -p "$root/plugins/prebuilt"
+    for name in "${samples[@]}"; do
+        cp "$components/$name.wasm" "$root/plugins/prebuilt/$name.wasm"
+    done
+    du -bc "$root"/plugins/prebuilt/*.wasm >&2
+fi
