@@ -1,1 +1,2 @@
-
+pub mod json;
+pub mod jsonrpc;
