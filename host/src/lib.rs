@@ -1,1 +1,3 @@
-
+pub mod json;
+pub mod jsonrpc;
+pub mod protocol;

@@ -1,0 +1,148 @@
+//! JSON as text: checking it, reading the members of one object, writing strings.
+//! Values that only pass through stay text; this module never builds a tree.
+
+mod check;
+mod members;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+pub use check::{DEPTH_CAP, check};
+pub use members::{Items, MembersError, entries, items, members};
+
+/// How deep a message may nest: what `serde_json::Value` accepts, so that text which
+/// passed [`check`] can also be parsed to a tree.
+pub const MAX_DEPTH: usize = 127;
+
+/// The reason in a [`JsonError`] when the depth limit was passed.
+pub const NESTING: &str = "nesting is deeper than the limit";
+
+/// Where and why a text is not acceptable JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonError {
+    /// Bytes before the fault.
+    pub offset: usize,
+    /// A lowercase fragment.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.reason, self.offset)
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+/// The six kinds of JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+}
+
+impl Kind {
+    /// The kind of a text that is known to be JSON, told from its first byte.
+    pub fn of(raw: &RawValue) -> Kind {
+        match raw.get().trim_start().as_bytes().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Bool,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The kind with its article, for error messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Object => "an object",
+            Kind::Array => "an array",
+            Kind::String => "a string",
+            Kind::Number => "a number",
+            Kind::Bool => "a boolean",
+            Kind::Null => "null",
+        }
+    }
+}
+
+/// The string that `raw` spells; `None` when it is no string or holds a lone surrogate.
+pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let text = raw.get().trim();
+    let plain = text.strip_prefix('"')?.strip_suffix('"')?;
+    if plain.contains('\\') {
+        serde_json::from_str::<String>(text).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(plain))
+    }
+}
+
+/// The same JSON on one line. A text without CR and LF comes back as it is; otherwise
+/// all insignificant whitespace goes. `text` must be valid JSON, in which a raw line
+/// break can only stand outside strings.
+pub fn single_line(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(|byte| byte == b'\n' || byte == b'\r') {
+        return Cow::Borrowed(text);
+    }
+    let (mut in_string, mut escaped) = (false, false);
+    let line = text
+        .chars()
+        .filter(|&c| {
+            if in_string {
+                in_string = escaped || c != '"';
+                escaped = !escaped && c == '\\';
+                // Not JSON, but still the one thing that must not reach a line.
+                return !matches!(c, '\n' | '\r');
+            }
+            in_string = c == '"';
+            !matches!(c, ' ' | '\t' | '\n' | '\r')
+        })
+        .collect();
+    Cow::Owned(line)
+}
+
+/// Appends `text` as a JSON string, quotes included.
+pub fn write_str(out: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(text.len() + 2);
+    out.push('"');
+    let mut copied = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0x00..=0x1f => "\\u00",
+            _ => continue,
+        };
+        out.push_str(&text[copied..at]);
+        out.push_str(escape);
+        if escape.len() == 4 {
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+        copied = at + 1;
+    }
+    out.push_str(&text[copied..]);
+    out.push('"');
+}
+
+/// `text` as a JSON string, quotes included.
+pub fn quote(text: &str) -> String {
+    let mut out = String::new();
+    write_str(&mut out, text);
+    out
+}

@@ -1,0 +1,82 @@
+//! JSON-RPC 2.0: one frame of bytes to messages, and messages to text.
+//! It knows no method, no session and no transport.
+//!
+//! Source: <https://www.jsonrpc.org/specification>, with what MCP narrows: an id is a
+//! string or an integer and never null.
+
+mod decode;
+pub mod encode;
+mod error;
+mod id;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+pub use decode::{BATCH_LIMIT, decode};
+pub use error::{
+    ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR,
+};
+pub use id::{InvalidId, RequestId};
+
+/// What one frame holds.
+#[derive(Debug)]
+pub enum Frame<'a> {
+    Single(Message<'a>),
+    /// One to [`BATCH_LIMIT`] elements, each judged by itself.
+    Batch(Vec<Message<'a>>),
+}
+
+/// One element of a frame.
+#[derive(Debug)]
+pub enum Message<'a> {
+    Request(Request<'a>),
+    Notification(Notification<'a>),
+    Response(Response<'a>),
+    /// Not a message; its error is what to answer.
+    Invalid(Invalid),
+}
+
+/// A call that wants exactly one answer.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub id: RequestId,
+    pub method: Cow<'a, str>,
+    /// An object or an array. `null` counts as absent.
+    pub params: Option<&'a RawValue>,
+}
+
+/// A call that is never answered, not even with an error.
+#[derive(Debug)]
+pub struct Notification<'a> {
+    pub method: Cow<'a, str>,
+    /// Any JSON but `null`: since nothing can be answered, nothing is refused here.
+    pub params: Option<&'a RawValue>,
+}
+
+/// An answer to a request of ours; never answered itself.
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// `None` when the id is absent, null or not an id: such an answer fits no request.
+    pub id: Option<RequestId>,
+    pub outcome: Outcome<'a>,
+}
+
+/// What a response says.
+#[derive(Debug)]
+pub enum Outcome<'a> {
+    Result(&'a RawValue),
+    Error(ErrorObject),
+    /// Both a result and an error, or an error without code and message, or not
+    /// `"jsonrpc": "2.0"`: the request has failed, and this says why.
+    Malformed(&'static str),
+}
+
+/// An error to send back, with the id when it could be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invalid {
+    pub id: Option<RequestId>,
+    pub error: ErrorObject,
+}

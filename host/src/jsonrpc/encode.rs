@@ -1,0 +1,48 @@
+//! Messages to text, each on one line without a line break at its end.
+//! It trusts that the raw JSON it is given is valid; it only keeps it on the line.
+
+use super::{ErrorObject, RequestId};
+use crate::json;
+
+/// What stands in `id` when the request's own could not be read. JSON-RPC 2.0 says
+/// null; the schemas of MCP since 2025-11-25 allow only its absence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnreadableId {
+    Null,
+    Omit,
+}
+
+/// The answer to a request that succeeded.
+pub fn result(id: &RequestId, result_json: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, json::single_line(result_json))
+}
+
+/// The answer to a request that failed, or to something that was none.
+pub fn error(id: Option<&RequestId>, when_unreadable: UnreadableId, error: &ErrorObject) -> String {
+    let id = match (id, when_unreadable) {
+        (Some(id), _) => format!(r#""id":{id},"#),
+        (None, UnreadableId::Null) => r#""id":null,"#.to_owned(),
+        (None, UnreadableId::Omit) => String::new(),
+    };
+    format!(r#"{{"jsonrpc":"2.0",{id}"error":{}}}"#, error.to_json())
+}
+
+/// A notification; without params when `params_json` is `None`.
+pub fn notification(method: &str, params_json: Option<&str>) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":{}{}}}"#, json::quote(method), params(params_json))
+}
+
+/// A request of the host's own.
+pub fn request(id: &RequestId, method: &str, params_json: Option<&str>) -> String {
+    let method = json::quote(method);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{}}}"#, params(params_json))
+}
+
+/// The answers to one batch. The caller sends nothing when there are none.
+pub fn batch(messages: &[String]) -> String {
+    format!("[{}]", messages.join(","))
+}
+
+fn params(params_json: Option<&str>) -> String {
+    params_json.map_or_else(String::new, |params| format!(r#","params":{}"#, json::single_line(params)))
+}

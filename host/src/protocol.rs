@@ -1,0 +1,29 @@
+//! The Model Context Protocol as values: revisions, typed requests, errors, results.
+//! It is pure: no session, no transport, no plugin; the same input gives the same answer.
+//!
+//! Source: <https://modelcontextprotocol.io/specification>, revisions 2024-11-05 to 2026-07-28.
+
+pub mod capability;
+pub mod cursor;
+pub mod discover;
+pub mod era;
+pub mod error;
+pub mod implementation;
+pub mod initialize;
+pub mod level;
+pub mod meta;
+pub mod nearest;
+mod params;
+pub mod request;
+pub mod result;
+pub mod revision;
+#[cfg(test)]
+mod tests;
+
+pub use capability::{Ask, ClientCapabilities, ServerCapabilities};
+pub use error::ErrorObject;
+pub use implementation::Implementation;
+pub use level::Level;
+pub use meta::{Meta, ProgressToken};
+pub use request::{ClientNotification, ClientRequest};
+pub use revision::Revision;

@@ -1,0 +1,169 @@
+//! What a client can be asked for, and what this server offers.
+//! Whether a plugin may use it is not decided here.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::error::ErrorObject;
+use super::params;
+use super::revision::Revision;
+use crate::json::Kind;
+
+/// What a client declared, read with the eyes of one revision.
+#[derive(Debug, Clone)]
+pub struct ClientCapabilities {
+    pub roots: bool,
+    pub sampling: bool,
+    /// Tools and tool choice in sampling (since 2025-11-25).
+    pub sampling_tools: bool,
+    /// `includeContext` other than none in sampling (since 2025-11-25).
+    pub sampling_context: bool,
+    pub elicitation_form: bool,
+    pub elicitation_url: bool,
+    /// All of it, as it was sent: extensions and experimental parts included.
+    pub raw: Box<RawValue>,
+}
+
+/// Something a plugin may ask of the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ask {
+    Roots,
+    Sampling,
+    SamplingTools,
+    SamplingContext,
+    ElicitationForm,
+    ElicitationUrl,
+}
+
+impl Ask {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ask::Roots => "roots",
+            Ask::Sampling => "sampling",
+            Ask::SamplingTools => "sampling.tools",
+            Ask::SamplingContext => "sampling.context",
+            Ask::ElicitationForm => "elicitation.form",
+            Ask::ElicitationUrl => "elicitation.url",
+        }
+    }
+
+    /// The least `ClientCapabilities` that allows it.
+    pub fn required(self) -> Value {
+        match self {
+            Ask::Roots => json!({ "roots": {} }),
+            Ask::Sampling => json!({ "sampling": {} }),
+            Ask::SamplingTools => json!({ "sampling": { "tools": {} } }),
+            Ask::SamplingContext => json!({ "sampling": { "context": {} } }),
+            Ask::ElicitationForm => json!({ "elicitation": { "form": {} } }),
+            Ask::ElicitationUrl => json!({ "elicitation": { "url": {} } }),
+        }
+    }
+}
+
+impl Default for ClientCapabilities {
+    fn default() -> Self {
+        let raw = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
+        Self {
+            roots: false,
+            sampling: false,
+            sampling_tools: false,
+            sampling_context: false,
+            elicitation_form: false,
+            elicitation_url: false,
+            raw,
+        }
+    }
+}
+
+impl ClientCapabilities {
+    /// Reads an object of capabilities that stands at `path`. What `revision` does not
+    /// have is not there, even if the client sent it.
+    pub fn parse(revision: Revision, raw: &RawValue, path: &str) -> Result<Self, ErrorObject> {
+        let object = params::of_kind(Some(raw), Kind::Object, path)?;
+        let object = params::required(object, path)?;
+        let names = ["roots", "sampling", "elicitation"];
+        let [roots, sampling, elicitation] = params::members(Some(object), names, path)?;
+        let roots = params::object(roots, &format!("{path}.roots"))?;
+        let sampling_path = format!("{path}.sampling");
+        let sampling = params::object(sampling, &sampling_path)?;
+        let [tools, context] = params::members(sampling, ["tools", "context"], &sampling_path)?;
+        let tools = params::object(tools, &format!("{sampling_path}.tools"))?;
+        let context = params::object(context, &format!("{sampling_path}.context"))?;
+        let elicitation_path = format!("{path}.elicitation");
+        let elicitation = params::object(elicitation, &elicitation_path)?;
+        let [form, url] = params::members(elicitation, ["form", "url"], &elicitation_path)?;
+        let form = params::object(form, &format!("{elicitation_path}.form"))?;
+        let url = params::object(url, &format!("{elicitation_path}.url"))?;
+        // `{}` means forms (2025-11-25 client/elicitation); before there was nothing else.
+        let modes = revision.has_elicitation_url();
+        let forms = form.is_some() || url.is_none() || !modes;
+        Ok(Self {
+            roots: roots.is_some(),
+            sampling: sampling.is_some(),
+            sampling_tools: tools.is_some() && modes,
+            sampling_context: context.is_some() && modes,
+            elicitation_form: elicitation.is_some() && forms && revision.has_elicitation(),
+            elicitation_url: url.is_some() && modes,
+            raw: object.to_owned(),
+        })
+    }
+
+    /// Whether the client declared that it can be asked for this.
+    pub fn allows(&self, ask: Ask) -> bool {
+        match ask {
+            Ask::Roots => self.roots,
+            Ask::Sampling => self.sampling,
+            Ask::SamplingTools => self.sampling_tools,
+            Ask::SamplingContext => self.sampling_context,
+            Ask::ElicitationForm => self.elicitation_form,
+            Ask::ElicitationUrl => self.elicitation_url,
+        }
+    }
+}
+
+/// What this server offers. A feature that is false or `None` does not exist for the
+/// client, and its methods are not found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerCapabilities {
+    pub tools: bool,
+    pub prompts: bool,
+    pub resources: bool,
+    /// Updates of single resources can be had.
+    pub resources_subscribe: bool,
+    /// Changes of the three lists are announced.
+    pub list_changed: bool,
+    pub logging: bool,
+    pub completions: bool,
+}
+
+impl ServerCapabilities {
+    pub fn to_json(self, revision: Revision) -> Value {
+        let mut all = Map::new();
+        let list = |subscribe: bool| {
+            let mut list = Map::new();
+            if subscribe {
+                list.insert("subscribe".to_owned(), true.into());
+            }
+            if self.list_changed {
+                list.insert("listChanged".to_owned(), true.into());
+            }
+            Value::Object(list)
+        };
+        if self.tools {
+            all.insert("tools".to_owned(), list(false));
+        }
+        if self.prompts {
+            all.insert("prompts".to_owned(), list(false));
+        }
+        if self.resources {
+            all.insert("resources".to_owned(), list(self.resources_subscribe));
+        }
+        if self.logging {
+            all.insert("logging".to_owned(), json!({}));
+        }
+        if self.completions && revision.has_completions_capability() {
+            all.insert("completions".to_owned(), json!({}));
+        }
+        Value::Object(all)
+    }
+}

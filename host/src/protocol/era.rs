@@ -1,0 +1,135 @@
+//! Which era a message belongs to: the handshake's, or that of `_meta` on each request.
+//! A pure function of the message and the connection's state, decided per message.
+//!
+//! Source: 2026-07-28 basic/versioning, "Dual-era servers".
+
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+
+use super::error::{self, ErrorObject};
+use super::meta::{self, Meta};
+use super::revision::Revision;
+use crate::jsonrpc::{Message, Notification};
+
+/// What to do with a request.
+#[derive(Debug)]
+pub enum Verdict {
+    /// It stands by itself.
+    Modern(Revision, Box<Meta>),
+    /// A handshake; it sets or replaces the legacy state.
+    Initialize,
+    /// It belongs to the session that the handshake opened.
+    Legacy(Revision),
+    /// A ping before any handshake, to be answered with `{}`.
+    Ping,
+    Error(ErrorObject),
+}
+
+/// Judges a request on a line-delimited stream. `legacy` is what a handshake on this
+/// connection agreed on.
+pub fn request(method: &str, params: Option<&RawValue>, legacy: Option<Revision>) -> Verdict {
+    match meta::is_modern(params) {
+        Ok(true) => modern(params, |meta| meta.revision()),
+        Ok(false) => handshake(method, legacy),
+        Err(error) => Verdict::Error(error),
+    }
+}
+
+/// Judges the body of a POST. `header` is `MCP-Protocol-Version`, trimmed; `legacy` is
+/// what the session named by the request's session id agreed on. An error that is
+/// modern is for status 400.
+pub fn post(
+    method: &str,
+    params: Option<&RawValue>,
+    header: Option<&str>,
+    legacy: Option<Revision>,
+) -> Verdict {
+    let known = header.map(Revision::parse);
+    match meta::is_modern(params) {
+        // The header is compared before the version is judged: a client that names two
+        // different unknown versions has a header mismatch.
+        Ok(true) => modern(params, |meta| match header {
+            Some(header) if header == meta.version => meta.revision(),
+            Some(_) => Err(mismatch("differs from the version in params._meta")),
+            None => Err(mismatch("is missing")),
+        }),
+        Ok(false) => match known {
+            Some(Some(revision)) if revision.is_modern() => {
+                Verdict::Error(error::missing_meta(method))
+            }
+            Some(None) => Verdict::Error(error::unsupported_version(header.unwrap_or_default())),
+            _ => handshake(method, legacy),
+        },
+        Err(error) => Verdict::Error(error),
+    }
+}
+
+fn mismatch(detail: &str) -> ErrorObject {
+    error::header_mismatch("MCP-Protocol-Version", detail)
+}
+
+fn modern(
+    params: Option<&RawValue>,
+    revision: impl FnOnce(&Meta) -> Result<Revision, ErrorObject>,
+) -> Verdict {
+    match Meta::parse(params).and_then(|meta| Ok((revision(&meta)?, meta))) {
+        Ok((revision, meta)) => Verdict::Modern(revision, Box::new(meta)),
+        Err(error) => Verdict::Error(error),
+    }
+}
+
+fn handshake(method: &str, legacy: Option<Revision>) -> Verdict {
+    match (method, legacy) {
+        ("initialize", _) => Verdict::Initialize,
+        (_, Some(revision)) => Verdict::Legacy(revision),
+        ("ping", None) => Verdict::Ping,
+        (_, None) => Verdict::Error(error::missing_meta(method)),
+    }
+}
+
+/// The revision to read a notification with; `None` is to be ignored. Cancelling is
+/// of no era: it names a request that this connection sent.
+pub fn notification(message: &Notification<'_>, legacy: Option<Revision>) -> Option<Revision> {
+    if meta::is_modern(message.params) == Ok(true) {
+        return Some(Revision::MODERN[0]);
+    }
+    match message.method.as_ref() {
+        "notifications/cancelled" => Some(legacy.unwrap_or(Revision::MODERN[0])),
+        _ => legacy,
+    }
+}
+
+/// Judges a batch: `Err` is the one answer to all of it, and nothing of it is executed;
+/// otherwise each element has its own error or is to be served.
+pub fn batch(
+    messages: &[Message<'_>],
+    legacy: Option<Revision>,
+) -> Result<Vec<Option<ErrorObject>>, ErrorObject> {
+    let Some(revision) = legacy else {
+        return Err(error::batch_not_allowed("a batch needs a handshake before it"));
+    };
+    if !revision.allows_batch() {
+        let detail = format!("revision {revision} has no batches, send one message at a time");
+        return Err(error::batch_not_allowed(&detail));
+    }
+    let modern = |message: &Message<'_>| match message {
+        Message::Request(request) => meta::is_modern(request.params) == Ok(true),
+        Message::Notification(notification) => meta::is_modern(notification.params) == Ok(true),
+        Message::Response(_) | Message::Invalid(_) => false,
+    };
+    if messages.iter().any(modern) {
+        let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
+        return Err(error::batch_not_allowed(&detail));
+    }
+    let mut seen = HashSet::new();
+    let verdicts = messages.iter().map(|message| match message {
+        Message::Request(request) if request.method == "initialize" => {
+            Some(error::batch_not_allowed("initialize must be sent alone"))
+        }
+        Message::Request(request) if !seen.insert(&request.id) => Some(error::id_in_use()),
+        Message::Invalid(invalid) => Some(invalid.error.clone()),
+        _ => None,
+    });
+    Ok(verdicts.collect())
+}

@@ -1,0 +1,216 @@
+//! Every error that the protocol layer answers with: one place for codes and words.
+//! `data` is always an object with a stable snake_case `reason`. A tool's own failure
+//! is no error but a result, and is not here.
+
+use serde_json::{Value, json};
+
+pub use crate::jsonrpc::{
+    ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR,
+};
+
+use super::capability::Ask;
+use super::nearest::{did_you_mean, nearest};
+use super::request::methods;
+use super::revision::Revision;
+
+/// A header says something else than the body (2026-07-28 streamable HTTP).
+pub const HEADER_MISMATCH: i64 = -32020;
+/// The request needs a client capability that its `_meta` does not declare (2026-07-28 basic).
+pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+/// `_meta` names a revision that is not served that way (2026-07-28 basic/versioning).
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// How many names an error lists.
+const SUGGESTIONS: usize = 20;
+/// How many characters of a client's own words an error repeats.
+const ECHOED: usize = 128;
+
+/// The method does not exist in `revision`, whatever other revisions have.
+pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
+    let close = did_you_mean(method, methods(revision).iter().copied().filter(|m| *m != method));
+    let mut data = json!({ "reason": "method_not_found", "method": echo(method) });
+    let mut message = format!("Method not found: {}", echo(method));
+    if let Some(close) = close {
+        data["didYouMean"] = close.into();
+        message = format!("{message}; did you mean {close}?");
+    }
+    ErrorObject::new(METHOD_NOT_FOUND, message, data)
+}
+
+/// The method exists, but nothing here offers what it is for.
+pub fn not_offered(method: &str, capability: &str) -> ErrorObject {
+    ErrorObject::new(
+        METHOD_NOT_FOUND,
+        format!("Method not found: {}, since this server has no {capability}", echo(method)),
+        json!({ "reason": "capability_not_offered", "method": echo(method), "capability": capability }),
+    )
+}
+
+/// -32602 at `path` (as `params.name`); `detail` is a lowercase fragment that reads
+/// after the path.
+pub fn invalid_params(path: &str, detail: &str) -> ErrorObject {
+    let path = echo(path);
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Invalid params: {path} {detail}"),
+        json!({ "reason": "invalid_params", "path": path, "detail": detail }),
+    )
+}
+
+/// A tool's arguments do not fit its schema, in the revisions where that is an error.
+/// Each fault is a path and what is wrong there.
+pub fn invalid_arguments(tool: &str, faults: &[(String, String)]) -> ErrorObject {
+    let errors: Vec<Value> = faults
+        .iter()
+        .take(SUGGESTIONS)
+        .map(|(path, message)| json!({ "path": path, "message": message }))
+        .collect();
+    let first = faults.first().map_or("", |(_, message)| message.as_str());
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Invalid arguments for tool {}: {first}", echo(tool)),
+        json!({ "reason": "invalid_arguments", "toolName": echo(tool), "errors": errors }),
+    )
+}
+
+/// -32602 in every revision; `available` in any order.
+pub fn unknown_tool<'n>(name: &str, available: impl IntoIterator<Item = &'n str>) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Unknown tool: {}", echo(name)),
+        json!({
+            "reason": "tool_not_found",
+            "toolName": echo(name),
+            "availableTools": nearest(name, available, SUGGESTIONS),
+        }),
+    )
+}
+
+/// -32602 in every revision; `available` in any order.
+pub fn unknown_prompt<'n>(name: &str, available: impl IntoIterator<Item = &'n str>) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Unknown prompt: {}", echo(name)),
+        json!({
+            "reason": "prompt_not_found",
+            "promptName": echo(name),
+            "availablePrompts": nearest(name, available, SUGGESTIONS),
+        }),
+    )
+}
+
+/// A prompt's required argument is absent.
+pub fn missing_argument(prompt: &str, argument: &str) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Missing argument {} of prompt {}", echo(argument), echo(prompt)),
+        json!({ "reason": "missing_argument", "promptName": echo(prompt), "argument": echo(argument) }),
+    )
+}
+
+/// The code differs by revision: see [`Revision::resource_not_found_code`].
+pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
+    ErrorObject::new(
+        revision.resource_not_found_code(),
+        format!("Resource not found: {}", echo(uri)),
+        // Whole, since the specification defines this member.
+        json!({ "reason": "resource_not_found", "uri": uri }),
+    )
+}
+
+/// The cursor is not one of ours, or the list has changed since it was given out.
+pub fn invalid_cursor() -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        "Invalid cursor: list again from the start",
+        json!({ "reason": "invalid_cursor", "path": "params.cursor" }),
+    )
+}
+
+/// `path` is where the level stood.
+pub fn invalid_log_level(path: &str, level: &str) -> ErrorObject {
+    let levels: Vec<&str> = super::Level::ALL.iter().map(|level| level.as_str()).collect();
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Invalid log level: {}", echo(level)),
+        json!({ "reason": "invalid_log_level", "path": path, "availableLevels": levels }),
+    )
+}
+
+/// -32022. Only revisions that can be named in `_meta` are listed: the client will
+/// choose one of them for its next request.
+pub fn unsupported_version(requested: &str) -> ErrorObject {
+    ErrorObject::new(
+        UNSUPPORTED_VERSION,
+        format!("Unsupported protocol version: {}", echo(requested)),
+        json!({
+            "reason": "unsupported_protocol_version",
+            "supported": Revision::MODERN.map(Revision::as_str),
+            "requested": echo(requested),
+        }),
+    )
+}
+
+/// -32021.
+pub fn missing_client_capability(ask: Ask) -> ErrorObject {
+    ErrorObject::new(
+        MISSING_CLIENT_CAPABILITY,
+        format!("Missing required client capability: {}", ask.name()),
+        json!({
+            "reason": "missing_client_capability",
+            "requiredCapabilities": ask.required(),
+        }),
+    )
+}
+
+/// -32020. `detail` says which header and what was expected.
+pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
+    ErrorObject::new(
+        HEADER_MISMATCH,
+        format!("Header mismatch: {header} {detail}"),
+        json!({ "reason": "header_mismatch", "header": header }),
+    )
+}
+
+/// -32602 for a request that opens neither a session nor stands by itself.
+pub fn missing_meta(method: &str) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!(
+            "Invalid params: {} came before any handshake; send initialize first, or put {} and {} in params._meta",
+            echo(method),
+            super::meta::PROTOCOL_VERSION,
+            super::meta::CLIENT_CAPABILITIES,
+        ),
+        json!({
+            "reason": "missing_meta",
+            "method": echo(method),
+            "required": [super::meta::PROTOCOL_VERSION, super::meta::CLIENT_CAPABILITIES],
+            "supported": Revision::MODERN.map(Revision::as_str),
+        }),
+    )
+}
+
+/// -32600 for a batch where there is none.
+pub fn batch_not_allowed(detail: &str) -> ErrorObject {
+    ErrorObject::invalid_request("batch_not_allowed", detail)
+}
+
+/// -32600: a request with this id is still being worked on.
+pub fn id_in_use() -> ErrorObject {
+    ErrorObject::invalid_request("id_in_use", "a request with this id is not answered yet")
+}
+
+/// -32603; `reason` is snake_case (`plugin_trap`, `plugin_timeout`, …), `detail` is for
+/// people and must hold no path of the host.
+pub fn internal(reason: &str, detail: &str) -> ErrorObject {
+    ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
+}
+
+/// The client's own words, cut where nobody reads on.
+fn echo(text: &str) -> String {
+    match text.char_indices().nth(ECHOED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

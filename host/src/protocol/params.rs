@@ -1,0 +1,90 @@
+//! Reading one level of a request's params with errors that name the path.
+//! Unknown members are ignored, and an optional member that is null is absent.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::error::{self, ErrorObject};
+use crate::json::{self, Kind};
+
+/// An optional member of the given kind; `path` is its own.
+pub(super) fn of_kind<'a>(
+    value: Option<&'a RawValue>,
+    kind: Kind,
+    path: &str,
+) -> Result<Option<&'a RawValue>, ErrorObject> {
+    let Some(value) = value else { return Ok(None) };
+    match Kind::of(value) {
+        Kind::Null => Ok(None),
+        found if found == kind => Ok(Some(value)),
+        found => {
+            let detail = format!("must be {}, not {}", kind.name(), found.name());
+            Err(error::invalid_params(path, &detail))
+        }
+    }
+}
+
+pub(super) fn object<'a>(
+    value: Option<&'a RawValue>,
+    path: &str,
+) -> Result<Option<&'a RawValue>, ErrorObject> {
+    of_kind(value, Kind::Object, path)
+}
+
+pub(super) fn string<'a>(
+    value: Option<&'a RawValue>,
+    path: &str,
+) -> Result<Option<Cow<'a, str>>, ErrorObject> {
+    let Some(value) = of_kind(value, Kind::String, path)? else { return Ok(None) };
+    match json::string(value) {
+        Some(text) => Ok(Some(text)),
+        None => Err(error::invalid_params(path, "is not valid Unicode")),
+    }
+}
+
+pub(super) fn boolean(value: Option<&RawValue>, path: &str) -> Result<bool, ErrorObject> {
+    Ok(of_kind(value, Kind::Bool, path)?.is_some_and(|value| value.get().trim() == "true"))
+}
+
+/// A member that must be there.
+pub(super) fn required<T>(value: Option<T>, path: &str) -> Result<T, ErrorObject> {
+    value.ok_or_else(|| error::invalid_params(path, "is required"))
+}
+
+/// The members called `names` of an object at `path`; all absent when it is.
+pub(super) fn members<'a, const N: usize>(
+    object: Option<&'a RawValue>,
+    names: [&'static str; N],
+    path: &str,
+) -> Result<[Option<&'a RawValue>; N], ErrorObject> {
+    match object {
+        None => Ok([None; N]),
+        Some(object) => json::members(object.get(), names)
+            .map_err(|fault| error::invalid_params(path, &format!("cannot be read: {fault}"))),
+    }
+}
+
+/// An object whose values are all strings, in its own order.
+pub(super) fn strings(
+    object: Option<&RawValue>,
+    path: &str,
+) -> Result<Vec<(String, String)>, ErrorObject> {
+    let Some(object) = self::object(object, path)? else { return Ok(Vec::new()) };
+    let entries = json::entries(object.get())
+        .map_err(|fault| error::invalid_params(path, &format!("cannot be read: {fault}")))?;
+    let mut seen = std::collections::HashSet::new();
+    let mut strings = Vec::with_capacity(entries.len());
+    for (name, value) in &entries {
+        let at = format!("{path}.{name}");
+        if !seen.insert(name) {
+            return Err(error::invalid_params(&at, "is repeated"));
+        }
+        let Some(text) = json::string(value) else {
+            let detail = format!("must be a string, not {}", Kind::of(value).name());
+            return Err(error::invalid_params(&at, &detail));
+        };
+        strings.push((name.to_string(), text.into_owned()));
+    }
+    Ok(strings)
+}

@@ -1,0 +1,126 @@
+//! A method and its raw params to one typed request, or to the error to answer with.
+//! It does not know whether what is asked for exists.
+
+mod notification;
+mod parse;
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::capability::ClientCapabilities;
+use super::implementation::Implementation;
+use super::level::Level;
+use super::revision::Revision;
+
+pub use notification::ClientNotification;
+
+/// Everything a client can ask, borrowed from the frame.
+#[derive(Debug)]
+pub enum ClientRequest<'a> {
+    Initialize(Initialize),
+    Ping,
+    Discover,
+    ListTools { cursor: Option<Cow<'a, str>> },
+    ListResources { cursor: Option<Cow<'a, str>> },
+    ListResourceTemplates { cursor: Option<Cow<'a, str>> },
+    ListPrompts { cursor: Option<Cow<'a, str>> },
+    CallTool(CallTool<'a>),
+    ReadResource { uri: Cow<'a, str>, retry: Retry<'a> },
+    GetPrompt { name: Cow<'a, str>, arguments: Vec<(String, String)>, retry: Retry<'a> },
+    Subscribe { uri: Cow<'a, str> },
+    Unsubscribe { uri: Cow<'a, str> },
+    Complete(Complete<'a>),
+    SetLevel { level: Level },
+    Listen(Filter),
+}
+
+/// The handshake of the legacy revisions.
+#[derive(Debug)]
+pub struct Initialize {
+    /// As the client wrote it.
+    pub requested: String,
+    /// What is answered: the revision asked for, or the counter-offer.
+    pub revision: Revision,
+    /// Read with the eyes of `revision`; none when absent.
+    pub capabilities: ClientCapabilities,
+    pub client: Option<Implementation>,
+}
+
+#[derive(Debug)]
+pub struct CallTool<'a> {
+    pub name: Cow<'a, str>,
+    /// An object, verbatim; `None` when absent or null, which means `{}`.
+    pub arguments: Option<&'a RawValue>,
+    pub retry: Retry<'a>,
+}
+
+/// What a request brings back after an answer that asked for more input (2026-07-28
+/// basic/patterns/mrtr); empty in every other revision.
+#[derive(Debug, Clone, Default)]
+pub struct Retry<'a> {
+    /// An object of answers by key; what is in it is not looked at here.
+    pub input_responses: Option<&'a RawValue>,
+    /// Our own sealed text, but from the client's hand.
+    pub request_state: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug)]
+pub struct Complete<'a> {
+    pub reference: Reference<'a>,
+    pub argument: Cow<'a, str>,
+    pub value: Cow<'a, str>,
+    /// Arguments that are settled already; empty where the revision has none.
+    pub context: Vec<(String, String)>,
+}
+
+/// What an argument belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reference<'a> {
+    Prompt { name: Cow<'a, str> },
+    /// A URI or a URI template.
+    Resource { uri: Cow<'a, str> },
+}
+
+/// What a listener wants to hear of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    pub tools_list_changed: bool,
+    pub prompts_list_changed: bool,
+    pub resources_list_changed: bool,
+    pub resources: Vec<String>,
+}
+
+const LEGACY: [&str; 13] = [
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+];
+
+const MODERN: [&str; 10] = [
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "subscriptions/listen",
+];
+
+/// The methods a client may call in `revision`. All legacy revisions have the same.
+pub const fn methods(revision: Revision) -> &'static [&'static str] {
+    if revision.is_modern() { &MODERN } else { &LEGACY }
+}

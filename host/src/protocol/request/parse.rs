@@ -1,0 +1,184 @@
+//! The params of each method, member by member.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::{CallTool, ClientRequest, Complete, Filter, Initialize, Reference, Retry, methods};
+use crate::json::{self, Kind};
+use crate::protocol::capability::ClientCapabilities;
+use crate::protocol::error::{self, ErrorObject};
+use crate::protocol::implementation::Implementation;
+use crate::protocol::initialize::negotiate;
+use crate::protocol::revision::Revision;
+use crate::protocol::{meta, params};
+
+type Raw<'a> = Option<&'a RawValue>;
+
+impl<'a> ClientRequest<'a> {
+    /// Params that are positional are refused before the method is looked at, so that
+    /// the rule is the same for known and unknown methods.
+    pub fn parse(revision: Revision, method: &str, raw: Raw<'a>) -> Result<Self, ErrorObject> {
+        let raw = params::object(raw, "params")?;
+        if !methods(revision).contains(&method) {
+            return Err(error::method_not_found(revision, method));
+        }
+        // A malformed `_meta` is refused for every method, also those that need none.
+        let [meta] = params::members(raw, ["_meta"], "params")?;
+        params::object(meta, "params._meta")?;
+        match method {
+            "initialize" => Ok(Self::Initialize(initialize(raw)?)),
+            "ping" => Ok(Self::Ping),
+            "server/discover" => Ok(Self::Discover),
+            "tools/list" => Ok(Self::ListTools { cursor: cursor(raw)? }),
+            "tools/call" => Ok(Self::CallTool(call_tool(revision, raw)?)),
+            "resources/list" => Ok(Self::ListResources { cursor: cursor(raw)? }),
+            "resources/templates/list" => Ok(Self::ListResourceTemplates { cursor: cursor(raw)? }),
+            "resources/read" => Ok(Self::ReadResource { uri: uri(raw)?, retry: retry(revision, raw)? }),
+            "resources/subscribe" => Ok(Self::Subscribe { uri: uri(raw)? }),
+            "resources/unsubscribe" => Ok(Self::Unsubscribe { uri: uri(raw)? }),
+            "prompts/list" => Ok(Self::ListPrompts { cursor: cursor(raw)? }),
+            "prompts/get" => get_prompt(revision, raw),
+            "completion/complete" => Ok(Self::Complete(complete(revision, raw)?)),
+            "logging/setLevel" => set_level(raw),
+            "subscriptions/listen" => Ok(Self::Listen(listen(raw)?)),
+            _ => Err(error::method_not_found(revision, method)),
+        }
+    }
+}
+
+fn initialize(raw: Raw<'_>) -> Result<Initialize, ErrorObject> {
+    let names = ["protocolVersion", "capabilities", "clientInfo"];
+    let [version, capabilities, client] = params::members(raw, names, "params")?;
+    let version = params::string(version, "params.protocolVersion")?;
+    let requested = params::required(version, "params.protocolVersion")?.into_owned();
+    let revision = negotiate(&requested);
+    // The schema requires both; a client that leaves them out can do nothing special
+    // and has no name, which is no reason to turn it away.
+    let capabilities = params::object(capabilities, "params.capabilities")?
+        .map(|raw| ClientCapabilities::parse(revision, raw, "params.capabilities"))
+        .transpose()?
+        .unwrap_or_default();
+    let client = params::object(client, "params.clientInfo")?
+        .map(|raw| Implementation::parse(raw, "params.clientInfo"))
+        .transpose()?;
+    Ok(Initialize { requested, revision, capabilities, client })
+}
+
+/// The empty string is a cursor too (2026-07-28 server/utilities/pagination).
+fn cursor(raw: Raw<'_>) -> Result<Option<Cow<'_, str>>, ErrorObject> {
+    let [cursor] = params::members(raw, ["cursor"], "params")?;
+    params::string(cursor, "params.cursor")
+}
+
+fn uri(raw: Raw<'_>) -> Result<Cow<'_, str>, ErrorObject> {
+    let [uri] = params::members(raw, ["uri"], "params")?;
+    params::required(params::string(uri, "params.uri")?, "params.uri")
+}
+
+fn name(raw: Raw<'_>) -> Result<Cow<'_, str>, ErrorObject> {
+    let [name] = params::members(raw, ["name"], "params")?;
+    params::required(params::string(name, "params.name")?, "params.name")
+}
+
+fn retry(revision: Revision, raw: Raw<'_>) -> Result<Retry<'_>, ErrorObject> {
+    if !revision.is_modern() {
+        return Ok(Retry::default());
+    }
+    let [responses, state] = params::members(raw, ["inputResponses", "requestState"], "params")?;
+    Ok(Retry {
+        input_responses: params::object(responses, "params.inputResponses")?,
+        request_state: params::string(state, "params.requestState")?,
+    })
+}
+
+fn call_tool(revision: Revision, raw: Raw<'_>) -> Result<CallTool<'_>, ErrorObject> {
+    let [arguments] = params::members(raw, ["arguments"], "params")?;
+    Ok(CallTool {
+        name: name(raw)?,
+        arguments: params::object(arguments, "params.arguments")?,
+        retry: retry(revision, raw)?,
+    })
+}
+
+fn get_prompt(revision: Revision, raw: Raw<'_>) -> Result<ClientRequest<'_>, ErrorObject> {
+    let [arguments] = params::members(raw, ["arguments"], "params")?;
+    Ok(ClientRequest::GetPrompt {
+        name: name(raw)?,
+        arguments: params::strings(arguments, "params.arguments")?,
+        retry: retry(revision, raw)?,
+    })
+}
+
+fn complete(revision: Revision, raw: Raw<'_>) -> Result<Complete<'_>, ErrorObject> {
+    let [reference, argument, context] =
+        params::members(raw, ["ref", "argument", "context"], "params")?;
+    let argument = params::required(params::object(argument, "params.argument")?, "params.argument")?;
+    let [name, value] = params::members(Some(argument), ["name", "value"], "params.argument")?;
+    let name = params::string(name, "params.argument.name")?;
+    let value = params::string(value, "params.argument.value")?;
+    let settled = match params::object(context, "params.context")? {
+        Some(context) if revision.has_completion_context() => {
+            let [settled] = params::members(Some(context), ["arguments"], "params.context")?;
+            params::strings(settled, "params.context.arguments")?
+        }
+        _ => Vec::new(),
+    };
+    Ok(Complete {
+        reference: self::reference(params::object(reference, "params.ref")?)?,
+        argument: params::required(name, "params.argument.name")?,
+        value: params::required(value, "params.argument.value")?,
+        context: settled,
+    })
+}
+
+fn reference(raw: Raw<'_>) -> Result<Reference<'_>, ErrorObject> {
+    let raw = params::required(raw, "params.ref")?;
+    let [kind, name, uri] = params::members(Some(raw), ["type", "name", "uri"], "params.ref")?;
+    let kind = params::required(params::string(kind, "params.ref.type")?, "params.ref.type")?;
+    match &*kind {
+        "ref/prompt" => {
+            let name = params::string(name, "params.ref.name")?;
+            Ok(Reference::Prompt { name: params::required(name, "params.ref.name")? })
+        }
+        "ref/resource" => {
+            let uri = params::string(uri, "params.ref.uri")?;
+            Ok(Reference::Resource { uri: params::required(uri, "params.ref.uri")? })
+        }
+        _ => Err(error::invalid_params("params.ref.type", "must be ref/prompt or ref/resource")),
+    }
+}
+
+fn set_level<'a>(raw: Raw<'a>) -> Result<ClientRequest<'a>, ErrorObject> {
+    let [level] = params::members(raw, ["level"], "params")?;
+    let level = params::required(level, "params.level")?;
+    Ok(ClientRequest::SetLevel { level: meta::parse_level(level, "params.level")? })
+}
+
+fn listen(raw: Raw<'_>) -> Result<Filter, ErrorObject> {
+    const PATH: &str = "params.notifications";
+    let [filter] = params::members(raw, ["notifications"], "params")?;
+    let filter = params::required(params::object(filter, PATH)?, PATH)?;
+    let names =
+        ["toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"];
+    let [tools, prompts, resources, uris] = params::members(Some(filter), names, PATH)?;
+    let flag = |raw, name: &str| params::boolean(raw, &format!("{PATH}.{name}"));
+    Ok(Filter {
+        tools_list_changed: flag(tools, names[0])?,
+        prompts_list_changed: flag(prompts, names[1])?,
+        resources_list_changed: flag(resources, names[2])?,
+        resources: self::uris(uris, &format!("{PATH}.{}", names[3]))?,
+    })
+}
+
+fn uris(raw: Raw<'_>, path: &str) -> Result<Vec<String>, ErrorObject> {
+    let Some(raw) = params::of_kind(raw, Kind::Array, path)? else { return Ok(Vec::new()) };
+    let Some(items) = json::items(raw.get(), usize::MAX) else {
+        return Err(error::invalid_params(path, "cannot be read"));
+    };
+    let text = |(at, item): (usize, &RawValue)| match json::string(item) {
+        Some(text) => Ok(text.into_owned()),
+        None => Err(error::invalid_params(&format!("{path}[{at}]"), "must be a string")),
+    };
+    items.first.into_iter().enumerate().map(text).collect()
+}
