@@ -2,20 +2,93 @@
 
 use serde_json::Value;
 
-use super::{DEPTH_CAP, Kind, MembersError, NESTING, check, entries, items, members, quote, single_line, string};
+use super::{
+    DEPTH_CAP, Kind, MembersError, NESTING, check, entries, items, members, quote, single_line,
+    string,
+};
 
 const GOOD: &[&str] = &[
-    "null", " true ", "false", "0", "-0", "10", "-1.5e+10", "1E400", "0.0", "\"\"", "{}", "[]",
-    "[1,[2,{\"a\":[]}],3]", "{\"a\":{\"b\":{}},\"c\":[]}", "\t\r\n[ 1 , 2 ]\n", r#""\"\\\/\b\f\n\r\t\u00e9""#,
-    r#""\ud83d\ude00""#, "\"\u{7f}\u{2028}é😀\"", r#"{"":{"":""}}"#, "[[],{},[]]", r#"{"a":1,"a":2}"#,
+    "null",
+    " true ",
+    "false",
+    "0",
+    "-0",
+    "10",
+    "-1.5e+10",
+    "1E400",
+    "0.0",
+    "\"\"",
+    "{}",
+    "[]",
+    "[1,[2,{\"a\":[]}],3]",
+    "{\"a\":{\"b\":{}},\"c\":[]}",
+    "\t\r\n[ 1 , 2 ]\n",
+    r#""\"\\\/\b\f\n\r\t\u00e9""#,
+    r#""\ud83d\ude00""#,
+    "\"\u{7f}\u{2028}é😀\"",
+    r#"{"":{"":""}}"#,
+    "[[],{},[]]",
+    r#"{"a":1,"a":2}"#,
 ];
 
 const BAD: &[&str] = &[
-    "", " ", "nul", "nulll", "True", "01", "-", "+1", "1.", ".5", "1e", "1e+", "0x1", "--1", "NaN", "Infinity",
-    "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\n\"", "\"\t\"", "\"\0\"", "'a'", "[", "]", "[1",
-    "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", "}", "{]", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}",
-    "{a:1}", "{1:1}", "{\"a\" 1}", "{\"a\":1]", "{\"a\":1 \"b\":2}", "1 2", "{}{}", "[] x", "\u{feff}1", "1\0",
-    "// a\n1", "/* */1", "\u{a0}1", "{\"a\":}", "[1}]",
+    "",
+    " ",
+    "nul",
+    "nulll",
+    "True",
+    "01",
+    "-",
+    "+1",
+    "1.",
+    ".5",
+    "1e",
+    "1e+",
+    "0x1",
+    "--1",
+    "NaN",
+    "Infinity",
+    "\"",
+    "\"a",
+    "\"\\",
+    "\"\\x\"",
+    "\"\\u12\"",
+    "\"\\u12g4\"",
+    "\"\n\"",
+    "\"\t\"",
+    "\"\0\"",
+    "'a'",
+    "[",
+    "]",
+    "[1",
+    "[1,",
+    "[1,]",
+    "[,1]",
+    "[1 2]",
+    "[1}",
+    "{",
+    "}",
+    "{]",
+    "{\"a\"",
+    "{\"a\":",
+    "{\"a\":1",
+    "{\"a\":1,",
+    "{\"a\":1,}",
+    "{a:1}",
+    "{1:1}",
+    "{\"a\" 1}",
+    "{\"a\":1]",
+    "{\"a\":1 \"b\":2}",
+    "1 2",
+    "{}{}",
+    "[] x",
+    "\u{feff}1",
+    "1\0",
+    "// a\n1",
+    "/* */1",
+    "\u{a0}1",
+    "{\"a\":}",
+    "[1}]",
 ];
 
 #[test]
@@ -40,7 +113,11 @@ fn the_check_agrees_with_a_parser_on_mutations() {
             for byte in alphabet {
                 for insert in [true, false] {
                     let mut bytes = text.as_bytes().to_vec();
-                    if insert { bytes.insert(at, *byte) } else { bytes[at] = *byte }
+                    if insert {
+                        bytes.insert(at, *byte)
+                    } else {
+                        bytes[at] = *byte
+                    }
                     let mutated = String::from_utf8(bytes).unwrap();
                     let parsed = serde_json::from_str::<Value>(&mutated).is_ok();
                     assert_eq!(check(&mutated, 100).is_ok(), parsed, "{mutated:?}");
@@ -56,10 +133,19 @@ fn the_check_agrees_with_a_parser_on_mutations() {
 #[test]
 fn a_surrogate_needs_its_partner() {
     for text in [
-        r#""\ud800""#, r#""\udfff""#, r#""\ud800\ud800""#, r#""\ude00\ud83d""#, r#""\ud83dx""#, r#""\ud83d\n""#,
-        r#"{"\ud800":1}"#, r#"[["\uDBFF"]]"#,
+        r#""\ud800""#,
+        r#""\udfff""#,
+        r#""\ud800\ud800""#,
+        r#""\ude00\ud83d""#,
+        r#""\ud83dx""#,
+        r#""\ud83d\n""#,
+        r#"{"\ud800":1}"#,
+        r#"[["\uDBFF"]]"#,
     ] {
-        assert!(check(text, 8).unwrap_err().reason.contains("surrogate"), "{text}");
+        assert!(
+            check(text, 8).unwrap_err().reason.contains("surrogate"),
+            "{text}"
+        );
     }
 }
 
@@ -71,7 +157,10 @@ fn depth_is_counted_without_recursion() {
         let times = 12 / levels;
         assert_eq!(check(&nested(times), 12), Ok(()));
         assert_eq!(check(&nested(times), 11).unwrap_err().reason, NESTING);
-        assert_eq!(check(&nested(1_000_000), usize::MAX).unwrap_err().reason, NESTING);
+        assert_eq!(
+            check(&nested(1_000_000), usize::MAX).unwrap_err().reason,
+            NESTING
+        );
         assert_eq!(check(&nested(DEPTH_CAP / levels), usize::MAX), Ok(()));
     }
     assert_eq!(check("1", 0), Ok(()));
@@ -87,8 +176,14 @@ fn an_error_says_where() {
 
 #[test]
 fn a_line_keeps_its_strings() {
-    assert!(matches!(single_line("[1, 2]"), std::borrow::Cow::Borrowed("[1, 2]")));
-    assert_eq!(single_line("{\r\n\t\"a \\\" b\\\\\" : [ 1 ,\n\" \" ]\n}"), r#"{"a \" b\\":[1," "]}"#);
+    assert!(matches!(
+        single_line("[1, 2]"),
+        std::borrow::Cow::Borrowed("[1, 2]")
+    ));
+    assert_eq!(
+        single_line("{\r\n\t\"a \\\" b\\\\\" : [ 1 ,\n\" \" ]\n}"),
+        r#"{"a \" b\\":[1," "]}"#
+    );
     assert!(!single_line("\"a\nb\" \n").contains('\n'));
 }
 
@@ -108,18 +203,36 @@ fn members_are_read_once_and_kept_as_text() {
     let [a, b, c, d] = members(text, ["a", "b", "c", "d"]).unwrap();
     assert_eq!(a.map(|raw| raw.get()), Some("null"));
     assert_eq!(b.map(|raw| raw.get()), Some("[1, 2]"));
-    assert_eq!(c.map(|raw| raw.get()), Some("123456789012345678901234567890"));
+    assert_eq!(
+        c.map(|raw| raw.get()),
+        Some("123456789012345678901234567890")
+    );
     assert!(d.is_none());
-    assert_eq!(members(text, ["z"]).unwrap_err(), MembersError::Repeated("z".to_owned()));
-    assert_eq!(members("[1]", ["z"]).unwrap_err(), MembersError::NotAnObject);
-    assert!(matches!(members("{\"z\":", ["z"]), Err(MembersError::Syntax(_))));
-    assert!(matches!(members("{} {}", ["z"]), Err(MembersError::Syntax(_))));
+    assert_eq!(
+        members(text, ["z"]).unwrap_err(),
+        MembersError::Repeated("z".to_owned())
+    );
+    assert_eq!(
+        members("[1]", ["z"]).unwrap_err(),
+        MembersError::NotAnObject
+    );
+    assert!(matches!(
+        members("{\"z\":", ["z"]),
+        Err(MembersError::Syntax(_))
+    ));
+    assert!(matches!(
+        members("{} {}", ["z"]),
+        Err(MembersError::Syntax(_))
+    ));
 }
 
 /// These names are how serde_json speaks to itself; a client may send them too.
 #[test]
 fn no_name_is_magic() {
-    for name in ["$serde_json::private::Number", "$serde_json::private::RawValue"] {
+    for name in [
+        "$serde_json::private::Number",
+        "$serde_json::private::RawValue",
+    ] {
         let text = format!(r#"{{"{name}":"x","a":{{"{name}":"1"}}}}"#);
         let [a] = members(&text, ["a"]).unwrap();
         assert_eq!(a.unwrap().get(), format!(r#"{{"{name}":"1"}}"#));
@@ -130,7 +243,10 @@ fn no_name_is_magic() {
 #[test]
 fn items_stop_at_their_limit() {
     let read = items(" [1, \"a\", {}] ", 2).unwrap();
-    assert_eq!((read.first.len(), read.count, Kind::of(read.first[1])), (2, 3, Kind::String));
+    assert_eq!(
+        (read.first.len(), read.count, Kind::of(read.first[1])),
+        (2, 3, Kind::String)
+    );
     assert_eq!(string(read.first[1]).as_deref(), Some("a"));
     assert!(items("{}", 2).is_none());
 }

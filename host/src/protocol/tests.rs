@@ -22,7 +22,11 @@ fn raw(json: &str) -> Option<&RawValue> {
 }
 
 fn reason(error: &ErrorObject) -> &str {
-    error.data.as_ref().and_then(|data| data["reason"].as_str()).unwrap_or("none")
+    error
+        .data
+        .as_ref()
+        .and_then(|data| data["reason"].as_str())
+        .unwrap_or("none")
 }
 
 fn parsed(json: &str) -> Value {

@@ -47,13 +47,31 @@ fn a_good_id_is_echoed_byte_for_byte() {
 #[test]
 fn a_bad_id_is_refused_and_not_echoed() {
     for json in [
-        "null", "true", "false", "{}", "[]", "[1]", "1.5", "1e-3", "12e-2", "0.1",
-        "1e-99999999999999999999", "1e99999999999999999999",
+        "null",
+        "true",
+        "false",
+        "{}",
+        "[]",
+        "[1]",
+        "1.5",
+        "1e-3",
+        "12e-2",
+        "0.1",
+        "1e-99999999999999999999",
+        "1e99999999999999999999",
     ] {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{json},"method":"tools/list"}}"#);
         let invalid = invalid(line.as_bytes());
-        assert_eq!((invalid.error.code, reason(&invalid), invalid.id.is_none()), (-32600, "invalid_id", true), "{json}");
-        assert!(invalid.error.message.contains("\"id\""), "{}", invalid.error.message);
+        assert_eq!(
+            (invalid.error.code, reason(&invalid), invalid.id.is_none()),
+            (-32600, "invalid_id", true),
+            "{json}"
+        );
+        assert!(
+            invalid.error.message.contains("\"id\""),
+            "{}",
+            invalid.error.message
+        );
     }
 }
 
@@ -75,7 +93,11 @@ fn ids_are_equal_by_type_and_value() {
         ("1", "0.1e1"),
     ] {
         assert_eq!(id(one), id(other), "{one} {other}");
-        assert_eq!(HashSet::from([id(one), id(other)]).len(), 1, "{one} {other}");
+        assert_eq!(
+            HashSet::from([id(one), id(other)]).len(),
+            1,
+            "{one} {other}"
+        );
     }
     for (one, other) in [
         ("1", "\"1\""),
@@ -84,7 +106,10 @@ fn ids_are_equal_by_type_and_value() {
         ("1", "-1"),
         ("1", "10"),
         ("9007199254740993", "9007199254740992"),
-        ("123456789012345678901234567890", "123456789012345678901234567891"),
+        (
+            "123456789012345678901234567890",
+            "123456789012345678901234567891",
+        ),
         ("\"1e2\"", "1e2"),
     ] {
         assert_ne!(id(one), id(other), "{one} {other}");
