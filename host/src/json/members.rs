@@ -26,9 +26,8 @@ pub fn members<'a, const N: usize>(
     object: &'a str,
     names: [&'static str; N],
 ) -> Result<[Option<&'a RawValue>; N], MembersError> {
-    let (values, repeated) = read(object, b'{', Wanted(&names)).map_err(|error| {
-        error.map_or(MembersError::NotAnObject, MembersError::Syntax)
-    })?;
+    let (values, repeated) = read(object, b'{', Wanted(&names))
+        .map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))?;
     match repeated {
         Some(name) => Err(MembersError::Repeated(name.to_owned())),
         None => Ok(values),
@@ -37,9 +36,8 @@ pub fn members<'a, const N: usize>(
 
 /// All members of an object, as they stand there.
 pub fn entries(object: &str) -> Result<Vec<(Cow<'_, str>, &RawValue)>, MembersError> {
-    read(object, b'{', Every).map_err(|error| {
-        error.map_or(MembersError::NotAnObject, MembersError::Syntax)
-    })
+    read(object, b'{', Every)
+        .map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
 }
 
 /// The elements of an array.
@@ -66,8 +64,12 @@ fn read<'a, S: DeserializeSeed<'a>>(
         return Err(None);
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = seed.deserialize(&mut deserializer).map_err(|error| Some(error.to_string()))?;
-    deserializer.end().map_err(|error| Some(error.to_string()))?;
+    let value = seed
+        .deserialize(&mut deserializer)
+        .map_err(|error| Some(error.to_string()))?;
+    deserializer
+        .end()
+        .map_err(|error| Some(error.to_string()))?;
     Ok(value)
 }
 
@@ -197,9 +199,14 @@ impl<'a> Visitor<'a> for First {
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut items = Items { first: Vec::new(), count: 0 };
+        let mut items = Items {
+            first: Vec::new(),
+            count: 0,
+        };
         while items.count < self.0 {
-            let Some(item) = seq.next_element()? else { return Ok(items) };
+            let Some(item) = seq.next_element()? else {
+                return Ok(items);
+            };
             items.first.push(item);
             items.count += 1;
         }

@@ -1,6 +1,11 @@
 //! Bytes of one frame to messages: encoding, syntax, depth, then the envelope.
 //! It does not look into params, and never executes half of a bad frame.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "the message it stands beside is no smaller"
+)]
+
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
@@ -26,7 +31,13 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
     })?;
     json::check(text, MAX_DEPTH).map_err(|error| {
         let (reason, detail) = if error.reason == json::NESTING {
-            ("nesting_limit", format!("nesting limit of {MAX_DEPTH} passed at byte {}", error.offset))
+            (
+                "nesting_limit",
+                format!(
+                    "nesting limit of {MAX_DEPTH} passed at byte {}",
+                    error.offset
+                ),
+            )
         } else {
             ("invalid_json", error.to_string())
         };
@@ -40,7 +51,8 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
 }
 
 fn batch(text: &str) -> Result<Frame<'_>, Invalid> {
-    let refuse = |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
+    let refuse =
+        |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
     let Some(items) = json::items(text, BATCH_LIMIT) else {
         return refuse("invalid_batch", "the batch could not be read");
     };
@@ -48,7 +60,10 @@ fn batch(text: &str) -> Result<Frame<'_>, Invalid> {
         return refuse("empty_batch", "a batch needs at least one message");
     }
     if items.count > BATCH_LIMIT {
-        let detail = format!("a batch may hold {BATCH_LIMIT} messages, this one holds {}", items.count);
+        let detail = format!(
+            "a batch may hold {BATCH_LIMIT} messages, this one holds {}",
+            items.count
+        );
         return refuse("batch_too_long", &detail);
     }
     let messages = items.first.into_iter().map(|raw| match Kind::of(raw) {
@@ -82,13 +97,32 @@ fn message(object: &str) -> Message<'_> {
         }
     };
     let id = id.map(RequestId::parse).transpose();
-    let version_ok = version.and_then(json::string).is_some_and(|version| version == "2.0");
+    let version_ok = version
+        .and_then(json::string)
+        .is_some_and(|version| version == "2.0");
     if method.is_none() && (result.is_some() || error.is_some()) {
-        let outcome = if version_ok { outcome(result, error) } else { Outcome::Malformed(VERSION) };
-        return Message::Response(Response { id: id.ok().flatten(), outcome });
+        let outcome = if version_ok {
+            outcome(result, error)
+        } else {
+            Outcome::Malformed(VERSION)
+        };
+        return Message::Response(Response {
+            id: id.ok().flatten(),
+            outcome,
+        });
     }
-    let parts = Call { version_ok, method, params, answered: result.is_some() || error.is_some() };
-    call(parts, &id).unwrap_or_else(|error| Message::Invalid(Invalid { id: id.ok().flatten(), error }))
+    let parts = Call {
+        version_ok,
+        method,
+        params,
+        answered: result.is_some() || error.is_some(),
+    };
+    call(parts, &id).unwrap_or_else(|error| {
+        Message::Invalid(Invalid {
+            id: id.ok().flatten(),
+            error,
+        })
+    })
 }
 
 const VERSION: &str = "member \"jsonrpc\" must be the string \"2.0\"";
@@ -118,11 +152,17 @@ fn call<'a>(
         return refuse("missing_method", "member \"method\" is missing");
     };
     let Some(method) = json::string(method) else {
-        let detail = format!("member \"method\" must be a string, not {}", Kind::of(method).name());
+        let detail = format!(
+            "member \"method\" must be a string, not {}",
+            Kind::of(method).name()
+        );
         return refuse("invalid_method", &detail);
     };
     if call.answered {
-        return refuse("request_and_response", "a message has a method or an answer, not both");
+        return refuse(
+            "request_and_response",
+            "a message has a method or an answer, not both",
+        );
     }
     let params = call.params.filter(|params| Kind::of(params) != Kind::Null);
     let Some(id) = id else {

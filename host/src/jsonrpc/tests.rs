@@ -1,0 +1,35 @@
+//! The edge cases of the envelope, one table each.
+
+mod envelope;
+mod ids;
+mod transcript;
+
+use super::{Frame, Invalid, Message, decode};
+
+/// The one message of a frame; a frame that fails whole is an invalid message too.
+fn single(bytes: &[u8]) -> Message<'_> {
+    match decode(bytes) {
+        Ok(Frame::Single(message)) => message,
+        Ok(Frame::Batch(_)) => panic!("a batch"),
+        Err(invalid) => Message::Invalid(invalid),
+    }
+}
+
+fn invalid(bytes: &[u8]) -> Invalid {
+    match single(bytes) {
+        Message::Invalid(invalid) => invalid,
+        other => panic!(
+            "{} is not refused: {other:?}",
+            String::from_utf8_lossy(bytes)
+        ),
+    }
+}
+
+fn reason(invalid: &Invalid) -> &str {
+    invalid
+        .error
+        .data
+        .as_ref()
+        .and_then(|data| data["reason"].as_str())
+        .unwrap_or("none")
+}

@@ -60,7 +60,14 @@ impl Cursor {
         let mut offset = [0; 8];
         offset.copy_from_slice(&bytes[9..BODY]);
         let offset = u64::from_le_bytes(offset);
-        if (Cursor { kind, generation, offset }).encode(key) != text {
+        if (Cursor {
+            kind,
+            generation,
+            offset,
+        })
+        .encode(key)
+            != text
+        {
             return Err(error::invalid_cursor());
         }
         Ok(offset)

@@ -15,8 +15,10 @@ pub fn result(
     instructions: Option<&str>,
     caching: Caching,
 ) -> String {
-    let versions: Vec<String> =
-        Revision::MODERN.iter().map(|revision| json::quote(revision.as_str())).collect();
+    let versions: Vec<String> = Revision::MODERN
+        .iter()
+        .map(|revision| json::quote(revision.as_str()))
+        .collect();
     let mut members = format!(
         r#""supportedVersions":[{}],"capabilities":{}"#,
         versions.join(","),
@@ -25,6 +27,9 @@ pub fn result(
     if let Some(text) = instructions {
         members.push_str(&format!(r#","instructions":{}"#, json::quote(text)));
     }
-    let envelope = Envelope { caching: Some(caching), ..Envelope::default() };
+    let envelope = Envelope {
+        caching: Some(caching),
+        ..Envelope::default()
+    };
     result::object(revision, server, &members, envelope)
 }

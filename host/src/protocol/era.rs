@@ -107,7 +107,9 @@ pub fn batch(
     legacy: Option<Revision>,
 ) -> Result<Vec<Option<ErrorObject>>, ErrorObject> {
     let Some(revision) = legacy else {
-        return Err(error::batch_not_allowed("a batch needs a handshake before it"));
+        return Err(error::batch_not_allowed(
+            "a batch needs a handshake before it",
+        ));
     };
     if !revision.allows_batch() {
         let detail = format!("revision {revision} has no batches, send one message at a time");
@@ -119,7 +121,10 @@ pub fn batch(
         Message::Response(_) | Message::Invalid(_) => false,
     };
     if messages.iter().any(modern) {
-        let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
+        let detail = format!(
+            "revision {} has no batches, send one message at a time",
+            Revision::MODERN[0]
+        );
         return Err(error::batch_not_allowed(&detail));
     }
     let mut seen = HashSet::new();

@@ -27,7 +27,10 @@ const ECHOED: usize = 128;
 
 /// The method does not exist in `revision`, whatever other revisions have.
 pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
-    let close = did_you_mean(method, methods(revision).iter().copied().filter(|m| *m != method));
+    let close = did_you_mean(
+        method,
+        methods(revision).iter().copied().filter(|m| *m != method),
+    );
     let mut data = json!({ "reason": "method_not_found", "method": echo(method) });
     let mut message = format!("Method not found: {}", echo(method));
     if let Some(close) = close {
@@ -41,7 +44,10 @@ pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
 pub fn not_offered(method: &str, capability: &str) -> ErrorObject {
     ErrorObject::new(
         METHOD_NOT_FOUND,
-        format!("Method not found: {}, since this server has no {capability}", echo(method)),
+        format!(
+            "Method not found: {}, since this server has no {capability}",
+            echo(method)
+        ),
         json!({ "reason": "capability_not_offered", "method": echo(method), "capability": capability }),
     )
 }
@@ -103,7 +109,11 @@ pub fn unknown_prompt<'n>(name: &str, available: impl IntoIterator<Item = &'n st
 pub fn missing_argument(prompt: &str, argument: &str) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
-        format!("Missing argument {} of prompt {}", echo(argument), echo(prompt)),
+        format!(
+            "Missing argument {} of prompt {}",
+            echo(argument),
+            echo(prompt)
+        ),
         json!({ "reason": "missing_argument", "promptName": echo(prompt), "argument": echo(argument) }),
     )
 }
@@ -129,7 +139,10 @@ pub fn invalid_cursor() -> ErrorObject {
 
 /// `path` is where the level stood.
 pub fn invalid_log_level(path: &str, level: &str) -> ErrorObject {
-    let levels: Vec<&str> = super::Level::ALL.iter().map(|level| level.as_str()).collect();
+    let levels: Vec<&str> = super::Level::ALL
+        .iter()
+        .map(|level| level.as_str())
+        .collect();
     ErrorObject::new(
         INVALID_PARAMS,
         format!("Invalid log level: {}", echo(level)),
@@ -204,7 +217,11 @@ pub fn id_in_use() -> ErrorObject {
 /// -32603; `reason` is snake_case (`plugin_trap`, `plugin_timeout`, …), `detail` is for
 /// people and must hold no path of the host.
 pub fn internal(reason: &str, detail: &str) -> ErrorObject {
-    ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
+    ErrorObject::new(
+        INTERNAL_ERROR,
+        format!("Internal error: {detail}"),
+        json!({ "reason": reason }),
+    )
 }
 
 /// The client's own words, cut where nobody reads on.

@@ -21,8 +21,9 @@ pub fn result(
     capabilities: ServerCapabilities,
     instructions: Option<&str>,
 ) -> String {
-    let instructions = instructions
-        .map_or_else(String::new, |text| format!(r#","instructions":{}"#, json::quote(text)));
+    let instructions = instructions.map_or_else(String::new, |text| {
+        format!(r#","instructions":{}"#, json::quote(text))
+    });
     format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{},"serverInfo":{}{instructions}}}"#,
         capabilities.to_json(revision),

@@ -67,7 +67,13 @@ impl Meta {
     /// Reads the `_meta` of a request that [`is_modern`].
     pub fn parse(params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let meta = object(params)?;
-        let names = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+        let names = [
+            PROTOCOL_VERSION,
+            CLIENT_CAPABILITIES,
+            CLIENT_INFO,
+            LOG_LEVEL,
+            PROGRESS_TOKEN,
+        ];
         let [version, capabilities, client, level, token] = params::members(meta, names, PATH)?;
         let at = |key: &str| format!("{PATH}[\"{key}\"]");
         let version = params::string(version, &at(PROTOCOL_VERSION))?;
@@ -82,8 +88,12 @@ impl Meta {
                 capabilities,
                 &at(CLIENT_CAPABILITIES),
             )?,
-            client: client.map(|raw| Implementation::parse(raw, &client_path)).transpose()?,
-            log_level: level.map(|raw| parse_level(raw, &at(LOG_LEVEL))).transpose()?,
+            client: client
+                .map(|raw| Implementation::parse(raw, &client_path))
+                .transpose()?,
+            log_level: level
+                .map(|raw| parse_level(raw, &at(LOG_LEVEL)))
+                .transpose()?,
             progress_token: parse_token(token)?,
             rest: rest(revision, meta)?,
         })
@@ -95,13 +105,17 @@ pub fn parse_legacy(
     revision: Revision,
     params: Option<&RawValue>,
 ) -> Result<(Option<ProgressToken>, String), ErrorObject> {
-    let Some(meta) = object(params)? else { return Ok((None, "{}".to_owned())) };
+    let Some(meta) = object(params)? else {
+        return Ok((None, "{}".to_owned()));
+    };
     let [token] = params::members(Some(meta), [PROGRESS_TOKEN], PATH)?;
     Ok((parse_token(token)?, rest(revision, Some(meta))?))
 }
 
 fn rest(revision: Revision, meta: Option<&RawValue>) -> Result<String, ErrorObject> {
-    let Some(meta) = meta else { return Ok("{}".to_owned()) };
+    let Some(meta) = meta else {
+        return Ok("{}".to_owned());
+    };
     unreserved(revision, meta.get())
         .map_err(|fault| error::invalid_params(PATH, &format!("cannot be read: {fault}")))
 }
@@ -129,7 +143,8 @@ pub(super) fn parse_level(raw: &RawValue, path: &str) -> Result<Level, ErrorObje
 }
 
 fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObject> {
-    raw.map(|raw| ProgressToken::parse(raw, &format!("{PATH}.{PROGRESS_TOKEN}"))).transpose()
+    raw.map(|raw| ProgressToken::parse(raw, &format!("{PATH}.{PROGRESS_TOKEN}")))
+        .transpose()
 }
 
 /// The object without the keys that the specification keeps for itself: from a client,
@@ -137,7 +152,10 @@ fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObj
 pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersError> {
     let entries = json::entries(object)?;
     let mut out = String::from("{");
-    for (key, value) in entries.iter().filter(|(key, _)| !is_reserved(revision, key)) {
+    for (key, value) in entries
+        .iter()
+        .filter(|(key, _)| !is_reserved(revision, key))
+    {
         if out.len() > 1 {
             out.push(',');
         }
@@ -154,11 +172,15 @@ pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersErr
 /// only the second label does (basic, "_meta"). `traceparent` and its kin are reserved
 /// for the meaning they have everywhere, so they pass.
 pub fn is_reserved(revision: Revision, key: &str) -> bool {
-    let Some((prefix, _)) = key.split_once('/') else { return key == PROGRESS_TOKEN };
+    let Some((prefix, _)) = key.split_once('/') else {
+        return key == PROGRESS_TOKEN;
+    };
     let ours = |label: &str| matches!(label, "mcp" | "modelcontextprotocol");
     let labels: Vec<&str> = prefix.split('.').collect();
     let second = labels.get(1).is_some_and(|label| ours(label));
-    let followed = labels.split_last().is_some_and(|(_, before)| before.iter().any(|l| ours(l)));
+    let followed = labels
+        .split_last()
+        .is_some_and(|(_, before)| before.iter().any(|l| ours(l)));
     // The keys this host itself writes are never a plugin's, in no revision.
     second || (followed && revision <= Revision::V2025_06_18)
 }

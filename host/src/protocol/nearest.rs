@@ -26,7 +26,10 @@ pub fn nearest<'n>(
         .collect();
     ranked.sort_unstable();
     ranked.truncate(limit);
-    ranked.into_iter().map(|(_, _, candidate)| candidate).collect()
+    ranked
+        .into_iter()
+        .map(|(_, _, candidate)| candidate)
+        .collect()
 }
 
 /// The one name that is close enough to be suggested: a third of the letters may differ.
@@ -39,5 +42,7 @@ pub fn did_you_mean<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) ->
 }
 
 fn head(name: &str) -> &str {
-    name.char_indices().nth(COMPARED).map_or(name, |(end, _)| &name[..end])
+    name.char_indices()
+        .nth(COMPARED)
+        .map_or(name, |(end, _)| &name[..end])
 }

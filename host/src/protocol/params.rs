@@ -36,7 +36,9 @@ pub(super) fn string<'a>(
     value: Option<&'a RawValue>,
     path: &str,
 ) -> Result<Option<Cow<'a, str>>, ErrorObject> {
-    let Some(value) = of_kind(value, Kind::String, path)? else { return Ok(None) };
+    let Some(value) = of_kind(value, Kind::String, path)? else {
+        return Ok(None);
+    };
     match json::string(value) {
         Some(text) => Ok(Some(text)),
         None => Err(error::invalid_params(path, "is not valid Unicode")),
@@ -70,7 +72,9 @@ pub(super) fn strings(
     object: Option<&RawValue>,
     path: &str,
 ) -> Result<Vec<(String, String)>, ErrorObject> {
-    let Some(object) = self::object(object, path)? else { return Ok(Vec::new()) };
+    let Some(object) = self::object(object, path)? else {
+        return Ok(Vec::new());
+    };
     let entries = json::entries(object.get())
         .map_err(|fault| error::invalid_params(path, &format!("cannot be read: {fault}")))?;
     let mut seen = std::collections::HashSet::new();

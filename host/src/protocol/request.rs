@@ -21,17 +21,38 @@ pub enum ClientRequest<'a> {
     Initialize(Initialize),
     Ping,
     Discover,
-    ListTools { cursor: Option<Cow<'a, str>> },
-    ListResources { cursor: Option<Cow<'a, str>> },
-    ListResourceTemplates { cursor: Option<Cow<'a, str>> },
-    ListPrompts { cursor: Option<Cow<'a, str>> },
+    ListTools {
+        cursor: Option<Cow<'a, str>>,
+    },
+    ListResources {
+        cursor: Option<Cow<'a, str>>,
+    },
+    ListResourceTemplates {
+        cursor: Option<Cow<'a, str>>,
+    },
+    ListPrompts {
+        cursor: Option<Cow<'a, str>>,
+    },
     CallTool(CallTool<'a>),
-    ReadResource { uri: Cow<'a, str>, retry: Retry<'a> },
-    GetPrompt { name: Cow<'a, str>, arguments: Vec<(String, String)>, retry: Retry<'a> },
-    Subscribe { uri: Cow<'a, str> },
-    Unsubscribe { uri: Cow<'a, str> },
+    ReadResource {
+        uri: Cow<'a, str>,
+        retry: Retry<'a>,
+    },
+    GetPrompt {
+        name: Cow<'a, str>,
+        arguments: Vec<(String, String)>,
+        retry: Retry<'a>,
+    },
+    Subscribe {
+        uri: Cow<'a, str>,
+    },
+    Unsubscribe {
+        uri: Cow<'a, str>,
+    },
     Complete(Complete<'a>),
-    SetLevel { level: Level },
+    SetLevel {
+        level: Level,
+    },
     Listen(Filter),
 }
 
@@ -77,9 +98,13 @@ pub struct Complete<'a> {
 /// What an argument belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference<'a> {
-    Prompt { name: Cow<'a, str> },
+    Prompt {
+        name: Cow<'a, str>,
+    },
     /// A URI or a URI template.
-    Resource { uri: Cow<'a, str> },
+    Resource {
+        uri: Cow<'a, str>,
+    },
 }
 
 /// What a listener wants to hear of.
@@ -122,5 +147,9 @@ const MODERN: [&str; 10] = [
 
 /// The methods a client may call in `revision`. All legacy revisions have the same.
 pub const fn methods(revision: Revision) -> &'static [&'static str] {
-    if revision.is_modern() { &MODERN } else { &LEGACY }
+    if revision.is_modern() {
+        &MODERN
+    } else {
+        &LEGACY
+    }
 }

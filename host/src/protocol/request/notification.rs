@@ -14,9 +14,17 @@ use crate::protocol::revision::Revision;
 #[derive(Debug)]
 pub enum ClientNotification<'a> {
     Initialized,
-    Cancelled { request_id: RequestId, reason: Option<Cow<'a, str>> },
+    Cancelled {
+        request_id: RequestId,
+        reason: Option<Cow<'a, str>>,
+    },
     /// About a request of ours.
-    Progress { token: ProgressToken, progress: f64, total: Option<f64>, message: Option<Cow<'a, str>> },
+    Progress {
+        token: ProgressToken,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<Cow<'a, str>>,
+    },
     RootsListChanged,
     /// Unknown, or of another revision: to be ignored.
     Other,
@@ -47,7 +55,10 @@ fn cancelled(raw: Option<&RawValue>) -> Result<ClientNotification<'_>, String> {
     let id = id.ok_or("params.requestId is missing")?;
     let request_id = RequestId::parse(id).map_err(|fault| format!("params.requestId {fault}"))?;
     // A reason is only for the log, so a malformed one does not keep the request running.
-    Ok(ClientNotification::Cancelled { request_id, reason: reason.and_then(json::string) })
+    Ok(ClientNotification::Cancelled {
+        request_id,
+        reason: reason.and_then(json::string),
+    })
 }
 
 fn progress(raw: Option<&RawValue>) -> Result<ClientNotification<'_>, String> {
@@ -56,10 +67,18 @@ fn progress(raw: Option<&RawValue>) -> Result<ClientNotification<'_>, String> {
     let [token, progress, total, message] =
         params::members(raw, names, "params").map_err(|error| error.message)?;
     let token = token.ok_or("params.progressToken is missing")?;
-    let token = ProgressToken::parse(token, "params.progressToken").map_err(|error| error.message)?;
-    let progress = progress.and_then(number).ok_or("params.progress must be a number")?;
+    let token =
+        ProgressToken::parse(token, "params.progressToken").map_err(|error| error.message)?;
+    let progress = progress
+        .and_then(number)
+        .ok_or("params.progress must be a number")?;
     let (total, message) = (total.and_then(number), message.and_then(json::string));
-    Ok(ClientNotification::Progress { token, progress, total, message })
+    Ok(ClientNotification::Progress {
+        token,
+        progress,
+        total,
+        message,
+    })
 }
 
 fn number(raw: &RawValue) -> Option<f64> {
