@@ -1,1 +1,3 @@
+//! Project Wharf: an MCP server whose tools are sandboxed WebAssembly components.
 
+pub mod plugin;
