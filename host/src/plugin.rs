@@ -39,6 +39,5 @@ pub use sandbox::{Compiler, Sandbox, SandboxSettings};
 pub use schema::{Schema, Violation};
 pub use surface::{FrozenTool, Surface};
 
-
 #[cfg(test)]
 mod tests;

@@ -120,7 +120,11 @@ impl Cache {
             let ours = path.extension().is_some_and(|e| e == "cwasm" || e == "tmp");
             // Another process may prune at the same time.
             if ours && let Ok(found) = entry.metadata() {
-                entries.push((found.modified().unwrap_or(SystemTime::UNIX_EPOCH), found.len(), path));
+                entries.push((
+                    found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    found.len(),
+                    path,
+                ));
             }
         }
         entries.sort();

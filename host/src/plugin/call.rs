@@ -93,6 +93,16 @@ impl Program {
         AbortOnDrop(task).outcome().await
     }
 
+    #[cfg(test)]
+    pub(super) fn free_turns(&self) -> usize {
+        self.turns.available_permits()
+    }
+
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> u32 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Waits for the plugin's turn and for a slot of the pool, so that instantiation
     /// never finds the pool full.
     async fn turn(&self, deadline: Instant) -> Result<[OwnedSemaphorePermit; 2], Fault> {
@@ -108,7 +118,10 @@ impl Program {
             let turn = self.turns.clone().acquire_owned().await;
             let slot = slots.clone().acquire_owned().await;
             // Neither semaphore is ever closed.
-            Ok([turn.map_err(|_| Fault::Host)?, slot.map_err(|_| Fault::Host)?])
+            Ok([
+                turn.map_err(|_| Fault::Host)?,
+                slot.map_err(|_| Fault::Host)?,
+            ])
         };
         timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
     }
@@ -159,7 +172,9 @@ impl Program {
     fn store(&self, state: State) -> Store<State> {
         let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(|state| &mut state.quota);
-        store.set_hostcall_fuel(usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX));
+        store.set_hostcall_fuel(
+            usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX),
+        );
         store.set_max_component_handles(COMPONENT_HANDLES);
         store.set_epoch_deadline(1);
         // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
@@ -168,7 +183,10 @@ impl Program {
             if store.data().cpu.check() {
                 return Ok(UpdateDeadline::Interrupt);
             }
-            Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(tokio::task::yield_now()),
+            ))
         });
         store
     }
@@ -183,7 +201,11 @@ impl Program {
                 limit: self.limits.cpu,
             };
         }
-        if error.root_cause().to_string().starts_with("too much data is being copied") {
+        if error
+            .root_cause()
+            .to_string()
+            .starts_with("too much data is being copied")
+        {
             return Fault::OutputTooLarge {
                 limit: self.limits.output,
             };

@@ -52,7 +52,9 @@ pub(super) async fn compiled(
         Compiler::InProcess => {
             let compile = move || {
                 let engine = engine::engine(Allocation::OnDemand).map_err(|e| host(&e))?;
-                engine.precompile_component(&component).map_err(|e| invalid(&format!("{e:#}")))
+                engine
+                    .precompile_component(&component)
+                    .map_err(|e| invalid(&format!("{e:#}")))
             };
             Artifact::of_compiler(blocking(compile).await??)
         }
@@ -74,7 +76,9 @@ async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Compone
         match artifact.load(sandbox.engine()) {
             Ok(component) => Some(component),
             Err(error) => {
-                tracing::warn!("compile a component again, its cache entry does not load: {error:#}");
+                tracing::warn!(
+                    "compile a component again, its cache entry does not load: {error:#}"
+                );
                 None
             }
         }
@@ -119,7 +123,8 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
         // Closes the pipes first: a child that still writes must not wait for us.
         drop((stdout, stderr));
         let status = child.wait().await;
-        let status = status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
+        let status =
+            status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
             Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
@@ -136,7 +141,9 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LoadError> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, LoadError> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| LoadError::Host(error.to_string()))

@@ -72,7 +72,10 @@ impl Fault {
     pub fn sentence(&self, plugin: &PluginId) -> String {
         match self {
             Self::Timeout { limit } => {
-                format!("Plugin '{plugin}' was stopped: it took longer than its limit of {}.", time(*limit))
+                format!(
+                    "Plugin '{plugin}' was stopped: it took longer than its limit of {}.",
+                    time(*limit)
+                )
             }
             Self::Cpu { limit } => format!(
                 "Plugin '{plugin}' was stopped: it computed longer than its limit of {}.",
@@ -90,7 +93,9 @@ impl Fault {
             Self::BadOutput(why) => {
                 format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
             }
-            Self::Busy => format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later."),
+            Self::Busy => {
+                format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
+            }
             Self::Host => format!("The host failed while it ran plugin '{plugin}'."),
         }
     }

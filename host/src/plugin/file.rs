@@ -37,11 +37,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
         .read(true)
         .custom_flags(flags.bits() as i32)
         .open(path)
-        .map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::LOOP) => LoadError::Symlink,
-            Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
-            _ => LoadError::Unreadable(error.to_string()),
-        })?;
+        .map_err(
+            |error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::LOOP) => LoadError::Symlink,
+                Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
+                _ => LoadError::Unreadable(error.to_string()),
+            },
+        )?;
     let before = stat(&file)?;
     check(&before)?;
     let mut bytes = Vec::with_capacity(before.len() as usize);
@@ -50,7 +52,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
         .read_to_end(&mut bytes)
         .map_err(|error| LoadError::Unreadable(error.to_string()))?;
     let after = stat(&file)?;
-    let same = |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
+    let same =
+        |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
     if bytes.len() as u64 != after.len() || !same(&before, &after) {
         return Err(LoadError::Changed);
     }

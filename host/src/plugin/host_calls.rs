@@ -87,7 +87,10 @@ impl HostCalls for State {
 }
 
 impl HttpCalls for State {
-    async fn fetch(&mut self, request: abi::Http::Request) -> Result<abi::Http::Response, HttpError> {
+    async fn fetch(
+        &mut self,
+        request: abi::Http::Request,
+    ) -> Result<abi::Http::Response, HttpError> {
         Err(HttpError::Denied(format!(
             "no http grant covers {}",
             text::quote(&request.url, 200)

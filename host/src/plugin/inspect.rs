@@ -46,9 +46,8 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
     let mut found = Inspection::default();
     let mut depth = 0usize;
     for payload in Parser::new(0).parse_all(component) {
-        let invalid = |error: wasmparser::BinaryReaderError| {
-            LoadError::Invalid(quote(error.message(), 200))
-        };
+        let invalid =
+            |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
         match payload.map_err(invalid)? {
             Payload::Version { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
@@ -63,7 +62,9 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
             }
             Payload::ComponentExportSection(section) if depth == 1 => {
                 for export in section {
-                    found.exports.push(quote(export.map_err(invalid)?.name.name, 120));
+                    found
+                        .exports
+                        .push(quote(export.map_err(invalid)?.name.name, 120));
                 }
             }
             _ => {}

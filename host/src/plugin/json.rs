@@ -173,7 +173,11 @@ impl Scan<'_> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start { Err(SYNTAX) } else { Ok(()) }
+        if self.at == start {
+            Err(SYNTAX)
+        } else {
+            Ok(())
+        }
     }
 
     fn number(&mut self) -> Result<(), &'static str> {

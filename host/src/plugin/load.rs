@@ -29,7 +29,7 @@ use super::{compile, inspect};
 
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
 pub struct Plugin {
-    program: Arc<Program>,
+    pub(super) program: Arc<Program>,
     surface: Surface,
     warnings: Vec<String>,
 }
@@ -107,10 +107,20 @@ fn program(
         .map_err(LoadError::unlinkable)?;
     let exports = Exports::find(&pre)?;
     if exports.is_empty() {
-        let names = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
+        let names = kind
+            .exports(engine)
+            .map(|(name, _)| name.to_owned())
+            .collect();
         return Err(LoadError::no_interface(names));
     }
-    Ok(Program::new(sandbox.clone(), id, digest, limits, exports, pre))
+    Ok(Program::new(
+        sandbox.clone(),
+        id,
+        digest,
+        limits,
+        exports,
+        pre,
+    ))
 }
 
 /// Asks for all lists, under one deadline.
@@ -118,15 +128,22 @@ async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadErro
     let call = internal("list", Limits::LISTING);
     let mut listed = Listed::default();
     if let Some(tools) = program.exports.tools {
-        let asked = program.invoke::<(), Result<Vec<Tool>, String>>(tools.list, call.clone(), |_| ());
+        let asked =
+            program.invoke::<(), Result<Vec<Tool>, String>>(tools.list, call.clone(), |_| ());
         listed.tools = Some(answer(asked.await)?);
     }
     if let Some(resources) = program.exports.resources {
-        let asked = program
-            .invoke::<(), Result<Vec<ResourceDescription>, String>>(resources.list, call.clone(), |_| ());
+        let asked = program.invoke::<(), Result<Vec<ResourceDescription>, String>>(
+            resources.list,
+            call.clone(),
+            |_| (),
+        );
         listed.resources = Some(answer(asked.await)?);
-        let asked = program
-            .invoke::<(), Result<Vec<ResourceTemplate>, String>>(resources.templates, call.clone(), |_| ());
+        let asked = program.invoke::<(), Result<Vec<ResourceTemplate>, String>>(
+            resources.templates,
+            call.clone(),
+            |_| (),
+        );
         listed.templates = answer(asked.await)?;
     }
     if let Some(prompts) = program.exports.prompts {
@@ -187,12 +204,20 @@ impl Provider for Plugin {
         &self.surface
     }
 
-    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
-        let (Some(tools), Some(tool)) = (self.program.exports.tools, self.surface.tool(name)) else {
+    async fn call_tool(
+        &self,
+        name: &str,
+        arguments: &str,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError> {
+        let (Some(tools), Some(tool)) = (self.program.exports.tools, self.surface.tool(name))
+        else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
-        let asked = self.program.invoke(tools.call, call, |context| (name, arguments, context));
+        let asked = self
+            .program
+            .invoke(tools.call, call, |context| (name, arguments, context));
         let outcome: Result<_, GuestError> = asked.await?;
         let outcome = outcome.map_err(outcome::guest_error)?;
         Ok(outcome::tool(outcome, tool, self.program.limits.output)?)
@@ -203,7 +228,9 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let uri = uri.to_owned();
-        let asked = self.program.invoke(resources.read, call, |context| (uri, context));
+        let asked = self
+            .program
+            .invoke(resources.read, call, |context| (uri, context));
         let outcome: Result<_, GuestError> = asked.await?;
         let outcome = outcome.map_err(outcome::guest_error)?;
         Ok(outcome::read(outcome, self.program.limits.output)?)
@@ -219,7 +246,9 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let name = name.to_owned();
-        let asked = self.program.invoke(prompts.get, call, |context| (name, arguments, context));
+        let asked = self
+            .program
+            .invoke(prompts.get, call, |context| (name, arguments, context));
         let outcome: Result<_, GuestError> = asked.await?;
         let outcome = outcome.map_err(outcome::guest_error)?;
         Ok(outcome::prompt(outcome, self.program.limits.output)?)
@@ -237,9 +266,9 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, value) = (name.to_owned(), value.to_owned());
-        let asked = self
-            .program
-            .invoke(completions.complete, call, |context| (subject, name, value, given, context));
+        let asked = self.program.invoke(completions.complete, call, |context| {
+            (subject, name, value, given, context)
+        });
         let outcome: Result<_, GuestError> = asked.await?;
         Ok(outcome.map_err(outcome::guest_error)?)
     }

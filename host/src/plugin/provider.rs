@@ -31,7 +31,12 @@ pub trait Provider: Send + Sync {
 
     /// `arguments` is the text of a JSON object, which the caller has checked against the
     /// tool's input schema. What is returned has passed the checks of `outcome`.
-    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError>;
+    async fn call_tool(
+        &self,
+        name: &str,
+        arguments: &str,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError>;
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError>;
 

@@ -46,7 +46,8 @@ impl Schema {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
         }
-        super::json::check_json(json, super::json::MAX_DEPTH).map_err(|why| format!("the schema is {why}"))?;
+        super::json::check_json(json, super::json::MAX_DEPTH)
+            .map_err(|why| format!("the schema is {why}"))?;
         let source: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let draft = draft(&source)?;
         let max_depth = bounds::check(&source)?;
@@ -54,7 +55,11 @@ impl Schema {
             .with_draft(draft)
             .offline()
             // Not the default engine: its backtracking can be made to take for ever.
-            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN))
+            .with_pattern_options(
+                PatternOptions::regex()
+                    .size_limit(PATTERN)
+                    .dfa_size_limit(PATTERN),
+            )
             .build(&source)
             .map_err(|error| text::quote(&error.masked().to_string(), REPORT))?;
         Ok(Self {

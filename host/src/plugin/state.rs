@@ -138,7 +138,9 @@ impl HostWallClock for CoarseClock {
     }
 
     fn now(&self) -> Duration {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         Duration::from_millis(now.as_millis() as u64)
     }
 }

@@ -39,7 +39,10 @@ pub struct FrozenTool {
 impl Surface {
     /// The tool of that name, which is the plugin's own, without prefix.
     pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
-        self.tools.as_ref()?.iter().find(|tool| tool.tool.name == name)
+        self.tools
+            .as_ref()?
+            .iter()
+            .find(|tool| tool.tool.name == name)
     }
 }
 
@@ -76,7 +79,9 @@ impl Listed {
         }
         let mut warnings = Vec::new();
         let surface = Surface {
-            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
+            tools: self
+                .tools
+                .map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
             resources: self
                 .resources
                 .map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
@@ -125,14 +130,16 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
     checks::name(&tool.name)?;
     checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
     checks::schema_text(&tool.input_schema)?;
-    let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
+    let input =
+        Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
     checks::object_type(&input)?;
     tool.input_schema = checks::line(&tool.input_schema)?;
     let output = match &tool.output_schema {
         None => None,
         Some(text) => {
             checks::schema_text(text)?;
-            let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
+            let output =
+                Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
             if !output.source().is_object() {
                 return Err("its output schema is not an object".into());
             }
@@ -142,7 +149,11 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
     };
     checks::icons(&mut tool.icons);
     tool.meta = checks::meta(tool.meta)?;
-    Ok(FrozenTool { tool, input, output })
+    Ok(FrozenTool {
+        tool,
+        input,
+        output,
+    })
 }
 
 fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {
@@ -175,7 +186,10 @@ fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {
         checks::label(&argument.name)?;
         checks::texts(argument.title.as_deref(), argument.description.as_deref())?;
         if !names.is_new(&argument.name) {
-            return Err(format!("it has the argument '{}' twice", quote(&argument.name, 80)));
+            return Err(format!(
+                "it has the argument '{}' twice",
+                quote(&argument.name, 80)
+            ));
         }
     }
     checks::icons(&mut prompt.icons);

@@ -36,16 +36,15 @@ pub(super) mod types {
     pub use super::bindings::wharf::plugin::types::{
         Annotations, Answer, Ask, CallContext, CallError as GuestError, ClientFeatures, Content,
         ContextScope, ElicitAction, Elicited, EmbeddedResource, Form, Icon, IconTheme,
-        InputRequired, InvalidInput, MediaContent, ModelPreferences, Question, Reply,
-        ResourceBody, ResourceContents, ResourceDescription, Role, Root, Sampled, Sampling,
-        SamplingContent, SamplingMessage, SamplingTool, TextContent, ToolAnswer, ToolChoice,
-        ToolUse, UrlVisit,
+        InputRequired, InvalidInput, MediaContent, ModelPreferences, Question, Reply, ResourceBody,
+        ResourceContents, ResourceDescription, Role, Root, Sampled, Sampling, SamplingContent,
+        SamplingMessage, SamplingTool, TextContent, ToolAnswer, ToolChoice, ToolUse, UrlVisit,
     };
 }
 
 pub(in crate::plugin) use bindings::wharf::plugin::host::Host as HostCalls;
-pub(in crate::plugin) use bindings::wharf::plugin::http::{self as Http, Host as HttpCalls};
 pub(in crate::plugin) use bindings::wharf::plugin::http::Error as HttpError;
+pub(in crate::plugin) use bindings::wharf::plugin::http::{self as Http, Host as HttpCalls};
 pub(in crate::plugin) use bindings::wharf::plugin::types::Host as TypesCalls;
 
 /// Gives components this version's imports.

@@ -41,7 +41,9 @@ pub enum LoadError {
     TooLarge { size: u64, limit: u64 },
     #[error("load a component with more {what} than {limit}")]
     TooMany { what: &'static str, limit: u64 },
-    #[error("give the component the {bytes} bytes of memory that it declares; its limit is {limit}")]
+    #[error(
+        "give the component the {bytes} bytes of memory that it declares; its limit is {limit}"
+    )]
     DeclaredMemory { bytes: u64, limit: u64 },
     #[error("load a file that is a symbolic link")]
     Symlink,

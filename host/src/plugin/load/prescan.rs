@@ -20,9 +20,8 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
     classify(bytes)?;
     let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
     for payload in Parser::new(0).parse_all(bytes) {
-        let invalid = |error: wasmparser::BinaryReaderError| {
-            LoadError::Invalid(quote(error.message(), 200))
-        };
+        let invalid =
+            |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
         match payload.map_err(invalid)? {
             Payload::Version {
                 encoding: Encoding::Module,

@@ -15,7 +15,6 @@ impl Size for String {
     }
 }
 
-
 impl<T: Size> Size for Option<T> {
     fn size(&self) -> usize {
         self.as_ref().map_or(0, Size::size)
@@ -89,8 +88,14 @@ impl Size for ResourceContents {
 
 impl Size for ResourceDescription {
     fn size(&self) -> usize {
-        self.uri.len() + self.name.len() + self.title.size() + self.description.size()
-            + self.mime_type.size() + self.annotations.size() + list(&self.icons) + self.meta.size()
+        self.uri.len()
+            + self.name.len()
+            + self.title.size()
+            + self.description.size()
+            + self.mime_type.size()
+            + self.annotations.size()
+            + list(&self.icons)
+            + self.meta.size()
     }
 }
 
@@ -126,9 +131,16 @@ impl Size for Question {
 
 impl Size for Sampling {
     fn size(&self) -> usize {
-        let hints = self.model_preferences.as_ref().map_or(0, |p| list(&p.hints));
-        list(&self.messages) + self.system_prompt.size() + list(&self.stop_sequences) + hints
-            + list(&self.tools) + self.metadata.size()
+        let hints = self
+            .model_preferences
+            .as_ref()
+            .map_or(0, |p| list(&p.hints));
+        list(&self.messages)
+            + self.system_prompt.size()
+            + list(&self.stop_sequences)
+            + hints
+            + list(&self.tools)
+            + self.metadata.size()
     }
 }
 
@@ -149,7 +161,9 @@ impl Size for SamplingContent {
         match self {
             Self::Text(text) => text.text.len() + text.annotations.size() + text.meta.size(),
             Self::Image(media) | Self::Audio(media) => media.size(),
-            Self::ToolUse(tool_use) => tool_use.id.len() + tool_use.name.len() + tool_use.input.len(),
+            Self::ToolUse(tool_use) => {
+                tool_use.id.len() + tool_use.name.len() + tool_use.input.len()
+            }
             Self::ToolResult(answer) => {
                 answer.tool_use_id.len() + list(&answer.content) + answer.structured.size()
             }

@@ -22,7 +22,10 @@ fn questions_have_keys_of_their_own_and_small_states() {
         questions,
         state: Some(vec![0; state]),
     };
-    assert_eq!(input_required(&mut wanted(vec![question()], MAX_STATE)), Ok(()));
+    assert_eq!(
+        input_required(&mut wanted(vec![question()], MAX_STATE)),
+        Ok(())
+    );
     assert!(input_required(&mut wanted(vec![question(), question()], 0)).is_err());
     assert!(input_required(&mut wanted(vec![], MAX_STATE + 1)).is_err());
 }

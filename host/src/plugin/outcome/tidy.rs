@@ -29,7 +29,8 @@ pub(in crate::plugin) fn meta(text: Option<String>) -> Result<Option<String>, &'
     if !text.contains(['\\']) && !text.contains("mcp") && !text.contains("modelcontextprotocol") {
         return Ok(Some(text));
     }
-    let mut members: Map<String, Value> = serde_json::from_str(&text).map_err(|_| "not a JSON object")?;
+    let mut members: Map<String, Value> =
+        serde_json::from_str(&text).map_err(|_| "not a JSON object")?;
     let before = members.len();
     members.retain(|key, _| !is_reserved(key));
     if members.len() == before {

@@ -123,7 +123,12 @@ impl<'a> Walk<'a> {
         checked
     }
 
-    fn each(&mut self, schemas: &'a Value, step: Option<Step<'a>>, nested: usize) -> Result<(), String> {
+    fn each(
+        &mut self,
+        schemas: &'a Value,
+        step: Option<Step<'a>>,
+        nested: usize,
+    ) -> Result<(), String> {
         for schema in schemas.as_array().into_iter().flatten() {
             match &step {
                 Some(step) => self.inside(step.clone(), schema, nested)?,
@@ -150,7 +155,11 @@ impl<'a> Walk<'a> {
 
     /// Of draft-07: a schema or a list of names.
     fn dependencies(&mut self, value: &'a Value, nested: usize) -> Result<(), String> {
-        for schema in value.as_object().into_iter().flat_map(|members| members.values()) {
+        for schema in value
+            .as_object()
+            .into_iter()
+            .flat_map(|members| members.values())
+        {
             if !schema.is_array() {
                 self.schema(schema, nested + 1)?;
             }
@@ -177,7 +186,10 @@ impl<'a> Walk<'a> {
         };
         if let Some(began) = began {
             if began == self.place.len() {
-                return Err(format!("it refers to itself for the same value: {}", shown()));
+                return Err(format!(
+                    "it refers to itself for the same value: {}",
+                    shown()
+                ));
             }
             return self.recursion();
         }
@@ -189,7 +201,9 @@ impl<'a> Walk<'a> {
 
     fn recursion(&mut self) -> Result<(), String> {
         if self.recursions.len() == MAX_RECURSIONS {
-            return Err(format!("it refers to itself more than {MAX_RECURSIONS} times"));
+            return Err(format!(
+                "it refers to itself more than {MAX_RECURSIONS} times"
+            ));
         }
         self.recursions.push(self.place.clone());
         Ok(())

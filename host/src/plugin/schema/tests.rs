@@ -7,7 +7,9 @@ fn a_violation_says_where_why_and_what_was_expected() {
     )
     .expect("a schema");
     assert_eq!(schema.validate_text(r#"{"n":3}"#), Ok(()));
-    let wrong = schema.validate_text(r#"{"n":"x"}"#).expect_err("a violation");
+    let wrong = schema
+        .validate_text(r#"{"n":"x"}"#)
+        .expect_err("a violation");
     assert_eq!(wrong.len(), 1);
     assert_eq!(wrong[0].path, "/n");
     assert_eq!(wrong[0].expected, r#"{"type":"integer"}"#);
@@ -56,8 +58,14 @@ fn doubling_is_refused_and_trees_are_not() {
         "left":{"$ref":"#/$defs/node"},"right":{"$ref":"#/$defs/node"},
         "rest":{"type":"array","items":{"$ref":"#/$defs/node"}}}}}}"##;
     let tree = Schema::compile(tree).expect("a tree");
-    assert!(tree.validate_text(r#"{"left":{"rest":[{"right":3}]}}"#).is_err());
-    assert!(tree.validate_text(r#"{"left":{"rest":[{"right":{}}]}}"#).is_ok());
+    assert!(
+        tree.validate_text(r#"{"left":{"rest":[{"right":3}]}}"#)
+            .is_err()
+    );
+    assert!(
+        tree.validate_text(r#"{"left":{"rest":[{"right":{}}]}}"#)
+            .is_ok()
+    );
 
     for endless in [
         r##"{"$ref":"#"}"##,
@@ -91,13 +99,25 @@ fn patterns_cannot_backtrack_or_grow() {
     }
     let nested = Schema::compile(r#"{"pattern":"^((a*)*)*b$"}"#).expect("a linear pattern");
     let start = std::time::Instant::now();
-    assert!(nested.validate_text(&format!("\"{}\"", "a".repeat(50_000))).is_err());
+    assert!(
+        nested
+            .validate_text(&format!("\"{}\"", "a".repeat(50_000)))
+            .is_err()
+    );
     assert!(start.elapsed() < std::time::Duration::from_secs(5));
 }
 
 #[test]
 fn what_is_no_schema_is_refused() {
-    for text in ["", "[]", "3", "{\"type\":3}", "{\"type\":\"thing\"}", "{\"properties\":[]}", "{\"required\":[1]}"] {
+    for text in [
+        "",
+        "[]",
+        "3",
+        "{\"type\":3}",
+        "{\"type\":\"thing\"}",
+        "{\"properties\":[]}",
+        "{\"required\":[1]}",
+    ] {
         assert!(Schema::compile(text).is_err(), "{text}");
     }
     let deep = r#"{"not":"#.repeat(5000) + "{}" + &"}".repeat(5000);

@@ -58,7 +58,9 @@ pub(super) fn texts(title: Option<&str>, description: Option<&str>) -> Result<()
     }
     if let Some(description) = description {
         if description.len() > MAX_DESCRIPTION {
-            return Err(format!("its description has more than {MAX_DESCRIPTION} bytes"));
+            return Err(format!(
+                "its description has more than {MAX_DESCRIPTION} bytes"
+            ));
         }
         deceptive(deceptive_in(description), "its description")?;
     }
@@ -91,7 +93,10 @@ fn deceptive_in_value(value: &Value) -> Option<char> {
 fn deceptive(found: Option<char>, place: &str) -> Result<(), Refused> {
     match found {
         None => Ok(()),
-        Some(c) => Err(format!("{place} has an invisible or deceptive character: U+{:04X}", u32::from(c))),
+        Some(c) => Err(format!(
+            "{place} has an invisible or deceptive character: U+{:04X}",
+            u32::from(c)
+        )),
     }
 }
 
@@ -119,13 +124,17 @@ pub(super) fn icons(icons: &mut Vec<Icon>) {
         let texts = icon.mime_type.iter().chain(&icon.sizes);
         good && icon.src.len() <= MAX_ICON
             && deceptive_in_line(&icon.src).is_none()
-            && texts.into_iter().all(|text| text.len() <= 128 && deceptive_in_line(text).is_none())
+            && texts
+                .into_iter()
+                .all(|text| text.len() <= 128 && deceptive_in_line(text).is_none())
     });
 }
 
 pub(super) fn mime(mime: Option<&str>) -> Result<(), Refused> {
     match mime {
-        Some(mime) if mime.len() > 128 || !mime.bytes().all(|b| b.is_ascii_graphic() || b == b' ') => {
+        Some(mime)
+            if mime.len() > 128 || !mime.bytes().all(|b| b.is_ascii_graphic() || b == b' ') =>
+        {
             Err("its media type is not one".into())
         }
         _ => Ok(()),
@@ -154,7 +163,9 @@ pub(super) fn uri_template(template: &str) -> Result<(), Refused> {
     }
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
-        let inside = rest[at..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
+        let inside = rest[at..]
+            .strip_prefix('{')
+            .and_then(|rest| rest.split_once('}'));
         match inside {
             Some((name, after)) if !name.is_empty() && !name.contains('{') => rest = after,
             _ => return Err("its URI template has a brace without its other half".into()),
@@ -168,25 +179,49 @@ pub(super) fn size(listed: &Listed) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let icons = |icons: &[Icon]| -> usize {
         let icon = |icon: &Icon| {
-            icon.src.len() + text(&icon.mime_type) + icon.sizes.iter().map(String::len).sum::<usize>()
+            icon.src.len()
+                + text(&icon.mime_type)
+                + icon.sizes.iter().map(String::len).sum::<usize>()
         };
         icons.iter().map(icon).sum()
     };
     let tools = listed.tools.iter().flatten().map(|t| {
-        t.name.len() + text(&t.title) + text(&t.description) + t.input_schema.len()
-            + text(&t.output_schema) + icons(&t.icons) + text(&t.meta)
+        t.name.len()
+            + text(&t.title)
+            + text(&t.description)
+            + t.input_schema.len()
+            + text(&t.output_schema)
+            + icons(&t.icons)
+            + text(&t.meta)
     });
     let resources = listed.resources.iter().flatten().map(|r| {
-        r.uri.len() + r.name.len() + text(&r.title) + text(&r.description) + text(&r.mime_type)
-            + icons(&r.icons) + text(&r.meta)
+        r.uri.len()
+            + r.name.len()
+            + text(&r.title)
+            + text(&r.description)
+            + text(&r.mime_type)
+            + icons(&r.icons)
+            + text(&r.meta)
     });
     let templates = listed.templates.iter().map(|t| {
-        t.uri_template.len() + t.name.len() + text(&t.title) + text(&t.description)
-            + text(&t.mime_type) + icons(&t.icons) + text(&t.meta)
+        t.uri_template.len()
+            + t.name.len()
+            + text(&t.title)
+            + text(&t.description)
+            + text(&t.mime_type)
+            + icons(&t.icons)
+            + text(&t.meta)
     });
     let prompts = listed.prompts.iter().flatten().map(|p| {
-        let arguments = p.arguments.iter().map(|a| a.name.len() + text(&a.title) + text(&a.description));
-        p.name.len() + text(&p.title) + text(&p.description) + icons(&p.icons) + text(&p.meta)
+        let arguments = p
+            .arguments
+            .iter()
+            .map(|a| a.name.len() + text(&a.title) + text(&a.description));
+        p.name.len()
+            + text(&p.title)
+            + text(&p.description)
+            + icons(&p.icons)
+            + text(&p.meta)
             + arguments.sum::<usize>()
     });
     tools.chain(resources).chain(templates).chain(prompts).sum()
