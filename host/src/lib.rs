@@ -1,3 +1,6 @@
+//! Project Wharf.
+
 pub mod json;
 pub mod jsonrpc;
+pub mod plugin;
 pub mod protocol;

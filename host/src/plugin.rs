@@ -1,0 +1,43 @@
+//! Everything between a component's bytes and a typed outcome: checking, compiling,
+//! sandboxing, listing, calling.
+//!
+//! Knows nothing of MCP, JSON-RPC or configuration files.
+
+pub mod abi;
+mod cache;
+mod call;
+pub mod compile;
+mod cpu;
+mod engine;
+mod fault;
+mod file;
+mod guest_log;
+mod host_calls;
+mod id;
+mod inspect;
+pub mod json;
+mod limits;
+mod load;
+mod outcome;
+mod provider;
+mod quota;
+mod sandbox;
+pub mod schema;
+mod state;
+mod surface;
+pub mod text;
+mod ticker;
+
+pub use fault::{CallError, Fault};
+pub use file::read_component;
+pub use id::{Digest, InvalidPluginId, PluginId};
+pub use inspect::{Import, Inspection, inspect};
+pub use limits::Limits;
+pub use load::{LoadError, Plugin};
+pub use provider::{Call, Event, LogBody, Provider};
+pub use sandbox::{Compiler, Sandbox, SandboxSettings};
+pub use schema::{Schema, Violation};
+pub use surface::{FrozenTool, Surface};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! One call: a fresh store and instance, a function, an outcome.
+//!
+//! Everything that can be done once per load is in `Program`; every way out of a call
+//! drops its store. What the outcome says is checked in `outcome`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
+use wasmtime::{Store, Trap, UpdateDeadline};
+
+use super::abi::{CallContext, Exports};
+use super::cpu::{CpuMeter, Metered};
+use super::fault::Fault;
+use super::id::{Digest, PluginId};
+use super::limits::Limits;
+use super::provider::Call;
+use super::quota::Quota;
+use super::sandbox::Sandbox;
+use super::state::State;
+use super::text;
+
+/// Handles of component resources that a store may hold.
+const COMPONENT_HANDLES: usize = 4096;
+/// What lifting a result costs beside its bytes.
+const LIFT_SLACK: u64 = 64 << 10;
+
+/// A component ready to be instantiated, and the limits under which that happens.
+pub(super) struct Program {
+    pub(super) id: PluginId,
+    pub(super) digest: Digest,
+    pub(super) limits: Limits,
+    pub(super) exports: Exports,
+    pre: InstancePre<State>,
+    sandbox: Arc<Sandbox>,
+    turns: Arc<Semaphore>,
+    waiting: AtomicU32,
+}
+
+impl Program {
+    pub(super) fn new(
+        sandbox: Arc<Sandbox>,
+        id: PluginId,
+        digest: Digest,
+        limits: Limits,
+        exports: Exports,
+        pre: InstancePre<State>,
+    ) -> Arc<Self> {
+        let turns = limits.concurrency.clamp(1, sandbox.max_concurrency());
+        Arc::new(Self {
+            id,
+            digest,
+            exports,
+            pre,
+            sandbox,
+            turns: Arc::new(Semaphore::new(turns as usize)),
+            waiting: AtomicU32::new(0),
+            limits,
+        })
+    }
+
+    /// Calls one function in a fresh instance, on the guests' own threads. `params` makes
+    /// its parameters from the time that is left. Dropping the future stops the guest.
+    pub(super) async fn invoke<P, R>(
+        self: &Arc<Self>,
+        function: ComponentExportIndex,
+        call: Call,
+        params: impl FnOnce(CallContext) -> P + Send + 'static,
+    ) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower + Send + Sync + 'static,
+        R: Send + 'static,
+        (R,): ComponentNamedList + Lift,
+    {
+        let program = self.clone();
+        let task = self.sandbox.guests().spawn(async move {
+            let limit = program.limits.timeout;
+            let own = Instant::now() + limit;
+            let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
+            let _permits = program.turn(deadline).await?;
+            let cpu = CpuMeter::new(program.limits.cpu);
+            let future = Box::pin(program.run(function, call, params, deadline, cpu.clone()));
+            let metered = Metered { meter: cpu, future };
+            match timeout_at(deadline, metered).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(Fault::Timeout { limit }),
+            }
+        });
+        AbortOnDrop(task).outcome().await
+    }
+
+    #[cfg(test)]
+    pub(super) fn free_turns(&self) -> usize {
+        self.turns.available_permits()
+    }
+
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> u32 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the plugin's turn and for a slot of the pool, so that instantiation
+    /// never finds the pool full.
+    async fn turn(&self, deadline: Instant) -> Result<[OwnedSemaphorePermit; 2], Fault> {
+        let slots = self.sandbox.slots();
+        if let Ok(turn) = self.turns.clone().try_acquire_owned()
+            && let Ok(slot) = slots.clone().try_acquire_owned()
+        {
+            return Ok([turn, slot]);
+        }
+        let _place = Place::take(&self.waiting, self.limits.queue).ok_or(Fault::Busy)?;
+        let until = deadline.min(Instant::now() + Limits::QUEUE_WAIT);
+        let both = async {
+            let turn = self.turns.clone().acquire_owned().await;
+            let slot = slots.clone().acquire_owned().await;
+            // Neither semaphore is ever closed.
+            Ok([
+                turn.map_err(|_| Fault::Host)?,
+                slot.map_err(|_| Fault::Host)?,
+            ])
+        };
+        timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
+    }
+
+    async fn run<P, R>(
+        &self,
+        function: ComponentExportIndex,
+        call: Call,
+        params: impl FnOnce(CallContext) -> P + Send,
+        deadline: Instant,
+        cpu: Arc<CpuMeter>,
+    ) -> Result<R, Fault>
+    where
+        P: ComponentNamedList + Lower + Send + Sync + 'static,
+        R: Send + 'static,
+        (R,): ComponentNamedList + Lift,
+    {
+        let _ticking = self.sandbox.ticker().run();
+        let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
+        let state = State::new(
+            self.id.clone(),
+            quota,
+            cpu,
+            self.limits.log,
+            call.events,
+            call.cancelled,
+        );
+        let mut store = self.store(state);
+        let context = CallContext {
+            id: call.id,
+            client: call.client,
+            time_left_ms: (deadline - Instant::now()).as_millis() as u64,
+            answers: call.answers,
+            state: call.state,
+            meta: call.meta,
+        };
+        let called = async {
+            let instance = self.pre.instantiate_async(&mut store).await?;
+            let function = instance.get_typed_func::<P, (R,)>(&mut store, &function)?;
+            function.call_async(&mut store, params(context)).await
+        };
+        match called.await {
+            Ok((outcome,)) => Ok(outcome),
+            Err(error) => Err(self.fault(&error, store.data())),
+        }
+    }
+
+    fn store(&self, state: State) -> Store<State> {
+        let mut store = Store::new(self.sandbox.engine(), state);
+        store.limiter(|state| &mut state.quota);
+        store.set_hostcall_fuel(
+            usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX),
+        );
+        store.set_max_component_handles(COMPONENT_HANDLES);
+        store.set_epoch_deadline(1);
+        // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
+        // that puts the task in front of its worker's queue, where it starves the others.
+        store.epoch_deadline_callback(|store| {
+            if store.data().cpu.check() {
+                return Ok(UpdateDeadline::Interrupt);
+            }
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(tokio::task::yield_now()),
+            ))
+        });
+        store
+    }
+
+    /// What to tell of an error; its text goes to the log alone.
+    fn fault(&self, error: &wasmtime::Error, state: &State) -> Fault {
+        let plugin = &self.id;
+        let text = text::quote(&format!("{error:#}"), 2048);
+        tracing::warn!(target: "wharf::plugin", %plugin, "call stopped: {text}");
+        if state.cpu.exceeded() {
+            return Fault::Cpu {
+                limit: self.limits.cpu,
+            };
+        }
+        if error
+            .root_cause()
+            .to_string()
+            .starts_with("too much data is being copied")
+        {
+            return Fault::OutputTooLarge {
+                limit: self.limits.output,
+            };
+        }
+        if state.quota.refused() {
+            return Fault::Memory {
+                limit: self.limits.memory,
+            };
+        }
+        let in_guest = error.downcast_ref::<Trap>().is_some()
+            || error.downcast_ref::<wasmtime::WasmBacktrace>().is_some()
+            || error.downcast_ref::<wasmtime_wasi::I32Exit>().is_some();
+        if in_guest {
+            Fault::Trap
+        } else {
+            // Raised outside of the guest's code: reading what it returned.
+            Fault::BadOutput("a value that breaks the component ABI".into())
+        }
+    }
+}
+
+/// A place in the queue.
+struct Place<'a>(&'a AtomicU32);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicU32, max: u32) -> Option<Self> {
+        let free = |n: u32| (n < max).then_some(n + 1);
+        waiting
+            .try_update(Ordering::Relaxed, Ordering::Relaxed, free)
+            .ok()
+            .map(|_| Self(waiting))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A task that ends with whoever waits for it.
+struct AbortOnDrop<R>(JoinHandle<Result<R, Fault>>);
+
+impl<R> AbortOnDrop<R> {
+    async fn outcome(mut self) -> Result<R, Fault> {
+        match (&mut self.0).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                // A panic in a host function: contained to the call, but ours to mend.
+                tracing::error!(target: "wharf::plugin", "a call's task failed: {error}");
+                Err(Fault::Host)
+            }
+        }
+    }
+}
+
+impl<R> Drop for AbortOnDrop<R> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A call that the host makes for itself.
+pub(super) fn internal(id: &str, limit: Duration) -> Call {
+    Call {
+        deadline: Some(Instant::now() + limit),
+        ..Call::new(id)
+    }
+}

@@ -1,0 +1,158 @@
+//! Native code for a component: from the cache, or compiled in a child process.
+//!
+//! Trusts no byte that this program did not make or authenticate itself.
+
+pub mod worker;
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+use wasmtime::component::Component;
+
+use super::cache::Artifact;
+use super::engine::{self, Allocation};
+use super::id::Digest;
+use super::limits::Limits;
+use super::load::{LoadError, prescan};
+use super::sandbox::{Compiler, Sandbox};
+use super::text::quote;
+
+/// The hidden argument that makes this program compile its stdin to its stdout.
+pub const WORKER: &str = "compile-worker";
+
+/// Wall time of one compilation.
+const WALL: Duration = Duration::from_secs(60);
+/// Bytes of the largest native code.
+const MAX_ARTIFACT: u64 = 256 << 20;
+
+/// The component as native code in memory.
+pub(super) async fn compiled(
+    sandbox: &Arc<Sandbox>,
+    component: Vec<u8>,
+    digest: Digest,
+    limits: &Limits,
+) -> Result<Component, LoadError> {
+    let (component, limits) = (Arc::new(component), limits.clone());
+    let bytes = component.clone();
+    blocking(move || prescan(&bytes, &limits)).await??;
+    if let Some(cached) = cached(sandbox, digest).await? {
+        return Ok(cached);
+    }
+    // One at a time: each may take a gigabyte and a core. Whoever waited may find that
+    // the one before made just what it needs.
+    let _turn = sandbox.compiling.acquire().await;
+    if let Some(cached) = cached(sandbox, digest).await? {
+        return Ok(cached);
+    }
+    let artifact = match &sandbox.compiler {
+        Compiler::ChildProcess(program) => in_child(program, &component).await?,
+        Compiler::InProcess => {
+            let compile = move || {
+                let engine = engine::engine(Allocation::OnDemand).map_err(|e| host(&e))?;
+                engine
+                    .precompile_component(&component)
+                    .map_err(|e| invalid(&format!("{e:#}")))
+            };
+            Artifact::of_compiler(blocking(compile).await??)
+        }
+    };
+    let (sandbox, artifact) = (sandbox.clone(), Arc::new(artifact));
+    blocking(move || {
+        if let Some(cache) = &sandbox.cache {
+            cache.put(digest, &artifact);
+        }
+        artifact.load(sandbox.engine()).map_err(|e| host(&e))
+    })
+    .await?
+}
+
+async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Component>, LoadError> {
+    let sandbox = sandbox.clone();
+    blocking(move || {
+        let artifact = sandbox.cache.as_ref()?.get(digest)?;
+        match artifact.load(sandbox.engine()) {
+            Ok(component) => Some(component),
+            Err(error) => {
+                tracing::warn!(
+                    "compile a component again, its cache entry does not load: {error:#}"
+                );
+                None
+            }
+        }
+    })
+    .await
+}
+
+async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifact, LoadError> {
+    let mut child = Command::new(program)
+        .arg(WORKER)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| LoadError::Host(format!("start the compiler: {error}")))?;
+    let (Some(mut stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(LoadError::Host("start the compiler: no pipes".into()));
+    };
+    let talk = async {
+        let send = async {
+            // An early end of the child shows in its status.
+            let _ = stdin.write_all(component).await;
+            drop(stdin);
+        };
+        let (mut artifact, mut message) = (Vec::new(), Vec::new());
+        let mut stdout = stdout.take(MAX_ARTIFACT + 1);
+        let mut stderr = stderr.take(4 << 10);
+        let (_, read, _) = tokio::join!(
+            send,
+            stdout.read_to_end(&mut artifact),
+            stderr.read_to_end(&mut message)
+        );
+        read.map_err(|error| LoadError::Host(format!("read from the compiler: {error}")))?;
+        if artifact.len() as u64 > MAX_ARTIFACT {
+            return Err(LoadError::CompileLimit);
+        }
+        // Closes the pipes first: a child that still writes must not wait for us.
+        drop((stdout, stderr));
+        let status = child.wait().await;
+        let status =
+            status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
+        match status.code() {
+            Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
+            Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
+            Some(code) => Err(LoadError::Compile(format!(
+                "the compiler ended with code {code}: {}",
+                quote(&String::from_utf8_lossy(&message), 300)
+            ))),
+            None => Err(LoadError::CompileLimit),
+        }
+    };
+    match tokio::time::timeout(WALL, talk).await {
+        Ok(done) => done,
+        Err(_) => Err(LoadError::CompileTimeout(WALL)),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, LoadError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| LoadError::Host(error.to_string()))
+}
+
+fn invalid(message: &str) -> LoadError {
+    LoadError::Invalid(quote(message, 300))
+}
+
+fn host(error: &wasmtime::Error) -> LoadError {
+    LoadError::Host(quote(&format!("{error:#}"), 300))
+}

@@ -1,0 +1,116 @@
+//! The engine's settings: what is compiled, how instances are kept, how guests are stopped.
+//!
+//! Runs nothing. The same settings compile in the child process and run in this one.
+
+use std::num::NonZeroUsize;
+
+use wasmtime::{
+    Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
+    WasmBacktraceDetails, WasmFeatures,
+};
+
+use super::limits::Limits;
+
+/// Component instances that can exist at the same time.
+pub(super) const SLOTS: u32 = 64;
+/// Core modules in one component; std guests have four or five.
+pub(super) const CORE_INSTANCES: u32 = 16;
+pub(super) const MEMORIES: u32 = 4;
+pub(super) const TABLES: u32 = 8;
+/// Elements of one table.
+const TABLE_ELEMENTS: usize = 20_000;
+
+/// Proposals that no component may use: each has had its own vulnerabilities, and no
+/// toolchain that makes plugins needs one.
+const FORBIDDEN: [WasmFeatures; 13] = [
+    WasmFeatures::MEMORY64,
+    WasmFeatures::MULTI_MEMORY,
+    WasmFeatures::THREADS,
+    WasmFeatures::GC,
+    WasmFeatures::GC_TYPES,
+    WasmFeatures::EXCEPTIONS,
+    WasmFeatures::FUNCTION_REFERENCES,
+    WasmFeatures::STACK_SWITCHING,
+    WasmFeatures::CUSTOM_PAGE_SIZES,
+    WasmFeatures::WIDE_ARITHMETIC,
+    WasmFeatures::RELAXED_SIMD,
+    WasmFeatures::TAIL_CALL,
+    WasmFeatures::CM_ASYNC,
+];
+
+/// How instances get their memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allocation {
+    /// From address space set aside at the start: about a terabyte, not used but named.
+    Pooling,
+    /// When needed: slower, and all that the compiler process may have.
+    OnDemand,
+}
+
+/// Makes an engine, and checks that it accepts nothing that is forbidden.
+pub(super) fn engine(allocation: Allocation) -> wasmtime::Result<Engine> {
+    let engine = Engine::new(&config(allocation))?;
+    let accepted = engine.get_wasm_features();
+    for feature in FORBIDDEN {
+        if accepted.intersects(feature) {
+            wasmtime::bail!("the engine accepts a forbidden proposal: {feature:?}");
+        }
+    }
+    Ok(engine)
+}
+
+fn config(allocation: Allocation) -> Config {
+    let mut config = Config::new();
+    config.allocation_strategy(match allocation {
+        Allocation::Pooling => InstanceAllocationStrategy::Pooling(pool()),
+        Allocation::OnDemand => InstanceAllocationStrategy::OnDemand,
+    });
+    config
+        .strategy(Strategy::Cranelift)
+        .cranelift_opt_level(OptLevel::Speed)
+        // Not fuel: it costs two to three times as much and cannot yield as we want.
+        .epoch_interruption(true)
+        // QuickJS overflows the default of 512 KiB at a recursion depth of 500. The rest of
+        // the fibre's stack is for host functions.
+        .max_wasm_stack(2 << 20)
+        .async_stack_size(4 << 20)
+        // So that no guest reads what another left on the stack.
+        .async_stack_zeroing(true)
+        // The default reads an environment variable and parses the guest's own DWARF.
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(16))
+        .signals_based_traps(true);
+    for feature in FORBIDDEN {
+        config.wasm_features(feature, false);
+    }
+    config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(SLOTS)
+        .total_core_instances(SLOTS * CORE_INSTANCES)
+        .total_stacks(SLOTS)
+        .total_memories(SLOTS * MEMORIES)
+        .total_tables(SLOTS * TABLES)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .max_memories_per_component(MEMORIES)
+        .max_tables_per_component(TABLES)
+        .max_memories_per_module(1)
+        .max_tables_per_module(2)
+        .table_elements(TABLE_ELEMENTS)
+        .max_component_instance_size(1 << 20)
+        .max_core_instance_size(1 << 20)
+        .max_memory_size(Limits::MEMORY_CEILING as usize)
+        .max_unused_warm_slots(16)
+        // Pages up to here are cleared by hand and not given back to the system, which is
+        // what makes a fresh instance cheap.
+        .linear_memory_keep_resident(1 << 20)
+        .table_keep_resident(64 << 10)
+        // More than one would delay the return to the baseline.
+        .decommit_batch_size(1);
+    pool
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Why a call has no outcome: the one table of faults, with their codes and sentences.
+//!
+//! Never carries wasmtime's own text: it quotes names that the guest chose, and would go
+//! straight into a model. That text is only in the host's log.
+
+use std::time::Duration;
+
+use super::abi::GuestError;
+use super::id::PluginId;
+
+/// Why a call has no outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallError {
+    /// The plugin says so.
+    Guest(GuestError),
+    /// The call did not get that far.
+    Fault(Fault),
+}
+
+impl From<Fault> for CallError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// How a call failed, as the host saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// It took longer than it may.
+    Timeout { limit: Duration },
+    /// It computed longer than it may.
+    Cpu { limit: Duration },
+    /// It wanted more than this many bytes of memory.
+    Memory { limit: u64 },
+    /// It crashed.
+    Trap,
+    /// Its result has more than this many bytes.
+    OutputTooLarge { limit: u64 },
+    /// Its result breaks a rule; which one, in words of the host.
+    BadOutput(String),
+    /// Too many calls are waiting.
+    Busy,
+    /// The host itself failed; the details are in its log.
+    Host,
+}
+
+impl Fault {
+    /// A word for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Timeout { .. } => "timeout",
+            Self::Cpu { .. } => "cpu",
+            Self::Memory { .. } => "memory",
+            Self::Trap => "trap",
+            Self::OutputTooLarge { .. } => "output-too-large",
+            Self::BadOutput(_) => "bad-output",
+            Self::Busy => "busy",
+            Self::Host => "host-error",
+        }
+    }
+
+    /// The limit that was hit: milliseconds of a time, else bytes.
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            Self::Timeout { limit } | Self::Cpu { limit } => Some(limit.as_millis() as u64),
+            Self::Memory { limit } | Self::OutputTooLarge { limit } => Some(*limit),
+            Self::Trap | Self::BadOutput(_) | Self::Busy | Self::Host => None,
+        }
+    }
+
+    /// A sentence for people and models.
+    pub fn sentence(&self, plugin: &PluginId) -> String {
+        match self {
+            Self::Timeout { limit } => {
+                format!(
+                    "Plugin '{plugin}' was stopped: it took longer than its limit of {}.",
+                    time(*limit)
+                )
+            }
+            Self::Cpu { limit } => format!(
+                "Plugin '{plugin}' was stopped: it computed longer than its limit of {}.",
+                time(*limit)
+            ),
+            Self::Memory { limit } => format!(
+                "Plugin '{plugin}' was stopped: it needed more than its {} of memory.",
+                size(*limit)
+            ),
+            Self::Trap => format!("Plugin '{plugin}' crashed while it handled this call."),
+            Self::OutputTooLarge { limit } => format!(
+                "Plugin '{plugin}' returned more than its limit of {}.",
+                size(*limit)
+            ),
+            Self::BadOutput(why) => {
+                format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
+            }
+            Self::Busy => {
+                format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
+            }
+            Self::Host => format!("The host failed while it ran plugin '{plugin}'."),
+        }
+    }
+}
+
+fn time(limit: Duration) -> String {
+    let ms = limit.as_millis();
+    if ms >= 1000 && ms.is_multiple_of(1000) {
+        format!("{} s", ms / 1000)
+    } else {
+        format!("{ms} ms")
+    }
+}
+
+fn size(bytes: u64) -> String {
+    if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) {
+        format!("{} MiB", bytes >> 20)
+    } else if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) {
+        format!("{} KiB", bytes >> 10)
+    } else {
+        format!("{bytes} bytes")
+    }
+}

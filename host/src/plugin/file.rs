@@ -1,0 +1,97 @@
+//! Reads a component's file without trusting what is there: never blocks, never follows
+//! a link, never reads more than a component may have.
+//!
+//! Decides nothing about names and watches nothing.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::Read as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::load::LoadError;
+
+/// Bytes of the largest component.
+pub(in crate::plugin) const MAX_SIZE: u64 = 64 << 20;
+
+/// Reads a component. The file must be a regular one that belongs to this user (or root)
+/// and that others cannot write.
+///
+/// # Errors
+/// What is wrong with the file, each with its own [`LoadError`].
+pub async fn read_component(path: impl AsRef<Path>) -> Result<Vec<u8>, LoadError> {
+    let path: PathBuf = path.as_ref().to_owned();
+    match tokio::task::spawn_blocking(move || read(&path)).await {
+        Ok(read) => read,
+        Err(error) => Err(LoadError::Host(error.to_string())),
+    }
+}
+
+/// The same on the calling thread.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
+    // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path)
+        .map_err(
+            |error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::LOOP) => LoadError::Symlink,
+                Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
+                _ => LoadError::Unreadable(error.to_string()),
+            },
+        )?;
+    let before = stat(&file)?;
+    check(&before)?;
+    let mut bytes = Vec::with_capacity(before.len() as usize);
+    file.by_ref()
+        .take(MAX_SIZE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| LoadError::Unreadable(error.to_string()))?;
+    let after = stat(&file)?;
+    let same =
+        |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
+    if bytes.len() as u64 != after.len() || !same(&before, &after) {
+        return Err(LoadError::Changed);
+    }
+    Ok(bytes)
+}
+
+fn stat(file: &File) -> Result<Metadata, LoadError> {
+    file.metadata()
+        .map_err(|error| LoadError::Unreadable(error.to_string()))
+}
+
+fn check(file: &Metadata) -> Result<(), LoadError> {
+    let kind = file.file_type();
+    if !kind.is_file() {
+        return Err(LoadError::NotAFile(if kind.is_dir() {
+            "a directory"
+        } else if kind.is_fifo() {
+            "a FIFO"
+        } else if kind.is_socket() {
+            "a socket"
+        } else {
+            "a device"
+        }));
+    }
+    if file.uid() != 0 && file.uid() != rustix::process::geteuid().as_raw() {
+        return Err(LoadError::ForeignOwner);
+    }
+    if file.mode() & 0o022 != 0 {
+        return Err(LoadError::WritableByOthers);
+    }
+    if file.len() > MAX_SIZE {
+        return Err(LoadError::TooLarge {
+            size: file.len(),
+            limit: MAX_SIZE,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! What a running guest can ask of the host: log, progress, change notices, `cancelled`.
+//!
+//! Nothing here blocks, fails or lets a guest fill a queue: what is over a limit is
+//! dropped.
+
+use std::sync::atomic::Ordering;
+
+use super::abi::{self, HostCalls, HttpCalls, HttpError, Listing, LogLevel, TypesCalls};
+use super::json;
+use super::provider::{Event, LogBody};
+use super::state::State;
+use super::text;
+
+/// Bytes of a progress message or a logger's name.
+const SHORT: usize = 1024;
+/// Bytes of a URI in a notice.
+const URI: usize = 8 << 10;
+
+impl State {
+    fn tell(&self, event: Event) {
+        if let Some(events) = &self.events {
+            // A full queue means that the client does not keep up; the guest must not wait.
+            let _ = events.try_send(event);
+        }
+    }
+}
+
+impl TypesCalls for State {}
+
+impl HostCalls for State {
+    fn log(&mut self, level: LogLevel, message: String) {
+        let budget = self.log();
+        if budget.admit(message.len()) {
+            budget.write(level, "log", &message);
+            self.tell(Event::Log {
+                level,
+                logger: None,
+                data: LogBody::Text(message),
+            });
+        }
+    }
+
+    fn log_data(&mut self, level: LogLevel, logger: String, data: String) {
+        let budget = self.log();
+        if !budget.admit(data.len() + logger.len()) {
+            return;
+        }
+        let logger = text::prefix(&logger, SHORT).to_owned();
+        budget.write(level, &logger, &data);
+        // Text that is not JSON is still worth reading.
+        let data = match json::one_line(&data) {
+            Ok(line) => LogBody::Json(line.into_owned()),
+            Err(_) => LogBody::Text(data),
+        };
+        self.tell(Event::Log {
+            level,
+            logger: Some(logger),
+            data,
+        });
+    }
+
+    fn progress(&mut self, progress: f64, total: Option<f64>, message: Option<String>) {
+        if !progress.is_finite() || progress <= self.progress {
+            return;
+        }
+        self.progress = progress;
+        self.tell(Event::Progress {
+            progress,
+            total: total.filter(|total| total.is_finite()),
+            message: message.map(|message| text::prefix(&message, SHORT).to_owned()),
+        });
+    }
+
+    fn list_changed(&mut self, listing: Listing) {
+        self.tell(Event::ListChanged(listing));
+    }
+
+    fn resource_updated(&mut self, uri: String) {
+        if uri.len() <= URI {
+            self.tell(Event::ResourceUpdated(uri));
+        }
+    }
+
+    fn cancelled(&mut self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl HttpCalls for State {
+    async fn fetch(
+        &mut self,
+        request: abi::Http::Request,
+    ) -> Result<abi::Http::Response, HttpError> {
+        Err(HttpError::Denied(format!(
+            "no http grant covers {}",
+            text::quote(&request.url, 200)
+        )))
+    }
+}

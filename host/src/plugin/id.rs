@@ -1,0 +1,85 @@
+//! Names of plugins and of the bytes that they are made of.
+//!
+//! Knows nothing of folders: which file becomes which id is the catalog's affair.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of a plugin: a file's stem, `[a-z0-9][a-z0-9-]{0,47}`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PluginId(Arc<str>);
+
+/// A name that cannot be a plugin's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "use the name as a plugin's, which is 1 to 48 of a-z, 0-9 and -, and does not start with -: {0}"
+)]
+pub struct InvalidPluginId(String);
+
+impl PluginId {
+    /// The longest name, in bytes.
+    pub const MAX: usize = 48;
+
+    /// Takes the name if it has the right shape.
+    pub fn parse(name: &str) -> Result<Self, InvalidPluginId> {
+        let bytes = name.as_bytes();
+        let charset = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
+        let good = !bytes.is_empty()
+            && bytes.len() <= Self::MAX
+            && bytes[0] != b'-'
+            && bytes.iter().all(charset);
+        if good {
+            Ok(Self(name.into()))
+        } else {
+            Err(InvalidPluginId(super::text::quote(name, 120)))
+        }
+    }
+}
+
+impl AsRef<str> for PluginId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PluginId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for PluginId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self.0)
+    }
+}
+
+/// The BLAKE3 hash of a component's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Hashes a component.
+    pub fn of(component: &[u8]) -> Self {
+        Self(*blake3::hash(component).as_bytes())
+    }
+
+    /// The first 12 hexadecimal digits, enough for people to tell two files apart.
+    pub fn short(&self) -> String {
+        let mut hex = self.to_string();
+        hex.truncate(12);
+        hex
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

@@ -1,0 +1,119 @@
+//! What a component exports and imports, read from its bytes without running or
+//! compiling anything.
+//!
+//! Says what is there, not whether it would load: that needs the engine.
+
+use wasmparser::{Parser, Payload};
+
+use super::abi::Exports;
+use super::limits::Limits;
+use super::load::{LoadError, prescan};
+use super::text::quote;
+
+/// A component's own interfaces, names escaped and in the file's order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inspection {
+    pub exports: Vec<String>,
+    pub imports: Vec<Import>,
+}
+
+/// One import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    pub name: String,
+    /// Whether this host has such an interface. What is not granted is refused on use.
+    pub linked: bool,
+}
+
+impl Inspection {
+    /// The plugin interfaces among the exports.
+    pub fn interfaces(&self) -> impl Iterator<Item = &str> {
+        let exports = self.exports.iter().map(String::as_str);
+        exports.filter(|name| Exports::INTERFACES.contains(name))
+    }
+}
+
+/// Reads the outermost component's exports and imports.
+///
+/// # Errors
+/// If the bytes are no component or exceed what any component may have.
+pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
+    let ceiling = Limits {
+        memory: Limits::MEMORY_CEILING,
+        ..Limits::default()
+    };
+    prescan(component, &ceiling)?;
+    let mut found = Inspection::default();
+    let mut depth = 0usize;
+    for payload in Parser::new(0).parse_all(component) {
+        let invalid =
+            |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
+        match payload.map_err(invalid)? {
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 1 => {
+                for import in section {
+                    let name = import.map_err(invalid)?.name.name;
+                    found.imports.push(Import {
+                        name: quote(name, 120),
+                        linked: is_linked(name),
+                    });
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 1 => {
+                for export in section {
+                    found
+                        .exports
+                        .push(quote(export.map_err(invalid)?.name.name, 120));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The interfaces that the linker has, without versions. `load` tries them for real; this
+/// list is what makes the message name the import that is missing.
+const LINKED: [&str; 30] = [
+    "wharf:plugin/types",
+    "wharf:plugin/host",
+    "wharf:plugin/http",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:clocks/wall-clock",
+    "wasi:clocks/monotonic-clock",
+    "wasi:random/random",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:filesystem/types",
+    "wasi:filesystem/preopens",
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/stderr",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:cli/terminal-stderr",
+    "wasi:sockets/network",
+    "wasi:sockets/instance-network",
+    "wasi:sockets/ip-name-lookup",
+    "wasi:sockets/tcp",
+    "wasi:sockets/tcp-create-socket",
+    "wasi:sockets/udp",
+    "wasi:sockets/udp-create-socket",
+];
+
+/// Whether an import has an interface here, of a version that can be served.
+pub(super) fn is_linked(import: &str) -> bool {
+    let (name, version) = import.split_once('@').unwrap_or((import, ""));
+    let served = match name.split_once(':') {
+        Some(("wasi", _)) => "0.2.",
+        _ => "0.1.",
+    };
+    LINKED.contains(&name) && version.starts_with(served)
+}

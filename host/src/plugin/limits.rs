@@ -1,0 +1,48 @@
+//! What one plugin may use, in time, memory and output.
+//!
+//! Does not enforce anything: `call`, `quota` and `guest_log` do.
+
+use std::time::Duration;
+
+/// The limits of every call to one plugin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Wall time of a call, waiting in the queue included.
+    pub timeout: Duration,
+    /// Time that a call may spend computing.
+    pub cpu: Duration,
+    /// Bytes of all memories and tables of one call together.
+    pub memory: u64,
+    /// Bytes of one result.
+    pub output: u64,
+    /// Calls at the same time. The sandbox keeps one of its threads free of any one
+    /// plugin, so fewer may run on a small machine.
+    pub concurrency: u32,
+    /// Calls that may wait for their turn, each for at most [`Limits::QUEUE_WAIT`].
+    pub queue: u32,
+    /// Bytes that a call may log or print; the rest is dropped and counted.
+    pub log: u64,
+}
+
+impl Limits {
+    /// How long a call waits for its turn before it is refused as busy.
+    pub const QUEUE_WAIT: Duration = Duration::from_secs(5);
+    /// Wall time for everything that is asked of a plugin while it is loaded.
+    pub const LISTING: Duration = Duration::from_secs(2);
+    /// The most memory that any plugin can be given: what the allocator has set aside.
+    pub const MEMORY_CEILING: u64 = 256 << 20;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            cpu: Duration::from_secs(10),
+            memory: 64 << 20,
+            output: 4 << 20,
+            concurrency: 4,
+            queue: 32,
+            log: 64 << 10,
+        }
+    }
+}

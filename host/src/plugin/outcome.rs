@@ -1,0 +1,256 @@
+//! The checks that a guest's outcome passes before it leaves: size, JSON, output schema.
+//!
+//! Turns nothing into wire types; `server` does.
+
+mod size;
+pub(super) mod tidy;
+
+use std::collections::HashSet;
+
+use super::abi::{
+    Ask, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents,
+    SamplingContent, ToolOutcome,
+};
+use super::fault::{CallError, Fault};
+use super::surface::FrozenTool;
+use super::text;
+
+use size::Size as _;
+use tidy::{annotations, json, meta};
+
+/// Bytes of the state that a plugin wants back.
+const MAX_STATE: usize = 64 << 10;
+/// Questions of one round.
+const MAX_QUESTIONS: usize = 32;
+/// Bytes of a guest's reason for an error.
+const MAX_REASON: usize = 16 << 10;
+
+type Checked<T> = Result<T, Fault>;
+
+/// Checks a tool's outcome against the tool.
+pub(super) fn tool(
+    mut outcome: ToolOutcome,
+    tool: &FrozenTool,
+    limit: u64,
+) -> Checked<ToolOutcome> {
+    fits(outcome.size(), limit)?;
+    match &mut outcome {
+        ToolOutcome::InputRequired(wanted) => input_required(wanted)?,
+        ToolOutcome::Complete(result) => {
+            contents(&mut result.content)?;
+            result.meta = checked_meta(result.meta.take())?;
+            result.structured = result
+                .structured
+                .take()
+                .map(|text| checked_json(text, "structured content"))
+                .transpose()?;
+            if let Some(schema) = &tool.output
+                && !result.is_error
+            {
+                let Some(structured) = &result.structured else {
+                    return bad(
+                        "no structured content, though the tool has an output schema".into(),
+                    );
+                };
+                if let Err(violations) = schema.validate_text(structured) {
+                    let first = violations.first();
+                    let (path, reason) =
+                        first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
+                    return bad(format!(
+                        "structured content that does not satisfy the tool's output schema at '{}': {reason}",
+                        text::quote(path, 120)
+                    ));
+                }
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Checks what a resource is read as.
+pub(super) fn read(mut outcome: ReadOutcome, limit: u64) -> Checked<ReadOutcome> {
+    fits(outcome.size(), limit)?;
+    match &mut outcome {
+        ReadOutcome::InputRequired(wanted) => input_required(wanted)?,
+        ReadOutcome::Complete(result) => {
+            result.contents.iter_mut().try_for_each(resource)?;
+            result.meta = checked_meta(result.meta.take())?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Checks a prompt's messages.
+pub(super) fn prompt(mut outcome: PromptOutcome, limit: u64) -> Checked<PromptOutcome> {
+    fits(outcome.size(), limit)?;
+    match &mut outcome {
+        PromptOutcome::InputRequired(wanted) => input_required(wanted)?,
+        PromptOutcome::Complete(result) => {
+            for message in &mut result.messages {
+                content(&mut message.content)?;
+            }
+            result.meta = checked_meta(result.meta.take())?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// A guest's own error, its texts cut to a length that is still read.
+pub(super) fn guest_error(error: GuestError) -> CallError {
+    let cut = |reason: String| text::prefix(&reason, MAX_REASON).to_owned();
+    CallError::Guest(match error {
+        GuestError::NotFound => GuestError::NotFound,
+        GuestError::Failed(reason) => GuestError::Failed(cut(reason)),
+        GuestError::InvalidInput(mut input) => {
+            input.path = text::prefix(&input.path, 1024).to_owned();
+            input.reason = cut(input.reason);
+            GuestError::InvalidInput(input)
+        }
+    })
+}
+
+fn fits(size: usize, limit: u64) -> Checked<()> {
+    if size as u64 > limit {
+        return Err(Fault::OutputTooLarge { limit });
+    }
+    Ok(())
+}
+
+fn bad<T>(why: String) -> Checked<T> {
+    Err(Fault::BadOutput(why))
+}
+
+fn checked_json(text: String, what: &str) -> Checked<String> {
+    json(text).map_err(|why| Fault::BadOutput(format!("{what} that is {why}")))
+}
+
+fn checked_meta(text: Option<String>) -> Checked<Option<String>> {
+    meta(text).map_err(|why| Fault::BadOutput(format!("meta that is {why}")))
+}
+
+fn object(text: &mut String, what: &str) -> Checked<()> {
+    *text = checked_json(std::mem::take(text), what)?;
+    if super::json::is_object(text) {
+        Ok(())
+    } else {
+        bad(format!("{what} that is no object"))
+    }
+}
+
+fn contents(list: &mut [Content]) -> Checked<()> {
+    list.iter_mut().try_for_each(content)
+}
+
+fn content(content: &mut Content) -> Checked<()> {
+    match content {
+        Content::Text(text) => {
+            annotations(&mut text.annotations);
+            text.meta = checked_meta(text.meta.take())?;
+        }
+        Content::Image(media) | Content::Audio(media) => {
+            annotations(&mut media.annotations);
+            media.meta = checked_meta(media.meta.take())?;
+        }
+        Content::Embedded(embedded) => {
+            resource(&mut embedded.contents)?;
+            annotations(&mut embedded.annotations);
+            embedded.meta = checked_meta(embedded.meta.take())?;
+        }
+        Content::Link(link) => {
+            uri(&link.uri)?;
+            annotations(&mut link.annotations);
+            link.meta = checked_meta(link.meta.take())?;
+        }
+    }
+    Ok(())
+}
+
+fn resource(contents: &mut ResourceContents) -> Checked<()> {
+    uri(&contents.uri)?;
+    contents.meta = checked_meta(contents.meta.take())?;
+    Ok(())
+}
+
+fn uri(uri: &str) -> Checked<()> {
+    match fluent_uri::Uri::parse(uri) {
+        Ok(_) => Ok(()),
+        Err(_) => bad(format!("a URI that is not one: {}", text::quote(uri, 200))),
+    }
+}
+
+fn input_required(wanted: &mut InputRequired) -> Checked<()> {
+    if wanted
+        .state
+        .as_ref()
+        .is_some_and(|state| state.len() > MAX_STATE)
+    {
+        return bad(format!("a state of more than {MAX_STATE} bytes"));
+    }
+    if wanted.questions.len() > MAX_QUESTIONS {
+        return bad(format!("more than {MAX_QUESTIONS} questions"));
+    }
+    let mut keys = HashSet::new();
+    for question in &mut wanted.questions {
+        if !keys.insert(question.key.clone()) {
+            return bad("two questions with the same key".into());
+        }
+        ask(&mut question.ask)?;
+    }
+    Ok(())
+}
+
+fn ask(ask: &mut Ask) -> Checked<()> {
+    match ask {
+        Ask::Form(form) => object(&mut form.schema, "a form's schema"),
+        Ask::Url(visit) => uri(&visit.url),
+        Ask::Roots => Ok(()),
+        Ask::Sample(sampling) => {
+            for message in &mut sampling.messages {
+                message.content.iter_mut().try_for_each(sampled)?;
+            }
+            for tool in &mut sampling.tools {
+                object(&mut tool.input_schema, "a sampling tool's schema")?;
+            }
+            if let Some(metadata) = &mut sampling.metadata {
+                object(metadata, "sampling metadata")?;
+            }
+            sampling.temperature = sampling.temperature.filter(|t| t.is_finite());
+            if let Some(preferences) = &mut sampling.model_preferences {
+                for priority in [
+                    &mut preferences.cost_priority,
+                    &mut preferences.speed_priority,
+                    &mut preferences.intelligence_priority,
+                ] {
+                    *priority = priority.filter(|p| (0.0..=1.0).contains(p));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn sampled(content: &mut SamplingContent) -> Checked<()> {
+    match content {
+        SamplingContent::Text(text) => {
+            annotations(&mut text.annotations);
+            text.meta = checked_meta(text.meta.take())?;
+        }
+        SamplingContent::Image(media) | SamplingContent::Audio(media) => {
+            annotations(&mut media.annotations);
+            media.meta = checked_meta(media.meta.take())?;
+        }
+        SamplingContent::ToolUse(tool_use) => object(&mut tool_use.input, "a tool use's input")?,
+        SamplingContent::ToolResult(answer) => {
+            contents(&mut answer.content)?;
+            answer.structured = answer
+                .structured
+                .take()
+                .map(|text| checked_json(text, "structured content"))
+                .transpose()?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

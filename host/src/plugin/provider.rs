@@ -1,0 +1,123 @@
+//! A source of tools, resources and prompts, whatever is behind it.
+//!
+//! Implemented by loaded components, by what the host itself offers, and by doubles in
+//! tests. Knows neither wire nor folder.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::abi::{
+    Answer, ClientFeatures, Completion, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject,
+    ToolOutcome,
+};
+use super::fault::CallError;
+use super::id::{Digest, PluginId};
+use super::surface::Surface;
+
+/// A source of tools, resources and prompts. Dropping a call's future cancels the call.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    fn id(&self) -> &PluginId;
+
+    /// The hash of what runs, to tell two versions of a plugin apart.
+    fn digest(&self) -> &Digest;
+
+    /// What it offers. The same for as long as the provider lives.
+    fn surface(&self) -> &Surface;
+
+    /// `arguments` is the text of a JSON object, which the caller has checked against the
+    /// tool's input schema. What is returned has passed the checks of `outcome`.
+    async fn call_tool(
+        &self,
+        name: &str,
+        arguments: &str,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError>;
+
+    async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError>;
+
+    async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<PromptOutcome, CallError>;
+
+    async fn complete(
+        &self,
+        subject: Subject,
+        name: &str,
+        value: &str,
+        given: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<Completion, CallError>;
+}
+
+/// What a call is about beside its arguments.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The host's name for the call, for its log. Not the JSON-RPC id.
+    pub id: String,
+    /// What the plugin may ask the client for.
+    pub client: ClientFeatures,
+    /// Answers to what an earlier round asked for.
+    pub answers: Vec<Answer>,
+    /// What the plugin wanted back from that round.
+    pub state: Option<Vec<u8>>,
+    /// The request's `_meta`, text of a JSON object.
+    pub meta: Option<String>,
+    /// When the call must be over, if that is before the plugin's own limit.
+    pub deadline: Option<Instant>,
+    /// Where the plugin's messages go; they are dropped when it is full.
+    pub events: Option<mpsc::Sender<Event>>,
+    /// Set when the caller has given up but still wants to hear the end.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+impl Call {
+    /// A call that expects nothing of the client.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            client: ClientFeatures::empty(),
+            answers: Vec::new(),
+            state: None,
+            meta: None,
+            deadline: None,
+            events: None,
+            cancelled: Arc::default(),
+        }
+    }
+}
+
+/// What a plugin says while a call runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    Log {
+        level: LogLevel,
+        logger: Option<String>,
+        data: LogBody,
+    },
+    /// `progress` is finite and has risen.
+    Progress {
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    },
+    /// One of its lists may have changed: list again to see.
+    ListChanged(Listing),
+    /// A resource has new contents.
+    ResourceUpdated(String),
+}
+
+/// What a log message says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogBody {
+    Text(String),
+    /// JSON text, checked and on one line.
+    Json(String),
+}

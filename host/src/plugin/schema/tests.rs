@@ -1,0 +1,125 @@
+use super::*;
+
+#[test]
+fn a_violation_says_where_why_and_what_was_expected() {
+    let schema = Schema::compile(
+        r#"{"type":"object","properties":{"n":{"type":"integer","maximum":9}},"required":["n"]}"#,
+    )
+    .expect("a schema");
+    assert_eq!(schema.validate_text(r#"{"n":3}"#), Ok(()));
+    let wrong = schema
+        .validate_text(r#"{"n":"x"}"#)
+        .expect_err("a violation");
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(wrong[0].path, "/n");
+    assert_eq!(wrong[0].expected, r#"{"type":"integer"}"#);
+    assert!(wrong[0].reason.contains("integer"), "{}", wrong[0].reason);
+    let missing = schema.validate_text("{}").expect_err("a violation");
+    assert_eq!(missing[0].path, "");
+    assert!(missing[0].reason.contains("\"n\""), "{}", missing[0].reason);
+}
+
+#[test]
+fn both_drafts_are_known_and_no_other() {
+    let of = |draft: &str| format!(r#"{{"$schema":"{draft}","items":[{{"type":"string"}}]}}"#);
+    let seven = Schema::compile(&of("http://json-schema.org/draft-07/schema#")).expect("draft-07");
+    assert!(seven.validate_text("[1]").is_err());
+    assert!(Schema::compile(&of("https://json-schema.org/draft/2020-12/schema")).is_err());
+    assert!(Schema::compile(&of("http://json-schema.org/draft-04/schema#")).is_err());
+    let now = Schema::compile(r#"{"prefixItems":[{"type":"string"}]}"#).expect("2020-12");
+    assert!(now.validate_text("[1]").is_err());
+}
+
+#[test]
+fn nothing_outside_is_referred_to() {
+    for reference in [
+        "https://example.com/s.json",
+        "file:///etc/passwd",
+        "other.json",
+        "#anchor",
+        "#/$defs/none",
+    ] {
+        let schema = format!(r#"{{"properties":{{"a":{{"$ref":"{reference}"}}}}}}"#);
+        assert!(Schema::compile(&schema).is_err(), "{reference}");
+    }
+}
+
+#[test]
+fn doubling_is_refused_and_trees_are_not() {
+    let mut defs = String::from(r#""d0":{"type":"integer"}"#);
+    for level in 1..=26 {
+        let below = format!(r##"{{"$ref":"#/$defs/d{}"}}"##, level - 1);
+        defs += &format!(r#","d{level}":{{"allOf":[{below},{below}]}}"#);
+    }
+    let bomb = format!(r##"{{"$ref":"#/$defs/d26","$defs":{{{defs}}}}}"##);
+    assert!(Schema::compile(&bomb).is_err());
+
+    let tree = r##"{"$ref":"#/$defs/node","$defs":{"node":{"type":"object","properties":{
+        "left":{"$ref":"#/$defs/node"},"right":{"$ref":"#/$defs/node"},
+        "rest":{"type":"array","items":{"$ref":"#/$defs/node"}}}}}}"##;
+    let tree = Schema::compile(tree).expect("a tree");
+    assert!(
+        tree.validate_text(r#"{"left":{"rest":[{"right":3}]}}"#)
+            .is_err()
+    );
+    assert!(
+        tree.validate_text(r#"{"left":{"rest":[{"right":{}}]}}"#)
+            .is_ok()
+    );
+
+    for endless in [
+        r##"{"$ref":"#"}"##,
+        r##"{"anyOf":[{"type":"null"},{"$ref":"#"}]}"##,
+        r##"{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}"##,
+    ] {
+        assert!(Schema::compile(endless).is_err(), "{endless}");
+    }
+}
+
+#[test]
+fn recursion_that_doubles_bounds_the_depth_of_values() {
+    let nest = |levels: usize| r#"{"a":"#.repeat(levels) + "{}" + &"}".repeat(levels);
+    for doubling in [
+        r##"{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}"##,
+        r##"{"properties":{"a":{"$ref":"#"}},"patternProperties":{"^a":{"$ref":"#"}}}"##,
+    ] {
+        let schema = Schema::compile(doubling).expect("a schema");
+        assert_eq!(schema.validate_text(&nest(10)), Ok(()));
+        assert!(schema.validate_text(&nest(60)).is_err(), "{doubling}");
+    }
+    let single = Schema::compile(r##"{"properties":{"a":{"$ref":"#"}}}"##).expect("a schema");
+    assert_eq!(single.validate_text(&nest(60)), Ok(()));
+}
+
+#[test]
+fn patterns_cannot_backtrack_or_grow() {
+    for pattern in [r"^((a*)*)\\1b$", "((a{1000}){1000}){10}"] {
+        let schema = format!(r#"{{"type":"string","pattern":"{pattern}"}}"#);
+        assert!(Schema::compile(&schema).is_err(), "{pattern}");
+    }
+    let nested = Schema::compile(r#"{"pattern":"^((a*)*)*b$"}"#).expect("a linear pattern");
+    let start = std::time::Instant::now();
+    assert!(
+        nested
+            .validate_text(&format!("\"{}\"", "a".repeat(50_000)))
+            .is_err()
+    );
+    assert!(start.elapsed() < std::time::Duration::from_secs(5));
+}
+
+#[test]
+fn what_is_no_schema_is_refused() {
+    for text in [
+        "",
+        "[]",
+        "3",
+        "{\"type\":3}",
+        "{\"type\":\"thing\"}",
+        "{\"properties\":[]}",
+        "{\"required\":[1]}",
+    ] {
+        assert!(Schema::compile(text).is_err(), "{text}");
+    }
+    let deep = r#"{"not":"#.repeat(5000) + "{}" + &"}".repeat(5000);
+    assert!(Schema::compile(&deep).is_err());
+}

@@ -1,0 +1,146 @@
+//! What a store holds besides the guest: its quota, its log, its WASI context.
+//!
+//! Built for every call, so it does as little as it can: the WASI context is made when a
+//! guest first asks for something of WASI.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::mpsc;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView};
+
+use super::cpu::CpuMeter;
+use super::guest_log::{LogBudget, Printed};
+use super::id::PluginId;
+use super::provider::Event;
+use super::quota::Quota;
+
+/// Handles that a guest may hold of the host's resources; files are among them.
+const HANDLES: usize = 128;
+/// Bytes that one call for random numbers may ask for: a larger one would hold the
+/// thread without a chance to yield.
+const RANDOM: u64 = 64 << 10;
+
+/// The data of one store.
+pub(super) struct State {
+    pub(super) plugin: PluginId,
+    pub(super) quota: Quota,
+    pub(super) cpu: Arc<CpuMeter>,
+    pub(super) events: Option<mpsc::Sender<Event>>,
+    pub(super) cancelled: Arc<AtomicBool>,
+    /// The highest progress so far.
+    pub(super) progress: f64,
+    log_limit: u64,
+    log: Option<Arc<LogBudget>>,
+    wasi: Option<WasiCtx>,
+    table: ResourceTable,
+}
+
+impl State {
+    pub(super) fn new(
+        plugin: PluginId,
+        quota: Quota,
+        cpu: Arc<CpuMeter>,
+        log_limit: u64,
+        events: Option<mpsc::Sender<Event>>,
+        cancelled: Arc<AtomicBool>,
+    ) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(HANDLES);
+        Self {
+            plugin,
+            quota,
+            cpu,
+            events,
+            cancelled,
+            progress: f64::NEG_INFINITY,
+            log_limit,
+            log: None,
+            wasi: None,
+            table,
+        }
+    }
+
+    /// The call's log budget, made when it is first needed.
+    pub(super) fn log(&mut self) -> &Arc<LogBudget> {
+        self.log
+            .get_or_insert_with(|| Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit)))
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let log = &mut self.log;
+        let ctx = self.wasi.get_or_insert_with(|| {
+            let budget = || Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit));
+            context(log.get_or_insert_with(budget).clone())
+        });
+        WasiCtxView {
+            ctx,
+            table: &mut self.table,
+        }
+    }
+}
+
+/// A context with nothing in it: no files, variables, arguments or network, and a stdin
+/// that is at its end.
+fn context(budget: Arc<LogBudget>) -> WasiCtx {
+    WasiCtx::builder()
+        .stdout(Printed {
+            name: "stdout",
+            budget: budget.clone(),
+        })
+        .stderr(Printed {
+            name: "stderr",
+            budget,
+        })
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false)
+        .allow_blocking_current_thread(false)
+        .max_random_size(RANDOM)
+        .monotonic_clock(CoarseClock::new())
+        .wall_clock(CoarseClock::new())
+        .build()
+}
+
+/// Clocks of a millisecond: finer ones help a guest to measure its neighbours.
+struct CoarseClock {
+    start: Instant,
+}
+
+const GRAIN: Duration = Duration::from_millis(1);
+
+impl CoarseClock {
+    fn new() -> Self {
+        Self {
+            start: Instant::now(),
+        }
+    }
+}
+
+impl HostMonotonicClock for CoarseClock {
+    fn resolution(&self) -> u64 {
+        GRAIN.as_nanos() as u64
+    }
+
+    fn now(&self) -> u64 {
+        let elapsed = self.start.elapsed().as_millis() as u64;
+        elapsed.saturating_mul(GRAIN.as_nanos() as u64)
+    }
+}
+
+impl HostWallClock for CoarseClock {
+    fn resolution(&self) -> Duration {
+        GRAIN
+    }
+
+    fn now(&self) -> Duration {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Duration::from_millis(now.as_millis() as u64)
+    }
+}

@@ -1,0 +1,201 @@
+//! What a plugin offers: asked once when it is loaded, checked, then frozen.
+//!
+//! A bad entry is dropped with a warning and the rest served; a surface that is too large
+//! refuses the plugin. Public names and order across plugins are the catalog's affair.
+
+mod checks;
+
+use super::abi::{Prompt, ResourceDescription, ResourceTemplate, Tool};
+use super::load::LoadError;
+use super::outcome::tidy;
+use super::schema::Schema;
+use super::text::quote;
+
+use checks::{Names, Refused};
+
+/// Entries of one list.
+const MAX_ENTRIES: usize = 128;
+/// Bytes of all texts of all lists.
+const MAX_SIZE: usize = 256 << 10;
+
+/// What a plugin offers. `None`: it does not have the interface.
+#[derive(Debug, Default)]
+pub struct Surface {
+    pub tools: Option<Vec<FrozenTool>>,
+    pub resources: Option<Vec<ResourceDescription>>,
+    pub templates: Vec<ResourceTemplate>,
+    pub prompts: Option<Vec<Prompt>>,
+    pub completions: bool,
+}
+
+/// A tool with its schemas compiled.
+#[derive(Debug)]
+pub struct FrozenTool {
+    pub tool: Tool,
+    pub input: Schema,
+    pub output: Option<Schema>,
+}
+
+impl Surface {
+    /// The tool of that name, which is the plugin's own, without prefix.
+    pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
+        self.tools
+            .as_ref()?
+            .iter()
+            .find(|tool| tool.tool.name == name)
+    }
+}
+
+/// The lists as the guest gave them.
+#[derive(Default)]
+pub(super) struct Listed {
+    pub(super) tools: Option<Vec<Tool>>,
+    pub(super) resources: Option<Vec<ResourceDescription>>,
+    pub(super) templates: Vec<ResourceTemplate>,
+    pub(super) prompts: Option<Vec<Prompt>>,
+    pub(super) completions: bool,
+}
+
+impl Listed {
+    /// Checks everything; what is dropped is told in the warnings.
+    pub(super) fn freeze(self) -> Result<(Surface, Vec<String>), LoadError> {
+        let counts = [
+            self.tools.as_ref().map_or(0, Vec::len),
+            self.resources.as_ref().map_or(0, Vec::len),
+            self.templates.len(),
+            self.prompts.as_ref().map_or(0, Vec::len),
+        ];
+        if counts.iter().any(|count| *count > MAX_ENTRIES) {
+            return Err(LoadError::ListingTooLarge {
+                what: "entries",
+                limit: MAX_ENTRIES,
+            });
+        }
+        if checks::size(&self) > MAX_SIZE {
+            return Err(LoadError::ListingTooLarge {
+                what: "bytes",
+                limit: MAX_SIZE,
+            });
+        }
+        let mut warnings = Vec::new();
+        let surface = Surface {
+            tools: self
+                .tools
+                .map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
+            resources: self
+                .resources
+                .map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
+            templates: keep(
+                self.templates,
+                "resource template",
+                |t| &t.uri_template,
+                template,
+                &mut warnings,
+            ),
+            prompts: self
+                .prompts
+                .map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
+            completions: self.completions,
+        };
+        Ok((surface, warnings))
+    }
+}
+
+/// Freezes each entry of a list whose key is new, in order.
+fn keep<T, F>(
+    list: Vec<T>,
+    kind: &str,
+    key: impl Fn(&T) -> &String,
+    freeze: impl Fn(T) -> Result<F, Refused>,
+    warnings: &mut Vec<String>,
+) -> Vec<F> {
+    let mut names = Names::default();
+    let mut kept = Vec::with_capacity(list.len());
+    for entry in list {
+        let name = key(&entry).clone();
+        let frozen = if names.is_new(&name) {
+            freeze(entry)
+        } else {
+            Err("the name is there already".into())
+        };
+        match frozen {
+            Ok(frozen) => kept.push(frozen),
+            Err(why) => warnings.push(format!("dropped the {kind} '{}': {why}", quote(&name, 80))),
+        }
+    }
+    kept
+}
+
+fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
+    checks::name(&tool.name)?;
+    checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
+    checks::schema_text(&tool.input_schema)?;
+    let input =
+        Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
+    checks::object_type(&input)?;
+    tool.input_schema = checks::line(&tool.input_schema)?;
+    let output = match &tool.output_schema {
+        None => None,
+        Some(text) => {
+            checks::schema_text(text)?;
+            let output =
+                Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
+            if !output.source().is_object() {
+                return Err("its output schema is not an object".into());
+            }
+            tool.output_schema = Some(checks::line(text)?);
+            Some(output)
+        }
+    };
+    checks::icons(&mut tool.icons);
+    tool.meta = checks::meta(tool.meta)?;
+    Ok(FrozenTool {
+        tool,
+        input,
+        output,
+    })
+}
+
+fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {
+    checks::uri(&resource.uri)?;
+    checks::label(&resource.name)?;
+    checks::texts(resource.title.as_deref(), resource.description.as_deref())?;
+    checks::mime(resource.mime_type.as_deref())?;
+    checks::icons(&mut resource.icons);
+    tidy::annotations(&mut resource.annotations);
+    resource.meta = checks::meta(resource.meta)?;
+    Ok(resource)
+}
+
+fn template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Refused> {
+    checks::uri_template(&template.uri_template)?;
+    checks::label(&template.name)?;
+    checks::texts(template.title.as_deref(), template.description.as_deref())?;
+    checks::mime(template.mime_type.as_deref())?;
+    checks::icons(&mut template.icons);
+    tidy::annotations(&mut template.annotations);
+    template.meta = checks::meta(template.meta)?;
+    Ok(template)
+}
+
+fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {
+    checks::name(&prompt.name)?;
+    checks::texts(prompt.title.as_deref(), prompt.description.as_deref())?;
+    let mut names = Names::default();
+    for argument in &prompt.arguments {
+        checks::label(&argument.name)?;
+        checks::texts(argument.title.as_deref(), argument.description.as_deref())?;
+        if !names.is_new(&argument.name) {
+            return Err(format!(
+                "it has the argument '{}' twice",
+                quote(&argument.name, 80)
+            ));
+        }
+    }
+    checks::icons(&mut prompt.icons);
+    prompt.meta = checks::meta(prompt.meta)?;
+    Ok(prompt)
+}
+
+#[cfg(test)]
+mod tests;

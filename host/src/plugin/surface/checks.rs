@@ -1,0 +1,228 @@
+//! The rules for each part of a list entry.
+//!
+//! Each check says in a fragment why the entry is refused; icons are dropped alone.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::Listed;
+use crate::plugin::abi::Icon;
+use crate::plugin::json;
+use crate::plugin::outcome::tidy;
+use crate::plugin::schema::Schema;
+use crate::plugin::text::{deceptive_in, deceptive_in_line};
+
+/// Why an entry is dropped.
+pub(super) type Refused = String;
+
+const MAX_NAME: usize = 64;
+const MAX_LABEL: usize = 256;
+const MAX_DESCRIPTION: usize = 2 << 10;
+const MAX_ICON: usize = 64 << 10;
+const MAX_URI: usize = 2 << 10;
+
+/// Keys that a list has had so far.
+#[derive(Default)]
+pub(super) struct Names(HashSet<String>);
+
+impl Names {
+    pub(super) fn is_new(&mut self, name: &str) -> bool {
+        self.0.insert(name.to_owned())
+    }
+}
+
+/// `[A-Za-z0-9_-]{1,64}`: what every client and every model accepts.
+pub(super) fn name(name: &str) -> Result<(), Refused> {
+    let charset = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(charset) {
+        return Err("a name is 1 to 64 of A-Z, a-z, 0-9, _ and -".into());
+    }
+    Ok(())
+}
+
+/// A name for people, of one line.
+pub(super) fn label(label: &str) -> Result<(), Refused> {
+    if label.is_empty() || label.len() > MAX_LABEL {
+        return Err(format!("a name has 1 to {MAX_LABEL} bytes"));
+    }
+    deceptive(deceptive_in_line(label), "a name")
+}
+
+pub(super) fn texts(title: Option<&str>, description: Option<&str>) -> Result<(), Refused> {
+    if let Some(title) = title {
+        if title.len() > MAX_LABEL {
+            return Err(format!("its title has more than {MAX_LABEL} bytes"));
+        }
+        deceptive(deceptive_in_line(title), "its title")?;
+    }
+    if let Some(description) = description {
+        if description.len() > MAX_DESCRIPTION {
+            return Err(format!(
+                "its description has more than {MAX_DESCRIPTION} bytes"
+            ));
+        }
+        deceptive(deceptive_in(description), "its description")?;
+    }
+    Ok(())
+}
+
+/// A schema's texts reach the model like a description does.
+pub(super) fn schema_text(schema: &str) -> Result<(), Refused> {
+    deceptive(deceptive_in(schema), "its schema")?;
+    // Characters may be written as escapes too.
+    if schema.contains("\\u")
+        && let Ok(value) = serde_json::from_str::<Value>(schema)
+    {
+        deceptive(deceptive_in_value(&value), "its schema")?;
+    }
+    Ok(())
+}
+
+fn deceptive_in_value(value: &Value) -> Option<char> {
+    match value {
+        Value::String(text) => deceptive_in(text),
+        Value::Array(elements) => elements.iter().find_map(deceptive_in_value),
+        Value::Object(members) => members
+            .iter()
+            .find_map(|(key, value)| deceptive_in(key).or_else(|| deceptive_in_value(value))),
+        _ => None,
+    }
+}
+
+fn deceptive(found: Option<char>, place: &str) -> Result<(), Refused> {
+    match found {
+        None => Ok(()),
+        Some(c) => Err(format!(
+            "{place} has an invisible or deceptive character: U+{:04X}",
+            u32::from(c)
+        )),
+    }
+}
+
+/// Arguments are always an object, and the schema must say so.
+pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
+    let source = input.source();
+    match source.get("type") {
+        Some(Value::String(kind)) if kind == "object" => Ok(()),
+        _ => Err("its input schema does not have \"type\": \"object\"".into()),
+    }
+}
+
+pub(super) fn line(json: &str) -> Result<String, Refused> {
+    Ok(json::one_line(json).map_err(str::to_owned)?.into_owned())
+}
+
+pub(super) fn meta(meta: Option<String>) -> Result<Option<String>, Refused> {
+    tidy::meta(meta).map_err(|why| format!("its meta is {why}"))
+}
+
+/// Drops icons that a client must not fetch.
+pub(super) fn icons(icons: &mut Vec<Icon>) {
+    icons.retain(|icon| {
+        let good = icon.src.starts_with("https:") || icon.src.starts_with("data:");
+        let texts = icon.mime_type.iter().chain(&icon.sizes);
+        good && icon.src.len() <= MAX_ICON
+            && deceptive_in_line(&icon.src).is_none()
+            && texts
+                .into_iter()
+                .all(|text| text.len() <= 128 && deceptive_in_line(text).is_none())
+    });
+}
+
+pub(super) fn mime(mime: Option<&str>) -> Result<(), Refused> {
+    match mime {
+        Some(mime)
+            if mime.len() > 128 || !mime.bytes().all(|b| b.is_ascii_graphic() || b == b' ') =>
+        {
+            Err("its media type is not one".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn uri(uri: &str) -> Result<(), Refused> {
+    if uri.len() > MAX_URI {
+        return Err(format!("its URI has more than {MAX_URI} bytes"));
+    }
+    match fluent_uri::Uri::parse(uri) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("its URI is not one: {error}")),
+    }
+}
+
+/// RFC 6570 as far as it can be told without expanding: printable ASCII or letters, and
+/// braces in pairs around something.
+pub(super) fn uri_template(template: &str) -> Result<(), Refused> {
+    if template.is_empty() || template.len() > MAX_URI {
+        return Err(format!("its URI template has 1 to {MAX_URI} bytes"));
+    }
+    let forbidden = |c: char| c.is_control() || c.is_whitespace() || "\"<>\\^`|".contains(c);
+    if template.contains(forbidden) || deceptive_in_line(template).is_some() {
+        return Err("its URI template has a character that no URI has".into());
+    }
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        let inside = rest[at..]
+            .strip_prefix('{')
+            .and_then(|rest| rest.split_once('}'));
+        match inside {
+            Some((name, after)) if !name.is_empty() && !name.contains('{') => rest = after,
+            _ => return Err("its URI template has a brace without its other half".into()),
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of all texts.
+pub(super) fn size(listed: &Listed) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let icons = |icons: &[Icon]| -> usize {
+        let icon = |icon: &Icon| {
+            icon.src.len()
+                + text(&icon.mime_type)
+                + icon.sizes.iter().map(String::len).sum::<usize>()
+        };
+        icons.iter().map(icon).sum()
+    };
+    let tools = listed.tools.iter().flatten().map(|t| {
+        t.name.len()
+            + text(&t.title)
+            + text(&t.description)
+            + t.input_schema.len()
+            + text(&t.output_schema)
+            + icons(&t.icons)
+            + text(&t.meta)
+    });
+    let resources = listed.resources.iter().flatten().map(|r| {
+        r.uri.len()
+            + r.name.len()
+            + text(&r.title)
+            + text(&r.description)
+            + text(&r.mime_type)
+            + icons(&r.icons)
+            + text(&r.meta)
+    });
+    let templates = listed.templates.iter().map(|t| {
+        t.uri_template.len()
+            + t.name.len()
+            + text(&t.title)
+            + text(&t.description)
+            + text(&t.mime_type)
+            + icons(&t.icons)
+            + text(&t.meta)
+    });
+    let prompts = listed.prompts.iter().flatten().map(|p| {
+        let arguments = p
+            .arguments
+            .iter()
+            .map(|a| a.name.len() + text(&a.title) + text(&a.description));
+        p.name.len()
+            + text(&p.title)
+            + text(&p.description)
+            + icons(&p.icons)
+            + text(&p.meta)
+            + arguments.sum::<usize>()
+    });
+    tools.chain(resources).chain(templates).chain(prompts).sum()
+}

@@ -1,0 +1,32 @@
+//! Hostile and plain components, loaded and called as a host would.
+
+mod calls;
+mod guest;
+mod loads;
+
+use std::sync::{Arc, OnceLock};
+
+use super::*;
+use guest::Guest;
+
+/// One sandbox for all tests: making the pool costs more than any of them.
+fn sandbox() -> &'static Arc<Sandbox> {
+    static SANDBOX: OnceLock<Arc<Sandbox>> = OnceLock::new();
+    SANDBOX.get_or_init(|| Sandbox::new(SandboxSettings::default()).expect("a sandbox"))
+}
+
+fn id() -> PluginId {
+    PluginId::parse("guest").expect("an id")
+}
+
+async fn load(component: Vec<u8>) -> Result<Plugin, LoadError> {
+    load_with(component, Limits::default()).await
+}
+
+async fn load_with(component: Vec<u8>, limits: Limits) -> Result<Plugin, LoadError> {
+    sandbox().load(id(), component, limits).await
+}
+
+fn refusal(loaded: Result<Plugin, LoadError>) -> LoadError {
+    loaded.map(|_| ()).expect_err("a refusal")
+}

@@ -1,0 +1,258 @@
+//! How calls end: with an outcome, or with a fault that is told by code.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::plugin::abi::{GuestError, ToolOutcome, ToolResult};
+
+async fn call(guest: &Guest, limits: Limits) -> Result<ToolOutcome, CallError> {
+    let plugin = load_with(guest.build(), limits).await.expect("a plugin");
+    plugin.call_tool("t", "{}", Call::new("test")).await
+}
+
+async fn fault(guest: &Guest, limits: Limits) -> Fault {
+    match call(guest, limits).await {
+        Err(CallError::Fault(fault)) => fault,
+        other => panic!("no fault: {other:?}"),
+    }
+}
+
+fn complete(outcome: Result<ToolOutcome, CallError>) -> ToolResult {
+    match outcome {
+        Ok(ToolOutcome::Complete(result)) => result,
+        other => panic!("not complete: {other:?}"),
+    }
+}
+
+const SPIN: &str = "(loop $l (br $l)) unreachable";
+
+fn short(timeout_ms: u64, cpu_ms: u64) -> Limits {
+    Limits {
+        timeout: Duration::from_millis(timeout_ms),
+        cpu: Duration::from_millis(cpu_ms),
+        ..Limits::default()
+    }
+}
+
+#[tokio::test]
+async fn an_outcome_passes() {
+    let mut guest = Guest::new("(i32.const 1024)");
+    let empty = complete(call(&guest, Limits::default()).await);
+    assert!(empty.content.is_empty() && empty.structured.is_none() && !empty.is_error);
+    guest.structured(r#"{"n":12345678901234567890.10}"#);
+    let result = complete(call(&guest, Limits::default()).await);
+    assert_eq!(
+        result.structured.as_deref(),
+        Some(r#"{"n":12345678901234567890.10}"#)
+    );
+}
+
+#[tokio::test]
+async fn a_guests_own_error_passes_and_unknown_tools_do_not_run() {
+    let not_found = Guest::new("(i32.store8 (i32.const 1024) (i32.const 1)) (i32.const 1024)");
+    let plugin = load(not_found.build()).await.expect("a plugin");
+    let said = plugin.call_tool("t", "{}", Call::new("test")).await;
+    assert_eq!(said.err(), Some(CallError::Guest(GuestError::NotFound)));
+    let spins = load(Guest::new(SPIN).build()).await.expect("a plugin");
+    let unknown = spins.call_tool("other", "{}", Call::new("test")).await;
+    assert_eq!(unknown.err(), Some(CallError::Guest(GuestError::NotFound)));
+}
+
+#[tokio::test]
+async fn time_is_limited_in_both_ways() {
+    let start = Instant::now();
+    let timeout = fault(&Guest::new(SPIN), short(200, 60_000)).await;
+    assert_eq!(
+        timeout,
+        Fault::Timeout {
+            limit: Duration::from_millis(200)
+        }
+    );
+    assert_eq!(
+        timeout.sentence(&id()),
+        "Plugin 'guest' was stopped: it took longer than its limit of 200 ms."
+    );
+    let cpu = fault(&Guest::new(SPIN), short(60_000, 100)).await;
+    assert_eq!(
+        cpu,
+        Fault::Cpu {
+            limit: Duration::from_millis(100)
+        }
+    );
+    assert!(start.elapsed() < Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn crashes_and_memory_are_told_apart() {
+    for body in [
+        "unreachable",
+        "(i32.load (i32.const -4))",
+        "(i32.div_u (i32.const 1) (i32.const 0))",
+        "(call 1 (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
+         (local.get 5) (local.get 6) (local.get 7) (local.get 8) (local.get 9) (local.get 10)
+         (local.get 11) (local.get 12) (local.get 13) (local.get 14) (local.get 15))",
+    ] {
+        let body = body.replace("(call 1 ", "(call $again ");
+        let mut guest = Guest::new(&body);
+        if body.contains("$again") {
+            guest.call = "(call $again) unreachable".into();
+            guest.fields = "(func $again (call $again))".into();
+        }
+        assert_eq!(
+            fault(&guest, Limits::default()).await,
+            Fault::Trap,
+            "{body}"
+        );
+    }
+    let bomb =
+        "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
+    let memory = fault(&Guest::new(bomb), Limits::default()).await;
+    assert_eq!(memory, Fault::Memory { limit: 64 << 20 });
+    assert_eq!(memory.code(), "memory");
+}
+
+#[tokio::test]
+async fn forged_lines_and_bad_json_do_not_leave() {
+    let mut guest = Guest::new("");
+    guest.structured("[1,\n{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n,2]");
+    let result = complete(call(&guest, Limits::default()).await);
+    assert_eq!(
+        result.structured.as_deref(),
+        Some(r#"[1,{"jsonrpc":"2.0","id":8,"result":{}},2]"#)
+    );
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    for json in ["{", "\"\\ud800\"", deep.as_str(), "{\"a\":\"\n\"}"] {
+        let mut guest = Guest::new("");
+        guest.structured(json);
+        let bad = fault(&guest, Limits::default()).await;
+        assert_eq!(bad.code(), "bad-output", "{bad:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_breaks_the_output_schema_does_not_leave() {
+    let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
+    for (json, good) in [
+        (r#"{"sum":3}"#, true),
+        (r#"{"sum":"3"}"#, false),
+        ("[]", false),
+    ] {
+        let mut guest = Guest::bare("");
+        guest.tool("t", None, r#"{"type":"object"}"#, Some(schema));
+        guest.structured(json);
+        let outcome = call(&guest, Limits::default()).await;
+        match outcome {
+            Ok(_) => assert!(good, "{json}"),
+            Err(CallError::Fault(Fault::BadOutput(why))) => assert!(!good, "{why}"),
+            Err(other) => panic!("{json}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn output_is_limited_before_it_is_copied() {
+    let mut guest = Guest::new("");
+    guest.call = "(drop (memory.grow (i32.const 200)))
+        (memory.fill (i32.const 65536) (i32.const 0x31) (i32.const 12000000))
+        (i32.store8 (i32.const 1040) (i32.const 1))
+        (i32.store (i32.const 1044) (i32.const 65536))
+        (i32.store (i32.const 1048) (i32.const 12000000))
+        (i32.const 1024)"
+        .into();
+    let limit = 4 << 20;
+    assert_eq!(
+        fault(&guest, Limits::default()).await,
+        Fault::OutputTooLarge { limit }
+    );
+    let mut small = Guest::new("");
+    small.structured(&format!("\"{}\"", "x".repeat(2000)));
+    let tight = Limits {
+        output: 1000,
+        ..Limits::default()
+    };
+    assert_eq!(
+        fault(&small, tight).await,
+        Fault::OutputTooLarge { limit: 1000 }
+    );
+}
+
+#[tokio::test]
+async fn a_result_that_breaks_the_abi_is_bad_output() {
+    // A string that ends beyond the memory.
+    let guest = Guest::new(
+        "(i32.store8 (i32.const 1040) (i32.const 1))
+         (i32.store (i32.const 1044) (i32.const 0x7fffffff))
+         (i32.store (i32.const 1048) (i32.const 100))
+         (i32.const 1024)",
+    );
+    assert_eq!(fault(&guest, Limits::default()).await.code(), "bad-output");
+}
+
+#[tokio::test]
+async fn every_call_has_an_instance_of_its_own() {
+    // Answers `not found` from its second call on, if it is ever called twice.
+    let mut guest = Guest::new(
+        "(i32.store8 (i32.const 1024) (i32.load8_u (i32.const 2048)))
+         (i32.store8 (i32.const 2048) (i32.const 1))
+         (i32.const 1024)",
+    );
+    guest.fields = String::new();
+    let plugin = load(guest.build()).await.expect("a plugin");
+    for _ in 0..3 {
+        complete(plugin.call_tool("t", "{}", Call::new("test")).await);
+    }
+}
+
+#[tokio::test]
+async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
+    let limits = Limits {
+        concurrency: 1,
+        queue: 1,
+        ..short(30_000, 30_000)
+    };
+    let spinner = Arc::new(
+        load_with(Guest::new(SPIN).build(), limits)
+            .await
+            .expect("a plugin"),
+    );
+    let quick = load(Guest::new("(i32.const 1024)").build())
+        .await
+        .expect("a plugin");
+    let spin = || {
+        let spinner = spinner.clone();
+        tokio::spawn(async move { spinner.call_tool("t", "{}", Call::new("test")).await })
+    };
+    let first = spin();
+    while spinner.program.free_turns() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let second = spin();
+    while spinner.program.waiting() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let third = spinner.call_tool("t", "{}", Call::new("test")).await;
+    assert_eq!(third.err(), Some(CallError::Fault(Fault::Busy)));
+    complete(quick.call_tool("t", "{}", Call::new("test")).await);
+    second.abort();
+    first.abort();
+    assert!(second.await.is_err() && first.await.is_err());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while spinner.program.free_turns() == 0 || spinner.program.waiting() > 0 {
+        assert!(Instant::now() < deadline, "the guest still spins");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_memory_budget_comes_back() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let guest = Guest::new("unreachable").build();
+    let plugin = sandbox
+        .load(id(), guest, Limits::default())
+        .await
+        .expect("a plugin");
+    for _ in 0..10 {
+        let _ = plugin.call_tool("t", "{}", Call::new("test")).await;
+    }
+    assert_eq!(sandbox.budget().taken(), 0);
+}

@@ -1,0 +1,93 @@
+//! The clock that makes guests yield: it moves the engine's epoch every millisecond.
+//!
+//! It measures nothing: deadlines are timers and CPU time is summed where guests are
+//! polled, since ticks come late on a busy machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use wasmtime::Engine;
+
+const TICK: Duration = Duration::from_millis(1);
+/// How long it goes on when no guest runs, so that a series of calls wakes it only once.
+const LINGER_TICKS: u32 = 100;
+
+pub(super) struct Ticker {
+    shared: Arc<Shared>,
+    thread: Thread,
+}
+
+#[derive(Default)]
+struct Shared {
+    running: AtomicUsize,
+    asleep: AtomicBool,
+    stop: AtomicBool,
+}
+
+/// Ticks go on as long as one of these lives.
+pub(super) struct Ticking(Arc<Shared>);
+
+impl Ticker {
+    /// Starts the thread. It ends with the ticker, and holds the engine weakly.
+    pub(super) fn start(engine: &Engine) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let engine = engine.weak();
+        let of_thread = shared.clone();
+        let handle = thread::Builder::new()
+            .name("wharf-ticker".into())
+            .spawn(move || {
+                let mut idle = 0;
+                while !of_thread.stop.load(Ordering::Relaxed) {
+                    thread::sleep(TICK);
+                    match engine.upgrade() {
+                        Some(engine) => engine.increment_epoch(),
+                        None => return,
+                    }
+                    if of_thread.running.load(Ordering::SeqCst) > 0 {
+                        idle = 0;
+                        continue;
+                    }
+                    idle += 1;
+                    if idle >= LINGER_TICKS {
+                        of_thread.asleep.store(true, Ordering::SeqCst);
+                        // Looks again after it has said that it sleeps: whoever came
+                        // between saw it awake and will not wake it.
+                        if of_thread.running.load(Ordering::SeqCst) == 0
+                            && !of_thread.stop.load(Ordering::SeqCst)
+                        {
+                            thread::park();
+                        }
+                        of_thread.asleep.store(false, Ordering::SeqCst);
+                        idle = 0;
+                    }
+                }
+            })?;
+        Ok(Self {
+            shared,
+            thread: handle.thread().clone(),
+        })
+    }
+
+    pub(super) fn run(&self) -> Ticking {
+        self.shared.running.fetch_add(1, Ordering::SeqCst);
+        if self.shared.asleep.load(Ordering::SeqCst) {
+            self.thread.unpark();
+        }
+        Ticking(self.shared.clone())
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.thread.unpark();
+    }
+}
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
