@@ -155,6 +155,9 @@ macro_rules! export {
                 const PLUGIN: $plugin = $plugin;
             }
 
+            // Outside a component nothing else would use it.
+            const _: $plugin = <Exported as $crate::abi::Exported>::PLUGIN;
+
             $($crate::export_interface!($interface Exported);)+
         };
     };

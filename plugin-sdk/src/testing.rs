@@ -21,9 +21,11 @@ use serde_json::{Value, json};
 use crate::abi::{host, http as raw_http, types as raw};
 use crate::{Call, Error, Plugin, Result, ToolResult, http};
 
+type Server = Box<dyn Fn(&http::Request) -> http::Response>;
+
 thread_local! {
     static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-    static SERVER: RefCell<Option<Box<dyn Fn(&http::Request) -> http::Response>>> = const { RefCell::new(None) };
+    static SERVER: RefCell<Option<Server>> = const { RefCell::new(None) };
 }
 
 /// Calls a tool of a client that can be asked nothing.

@@ -136,7 +136,16 @@ fn enter<'a>(
 }
 
 pub(crate) fn parse<A: DeserializeOwned>(arguments: &str) -> Result<A> {
-    serde_json::from_str(arguments).map_err(|error| Error::invalid("", error.to_string()))
+    serde_json::from_str(arguments).map_err(misread)
+}
+
+/// A place in the JSON text says nothing to a model, which did not write that text by hand.
+fn misread(error: serde_json::Error) -> Error {
+    let mut reason = error.to_string();
+    if let Some(place) = reason.rfind(" at line ") {
+        reason.truncate(place);
+    }
+    Error::invalid("", reason)
 }
 
 pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Call) -> Result<ToolResult> {

@@ -1,0 +1,20 @@
+//! The smallest plugin: two tools.
+
+use wharf_plugin::*;
+
+#[derive(Deserialize, JsonSchema)]
+struct Greet {
+    /// Whom to greet.
+    name: String,
+}
+
+struct Hello;
+
+impl Plugin for Hello {
+    fn tools(&self, tools: &mut Tools) {
+        tools.add("greet", "Greets somebody by name.", |_, args: Greet| Ok(format!("Hello, {}!", args.name)));
+        tools.add("shout", "Greets somebody loudly.", |_, args: Greet| Ok(format!("HELLO, {}!", args.name.to_uppercase())));
+    }
+}
+
+export!(Hello);
