@@ -1,6 +1,6 @@
 //! Line by line comparison.
 
-use similar::{ChangeTag, TextDiff};
+use diffy::{DiffOptions, Line};
 use wharf_plugin::*;
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,10 +43,12 @@ pub(crate) struct Difference {
 }
 
 pub(crate) fn diff(_: &Call, args: Diff) -> Result<Json<Difference>> {
-    let lines = TextDiff::from_lines(&args.old, &args.new);
-    let count = |tag| lines.iter_all_changes().filter(|change| change.tag() == tag).count();
-    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-    let mut unified = lines.unified_diff();
-    let diff = unified.context_radius(args.context).header(&args.old_name, &args.new_name).to_string();
-    Ok(Json(Difference { diff: if added + removed == 0 { String::new() } else { diff }, added, removed }))
+    let mut options = DiffOptions::new();
+    options.set_context_len(args.context).set_original_filename(args.old_name).set_modified_filename(args.new_name);
+    let patch = options.create_patch(&args.old, &args.new);
+    let lines = || patch.hunks().iter().flat_map(|hunk| hunk.lines());
+    let added = lines().filter(|line| matches!(line, Line::Insert(_))).count();
+    let removed = lines().filter(|line| matches!(line, Line::Delete(_))).count();
+    let diff = if added + removed == 0 { String::new() } else { patch.to_string() };
+    Ok(Json(Difference { diff, added, removed }))
 }

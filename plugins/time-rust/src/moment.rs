@@ -33,9 +33,10 @@ impl From<&Zoned> for Moment {
     }
 }
 
-/// To the second: nobody who asks for the time wants its nanoseconds.
+/// RFC 3339, to the second: nobody who asks for the time wants its nanoseconds.
 pub(crate) fn rfc3339(zoned: &Zoned) -> String {
-    zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    let second = Timestamp::from_second(zoned.timestamp().as_second()).unwrap_or(zoned.timestamp());
+    second.display_with_offset(zoned.offset()).to_string()
 }
 
 /// The time zone of that name, UTC without one.
