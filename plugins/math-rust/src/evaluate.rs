@@ -72,7 +72,20 @@ pub(crate) fn evaluate(_: &Call, args: Evaluate) -> Result<Json<Evaluated>> {
     let expression = format!("({}){form}", args.expression);
     // An expression that converts already is no operand; it must stand alone.
     let written = if form.is_empty() { &args.expression } else { &expression };
-    calculate(written).map(Json).map_err(|reason| Error::invalid("/expression", reason))
+    let evaluated = calculate(written).map_err(|reason| Error::invalid("/expression", reason))?;
+    if !evaluated.exact && args.digits.is_some_and(|digits| digits > FLOAT_DIGITS) && !rational(&args.expression) {
+        let reason = format!("roots, logarithms and trigonometry have at most {FLOAT_DIGITS} digits");
+        return Err(Error::invalid("/digits", reason));
+    }
+    Ok(Json(evaluated))
+}
+
+/// What a double holds; digits beyond that would be made up.
+const FLOAT_DIGITS: u32 = 14;
+
+/// Whether every digit of the value can be had: it is a fraction and no float.
+fn rational(expression: &str) -> bool {
+    calculate(&format!("({expression}) to fraction")).is_ok_and(|evaluated| evaluated.exact)
 }
 
 pub(crate) fn convert(_: &Call, args: Convert) -> Result<Json<Evaluated>> {

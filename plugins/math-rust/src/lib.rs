@@ -12,8 +12,9 @@ struct Math;
 impl Plugin for Math {
     fn tools(&self, tools: &mut Tools) {
         tools
-            .add("evaluate", "Evaluates an arithmetic expression exactly: integers and fractions of any size, \
-                 + - * / ^ mod ! sqrt sin cos tan ln log, pi, e, hexadecimal, percent, units. \
+            .add("evaluate", "Evaluates an arithmetic expression: integers and fractions of any size exactly, \
+                 roots, logarithms and trigonometry to 14 digits. Knows + - * / ^ mod ! sqrt sin cos tan ln log, \
+                 pi, e, hexadecimal, percent and units. \
                  Use it for every calculation that must be right.", evaluate::evaluate)
             .title("Calculate")
             .read_only();

@@ -19,6 +19,7 @@ fn arithmetic_is_exact() -> Result<()> {
         (json!({ "expression": "0.1 + 0.2" }), "0.3", true),
         (json!({ "expression": "1/3 + 1/7", "form": "fraction" }), "10/21", true),
         (json!({ "expression": "sqrt(2)", "digits": 10 }), "1.4142135624", false),
+        (json!({ "expression": "1/3", "digits": 30 }), "0.333333333333333333333333333333", false),
         (json!({ "expression": "255", "form": "hex" }), "ff", true),
         (json!({ "expression": "5 km / (20 minutes) to km/h" }), "15 km / h", true),
     ];
@@ -34,6 +35,8 @@ fn what_cannot_be_calculated_is_said() {
     for expression in ["", "1/0", "2 +", "nonsense", "9^9^9^9", "100000!"] {
         assert!(refusal("evaluate", json!({ "expression": expression })).starts_with("/expression: "), "{expression}");
     }
+    // A double knows no more than this of the root of 2.
+    assert!(refusal("evaluate", json!({ "expression": "sqrt(2)", "digits": 30 })).starts_with("/digits: roots"));
     assert!(refusal("evaluate", json!({ "expression": "1", "digits": 1001 })).starts_with("/digits: "));
 }
 

@@ -1,21 +1,21 @@
 //! Regular expressions.
 
-use regex::{NoExpand, RegexBuilder};
+use regex_lite::{NoExpand, RegexBuilder};
 use wharf_plugin::*;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Replace {
     /// The text to change.
     text: String,
-    /// What to look for: a regular expression in the syntax of Rust's regex crate (like
-    /// Perl's, without look-around and backreferences).
+    /// What to look for: a regular expression as in Perl, without look-around and
+    /// backreferences. \w, \d and \s know ASCII only; name other letters in [...].
     pattern: String,
     /// What to put there; $1 or ${name} stand for groups. Write $$ for a dollar sign.
     replacement: String,
     /// Take pattern and replacement as plain text.
     #[serde(default)]
     literal: bool,
-    /// Do not tell small letters from capitals.
+    /// Do not tell small letters from capitals (ASCII).
     #[serde(default)]
     ignore_case: bool,
     /// Let ^ and $ match at every line.
@@ -34,7 +34,7 @@ pub(crate) struct Replaced {
 }
 
 pub(crate) fn replace(_: &Call, args: Replace) -> Result<Json<Replaced>> {
-    let pattern = if args.literal { regex::escape(&args.pattern) } else { args.pattern };
+    let pattern = if args.literal { regex_lite::escape(&args.pattern) } else { args.pattern };
     let regex = RegexBuilder::new(&pattern)
         .case_insensitive(args.ignore_case)
         .multi_line(args.multiline)
