@@ -24,8 +24,12 @@ impl Plugin for Math {
             .title("Convert units")
             .read_only();
         tools
-            .add("statistics", "Describes a list of numbers: count, sum, mean, median, quartiles, extremes, \
-                 variance and standard deviation.", statistics::statistics)
+            .add(
+                "statistics",
+                "Describes a list of numbers: count, sum, mean, median, quartiles, extremes, \
+                 variance and standard deviation.",
+                statistics::statistics,
+            )
             .title("Statistics")
             .read_only();
     }

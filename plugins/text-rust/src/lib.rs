@@ -21,8 +21,12 @@ impl Plugin for Text {
             .title("Hash text")
             .read_only();
         tools
-            .add("base64", "Encodes a text as base64, or decodes base64 to text. \
-                 Takes the standard and the URL-safe alphabet, with or without padding.", base64)
+            .add(
+                "base64",
+                "Encodes a text as base64, or decodes base64 to text. \
+                 Takes the standard and the URL-safe alphabet, with or without padding.",
+                base64,
+            )
             .title("Base64")
             .read_only();
         tools
@@ -76,7 +80,8 @@ fn decode(text: &str) -> Result<String> {
     use base64::alphabet::STANDARD as ALPHABET;
     use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     // Line breaks are common in base64; both alphabets are read as one.
     let plain: String = text
         .chars()
@@ -91,6 +96,10 @@ fn decode(text: &str) -> Result<String> {
         .decode(plain)
         .map_err(|error| Error::invalid("/text", format!("is not base64: {error}")))?;
     let length = bytes.len();
-    String::from_utf8(bytes)
-        .map_err(|_| Error::invalid("/text", format!("holds {length} bytes that are not UTF-8 text")))
+    String::from_utf8(bytes).map_err(|_| {
+        Error::invalid(
+            "/text",
+            format!("holds {length} bytes that are not UTF-8 text"),
+        )
+    })
 }

@@ -14,8 +14,12 @@ struct Time;
 impl Plugin for Time {
     fn tools(&self, tools: &mut Tools) {
         tools
-            .add("now", "Tells the current date and time, in UTC or in a time zone. \
-                 Use it whenever an answer depends on what day or time it is.", now)
+            .add(
+                "now",
+                "Tells the current date and time, in UTC or in a time zone. \
+                 Use it whenever an answer depends on what day or time it is.",
+                now,
+            )
             .title("Current time")
             .read_only()
             .idempotent(false);
@@ -71,7 +75,10 @@ struct Converted {
 fn convert(_: &Call, args: Convert) -> Result<Json<Converted>> {
     let from = parse("/time", &args.time, &zone("/from", args.from.as_deref())?)?;
     let to = from.with_time_zone(zone("/to", Some(&args.to))?);
-    Ok(Json(Converted { from: Moment::from(&from), to: Moment::from(&to) }))
+    Ok(Json(Converted {
+        from: Moment::from(&from),
+        to: Moment::from(&to),
+    }))
 }
 
 #[derive(Deserialize, JsonSchema)]

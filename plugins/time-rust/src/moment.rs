@@ -41,9 +41,14 @@ pub(crate) fn rfc3339(zoned: &Zoned) -> String {
 
 /// The time zone of that name, UTC without one.
 pub(crate) fn zone(path: &str, name: Option<&str>) -> Result<TimeZone> {
-    let Some(name) = name else { return Ok(TimeZone::UTC) };
+    let Some(name) = name else {
+        return Ok(TimeZone::UTC);
+    };
     TimeZone::get(name).map_err(|_| {
-        Error::invalid(path, format!("no such time zone; give an IANA name such as Europe/Paris: {name}"))
+        Error::invalid(
+            path,
+            format!("no such time zone; give an IANA name such as Europe/Paris: {name}"),
+        )
     })
 }
 
@@ -56,8 +61,11 @@ pub(crate) fn parse(path: &str, text: &str, zone: &TimeZone) -> Result<Zoned> {
     if let Ok(timestamp) = text.parse::<Timestamp>() {
         return Ok(timestamp.to_zoned(zone.clone()));
     }
-    let civil: DateTime = text
-        .parse()
-        .map_err(|_| Error::invalid(path, format!("not a moment such as 2026-03-29T08:30 or 2026-03-29T08:30:00Z: {text}")))?;
+    let civil: DateTime = text.parse().map_err(|_| {
+        Error::invalid(
+            path,
+            format!("not a moment such as 2026-03-29T08:30 or 2026-03-29T08:30:00Z: {text}"),
+        )
+    })?;
     Ok(civil.to_zoned(zone.clone())?)
 }
