@@ -1,15 +1,17 @@
 //! Questions to the user, the model and the client, as straight-line code: a question
 //! without an answer ends the call, which is made again once the answer is there. Its key
-//! is its place in the order of asking, so the same code finds it again.
+//! is its place in the order of asking, so the same code finds it again. Whether the client
+//! can be asked is for the host to say, who knows what to answer each revision's client.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::abi::types as raw;
 use crate::error::Cause;
 use crate::sampling::{Sampled, Sampling};
-use crate::{Call, Error, Feature, Result, schema};
+use crate::{Call, Error, Result, schema};
 
 /// A folder that the client works in.
 ///
@@ -32,9 +34,13 @@ pub struct Root {
 #[derive(Default)]
 pub(crate) struct Round {
     asked: usize,
-    /// By place in the order of asking; read at the first question, so that plugins which
-    /// never ask do not carry the code.
-    settled: Option<Vec<(usize, Settled)>>,
+    /// The author's key for the next question.
+    key: Option<String>,
+    /// By key; read at the first question, so that plugins which never ask do not carry
+    /// the code.
+    settled: Option<Vec<(String, Settled)>>,
+    /// Asked in this round and without an answer.
+    open: Vec<raw::Question>,
 }
 
 /// An answer, in the form that outlives the round.
@@ -69,8 +75,11 @@ impl Call {
     /// ```
     pub fn confirm(&self, message: impl Into<String>) -> Result<bool> {
         let schema = r#"{"type":"object","properties":{}}"#.into();
-        self.elicit(Feature::Form, raw::Ask::Form(raw::Form { message: message.into(), schema }))
-            .map(|answer| answer.is_some())
+        self.elicit(raw::Ask::Form(raw::Form {
+            message: message.into(),
+            schema,
+        }))
+        .map(|answer| answer.is_some())
     }
 
     /// Asks the user to fill in a form: a flat struct of text, numbers, booleans and
@@ -98,11 +107,36 @@ impl Call {
     /// let script = testing::Script::new().accept(json!({ "seats": 4, "outside": true }));
     /// assert_eq!(script.call(&Inn, "book", json!({})).unwrap().as_text(), "4 seats booked");
     /// ```
-    pub fn form<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<String>) -> Result<Option<T>> {
-        let schema = schema::input::<T>().map_err(Error::failed)?.to_string();
-        let form = raw::Ask::Form(raw::Form { message: message.into(), schema });
-        match self.elicit(Feature::Form, form)? {
-            Some(content) => Ok(Some(serde_json::from_str(content.as_deref().unwrap_or("{}"))?)),
+    pub fn form<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> Result<Option<T>> {
+        self.form_of(message, &schema::form::<T>().map_err(Error::failed)?)
+    }
+
+    /// The same with a schema of your own.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// fn book(ask: &Call, _: NoArguments) -> Result<String> {
+    ///     let schema = json!({ "type": "object", "properties": { "mail": { "type": "string", "format": "email" } } });
+    ///     let answer: Option<Value> = ask.form_of("Where to write?", &schema)?;
+    ///     Ok(answer.map_or("nowhere".into(), |answer| answer["mail"].to_string()))
+    /// }
+    /// ```
+    pub fn form_of<T: DeserializeOwned>(
+        &self,
+        message: impl Into<String>,
+        schema: &Value,
+    ) -> Result<Option<T>> {
+        let form = raw::Ask::Form(raw::Form {
+            message: message.into(),
+            schema: schema.to_string(),
+        });
+        match self.elicit(form)? {
+            Some(content) => Ok(Some(serde_json::from_str(
+                content.as_deref().unwrap_or("{}"),
+            )?)),
             None => Ok(None),
         }
     }
@@ -118,8 +152,12 @@ impl Call {
     /// }
     /// ```
     pub fn visit(&self, message: impl Into<String>, url: impl Into<String>) -> Result<bool> {
-        let visit = raw::UrlVisit { message: message.into(), url: url.into() };
-        self.elicit(Feature::Visit, raw::Ask::Url(visit)).map(|answer| answer.is_some())
+        let visit = raw::UrlVisit {
+            message: message.into(),
+            url: url.into(),
+        };
+        self.elicit(raw::Ask::Url(visit))
+            .map(|answer| answer.is_some())
     }
 
     /// Asks the client's model: a text, or a [`Sampling`] for more than that.
@@ -138,7 +176,7 @@ impl Call {
     /// assert_eq!(script.call(&Words, "summarise", json!({})).unwrap().as_text(), "rain");
     /// ```
     pub fn sample(&self, sampling: impl Into<Sampling>) -> Result<Sampled> {
-        match self.ask(Feature::Sample, raw::Ask::Sample(sampling.into().0))? {
+        match self.ask(raw::Ask::Sample(sampling.into().0))? {
             Settled::Sampled(sampled) => Ok(sampled),
             other => Err(other.misplaced()),
         }
@@ -153,7 +191,7 @@ impl Call {
     /// }
     /// ```
     pub fn roots(&self) -> Result<Vec<Root>> {
-        match self.ask(Feature::Roots, raw::Ask::Roots)? {
+        match self.ask(raw::Ask::Roots)? {
             Settled::Roots(roots) => Ok(roots),
             other => Err(other.misplaced()),
         }
@@ -180,74 +218,131 @@ impl Call {
     /// # let script = testing::Script::new().accept(json!({}));
     /// # assert_eq!(script.call(&Files, "delete", json!({})).unwrap().as_text(), "deleted a.txt");
     /// ```
-    pub fn once<T: Serialize + DeserializeOwned>(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         match self.next() {
             (_, Some(Settled::Made(made))) => Ok(serde_json::from_str(&made)?),
             (_, Some(other)) => Err(other.misplaced()),
-            (place, None) => {
+            (key, None) => {
                 let value = make()?;
                 let made = Settled::Made(serde_json::to_string(&value)?);
-                self.round.borrow_mut().settled.get_or_insert_default().push((place, made));
+                self.round
+                    .borrow_mut()
+                    .settled
+                    .get_or_insert_default()
+                    .push((key, made));
                 Ok(value)
             }
         }
     }
 
+    /// Asks several questions in one round, which saves the user and the client a turn.
+    ///
+    /// ```
+    /// use wharf_plugin::*;
+    ///
+    /// fn pack(ask: &Call, _: NoArguments) -> Result<String> {
+    ///     let (tent, stove) = ask.together(|ask| (ask.confirm("A tent?"), ask.confirm("A stove?")))?;
+    ///     Ok(format!("tent: {}, stove: {}", tent?, stove?))
+    /// }
+    /// # struct Trip;
+    /// # impl Plugin for Trip {
+    /// #     fn tools(&self, tools: &mut Tools<'_>) { tools.add("pack", "Packs", pack); }
+    /// # }
+    /// let script = testing::Script::new().accept(json!({})).decline();
+    /// assert_eq!(script.call(&Trip, "pack", json!({})).unwrap().as_text(), "tent: true, stove: false");
+    /// ```
+    pub fn together<T>(&self, questions: impl FnOnce(&Self) -> T) -> Result<T> {
+        let answers = questions(self);
+        self.wait()?;
+        Ok(answers)
+    }
+
+    /// Gives the next question a key of its own, for clients and tests that look at it;
+    /// without, it is `q1`, `q2` and so on. Keys must not repeat in one call.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// fn delete(ask: &Call, _: NoArguments) -> Result<String> {
+    ///     Ok(ask.key("really").confirm("Delete it?")?.to_string())
+    /// }
+    /// ```
+    pub fn key(&self, key: &str) -> &Self {
+        self.round.borrow_mut().key = Some(key.into());
+        self
+    }
+
     /// `Some` if the user accepted; in it the form's content.
-    fn elicit(&self, feature: Feature, ask: raw::Ask) -> Result<Option<Option<String>>> {
-        match self.ask(feature, ask)? {
+    fn elicit(&self, ask: raw::Ask) -> Result<Option<Option<String>>> {
+        match self.ask(ask)? {
             Settled::Accepted(content) => Ok(Some(content)),
             Settled::Declined => Ok(None),
             other => Err(other.misplaced()),
         }
     }
 
-    fn ask(&self, feature: Feature, ask: raw::Ask) -> Result<Settled> {
-        let (place, settled) = self.next();
+    fn ask(&self, ask: raw::Ask) -> Result<Settled> {
+        let (key, settled) = self.next();
         if let Some(settled) = settled {
             return Ok(settled);
         }
-        if !self.can(feature) {
-            return Err(Error::failed(match feature {
-                Feature::Form => "this client cannot ask its user",
-                Feature::Visit => "this client cannot send its user to a page",
-                Feature::Roots => "this client does not tell its folders",
-                _ => "this client does not lend its model",
-            }));
-        }
-        let round = self.round.borrow();
-        let settled = round.settled.as_deref().unwrap_or_default();
-        let state = if settled.is_empty() { None } else { Some(serde_json::to_vec(settled)?) };
-        let questions = vec![raw::Question { key: key(place), ask }];
-        Err(Error(Cause::Asked(Box::new(raw::InputRequired { questions, state }))))
+        self.round
+            .borrow_mut()
+            .open
+            .push(raw::Question { key, ask });
+        self.wait().and(Err(Error::not_found()))
     }
 
-    /// The place of the next question, and its answer if there is one.
-    fn next(&self) -> (usize, Option<Settled>) {
+    /// Ends the round if there are questions without an answer.
+    fn wait(&self) -> Result<()> {
+        let round = self.round.borrow();
+        if round.open.is_empty() {
+            return Ok(());
+        }
+        let settled = round.settled.as_deref().unwrap_or_default();
+        let state = if settled.is_empty() {
+            None
+        } else {
+            Some(serde_json::to_vec(settled)?)
+        };
+        let questions = round.open.clone();
+        Err(Error(Cause::Asked(Box::new(raw::InputRequired {
+            questions,
+            state,
+        }))))
+    }
+
+    /// The key of the next question, and its answer if there is one.
+    fn next(&self) -> (String, Option<Settled>) {
         let mut round = self.round.borrow_mut();
         round.asked += 1;
-        let place = round.asked;
+        let key = round
+            .key
+            .take()
+            .unwrap_or_else(|| ["q", &round.asked.to_string()].concat());
         let settled = round.settled.get_or_insert_with(|| earlier(&self.context));
-        if let Some((_, settled)) = settled.iter().find(|(settled, _)| *settled == place) {
-            return (place, Some(settled.clone()));
+        if let Some((_, settled)) = settled.iter().find(|(settled, _)| *settled == key) {
+            let settled = settled.clone();
+            return (key, Some(settled));
         }
-        let key = key(place);
         let Some(answer) = self.context.answers.iter().find(|answer| answer.key == key) else {
-            return (place, None);
+            return (key, None);
         };
         let answer = Settled::from(&answer.reply);
-        settled.push((place, answer.clone()));
-        (place, Some(answer))
+        settled.push((key.clone(), answer.clone()));
+        (key, Some(answer))
     }
-}
-
-fn key(place: usize) -> String {
-    ["q", &place.to_string()].concat()
 }
 
 /// What rounds before the last one settled; a state that is not ours settles nothing.
-fn earlier(context: &raw::CallContext) -> Vec<(usize, Settled)> {
-    context.state.as_deref().and_then(|state| serde_json::from_slice(state).ok()).unwrap_or_default()
+fn earlier(context: &raw::CallContext) -> Vec<(String, Settled)> {
+    context
+        .state
+        .as_deref()
+        .and_then(|state| serde_json::from_slice(state).ok())
+        .unwrap_or_default()
 }
 
 impl Settled {
@@ -268,9 +363,15 @@ impl From<&raw::Reply> for Settled {
             }
             raw::Reply::Elicited(_) => Self::Declined,
             raw::Reply::Sampled(sampled) => Self::Sampled(sampled.into()),
-            raw::Reply::Roots(roots) => {
-                Self::Roots(roots.iter().map(|root| Root { uri: root.uri.clone(), name: root.name.clone() }).collect())
-            }
+            raw::Reply::Roots(roots) => Self::Roots(
+                roots
+                    .iter()
+                    .map(|root| Root {
+                        uri: root.uri.clone(),
+                        name: root.name.clone(),
+                    })
+                    .collect(),
+            ),
             raw::Reply::Unavailable(why) => Self::Unavailable(why.clone()),
         }
     }

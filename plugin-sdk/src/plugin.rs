@@ -1,6 +1,8 @@
 //! What an author writes: one trait, every method of it optional.
 
-use crate::{Call, Completion, Error, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed};
+use crate::{
+    Call, Completion, Error, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed,
+};
 
 /// A plugin. Implement what it offers and name that in [`export!`](crate::export).
 ///
@@ -154,6 +156,9 @@ macro_rules! export {
                 type Plugin = $plugin;
                 const PLUGIN: $plugin = $plugin;
             }
+
+            // Outside a component nothing else would use it.
+            const _: $plugin = <Exported as $crate::abi::Exported>::PLUGIN;
 
             $($crate::export_interface!($interface Exported);)+
         };

@@ -52,9 +52,18 @@ pub struct Json<T>(pub T);
 /// tools.add("ping", "Answers", |_, _: NoArguments| Ok("pong"));
 /// # }
 /// ```
-#[derive(Deserialize, JsonSchema)]
-#[schemars(description = "none", deny_unknown_fields)]
+#[derive(Deserialize)]
 pub struct NoArguments {}
+
+impl JsonSchema for NoArguments {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "NoArguments".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object", "additionalProperties": false })
+    }
+}
 
 /// A whole result, where a simpler [`Reply`] does not do.
 ///
@@ -76,7 +85,12 @@ impl ToolResult {
     /// ```
     pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
         let content = content.into_iter().map(|piece| piece.0).collect();
-        Self(raw::ToolResult { content, structured: None, is_error: false, meta: None })
+        Self(raw::ToolResult {
+            content,
+            structured: None,
+            is_error: false,
+            meta: None,
+        })
     }
 
     /// One piece of text.

@@ -9,6 +9,54 @@ pub(crate) fn input<T: JsonSchema>() -> Result<Value, String> {
     object(generator(SchemaSettings::draft2020_12().for_deserialize()).into_root_schema_for::<T>())
 }
 
+/// The schema of a form: flat, as MCP restricts it. What may be left out is not `null`
+/// there, and choices have titles.
+pub(crate) fn form<T: JsonSchema>() -> Result<Value, String> {
+    let mut schema = input::<T>()?;
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(flatten);
+    }
+    Ok(schema)
+}
+
+fn flatten(property: &mut Value) {
+    let Some(members) = property.as_object_mut() else {
+        return;
+    };
+    if members.get("default").is_some_and(Value::is_null) {
+        members.remove("default");
+    }
+    if let Some(Value::Array(kinds)) = members.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if kinds.len() == 1 {
+            let kind = kinds.remove(0);
+            members.insert("type".into(), kind);
+        }
+    }
+    if let Some(Value::Array(choices)) = members.get_mut("enum") {
+        choices.retain(|choice| !choice.is_null());
+    }
+    // An optional enum: the enum or null.
+    if let Some(Value::Array(mut branches)) = members.remove("anyOf") {
+        branches.retain(|branch| branch["type"] != "null");
+        if let [Value::Object(only)] = &mut branches[..] {
+            for (key, value) in std::mem::take(only) {
+                members.entry(key).or_insert(value);
+            }
+        }
+    }
+    if let Some(Value::Array(choices)) = members.get_mut("oneOf") {
+        for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
+            choice.remove("type");
+            let title = choice
+                .remove("description")
+                .or_else(|| choice.get("const").cloned());
+            choice.insert("title".into(), title.unwrap_or_default());
+        }
+        members.insert("type".into(), "string".into());
+    }
+}
+
 /// The schema of what a tool gives back.
 pub(crate) fn output<T: JsonSchema>() -> Result<Value, String> {
     object(generator(SchemaSettings::draft2020_12().for_serialize()).into_root_schema_for::<T>())
@@ -34,9 +82,35 @@ fn object(schema: Schema) -> Result<Value, String> {
         }
         Some(Value::String(kind)) if kind == "object" => {}
         Some(_) => {
-            let name = title.as_ref().and_then(Value::as_str).unwrap_or("the type").to_owned();
+            let name = title
+                .as_ref()
+                .and_then(Value::as_str)
+                .unwrap_or("the type")
+                .to_owned();
             return Err(name + " is not an object in JSON; make it a field of a struct");
         }
     }
-    Ok(Value::Object(root))
+    let mut root = Value::Object(root);
+    strip(&mut root);
+    Ok(root)
+}
+
+/// Takes out the formats of Rust's number types: JSON Schema does not know them, and
+/// forms may not have them.
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            let number = |kind: &Value| kind == "integer" || kind == "number";
+            let numeric = members.get("type").is_some_and(|kind| match kind {
+                Value::Array(kinds) => kinds.iter().any(number),
+                kind => number(kind),
+            });
+            if numeric && members.get("format").is_some_and(Value::is_string) {
+                members.remove("format");
+            }
+            members.values_mut().for_each(strip);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(strip),
+        _ => {}
+    }
 }

@@ -23,7 +23,11 @@ impl<E: Exported> Guest for E {
         tools.into_list()
     }
 
-    fn call_tool(name: String, arguments: String, context: types::CallContext) -> Result<ToolOutcome, types::CallError> {
+    fn call_tool(
+        name: String,
+        arguments: String,
+        context: types::CallContext,
+    ) -> Result<ToolOutcome, types::CallError> {
         let call = Call::new(context);
         match crate::tools::run(&E::PLUGIN, &name, &arguments, &call) {
             Ok(result) => Ok(ToolOutcome::Complete(result.0)),
