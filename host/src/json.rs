@@ -50,9 +50,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a text that is known to be JSON, told from its first byte.
+    /// The kind of a value, told from its first byte.
     pub fn of(raw: &RawValue) -> Kind {
-        match raw.get().trim_start().as_bytes().first() {
+        Self::of_text(raw.get())
+    }
+
+    /// The kind of a text that is known to be JSON.
+    pub fn of_text(json: &str) -> Kind {
+        match json.trim_start().as_bytes().first() {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
             Some(b'"') => Kind::String,

@@ -16,9 +16,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 pub use decode::{BATCH_LIMIT, decode};
-pub use error::{
-    ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR,
-};
+pub use error::{ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 pub use id::{InvalidId, RequestId};
 
 /// What one frame holds.

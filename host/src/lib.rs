@@ -1,6 +1,13 @@
-//! Project Wharf.
+//! Wharf: an MCP server whose tools, resources and prompts are sandboxed WebAssembly
+//! components. ARCHITECTURE.md says how the modules stand on each other.
 
+pub mod catalog;
+pub mod cli;
+pub mod config;
 pub mod json;
 pub mod jsonrpc;
 pub mod plugin;
 pub mod protocol;
+mod report;
+pub mod server;
+pub mod transport;

@@ -1,8 +1,7 @@
-fn main() {
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|arg| arg == wharf::plugin::compile::WORKER)
-    {
-        std::process::exit(wharf::plugin::compile::worker::run());
-    }
+//! The `wharf` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wharf::cli::main()
 }

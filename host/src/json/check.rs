@@ -10,15 +10,8 @@ pub const DEPTH_CAP: usize = 256;
 /// (never more than [`DEPTH_CAP`]). Refuses also what the grammar allows and UTF-8
 /// cannot carry: an escaped surrogate without its partner.
 pub fn check(text: &str, max_depth: usize) -> Result<(), JsonError> {
-    let mut scan = Scan {
-        bytes: text.as_bytes(),
-        at: 0,
-    };
-    let mut open = Open {
-        objects: [0; DEPTH_CAP / 64],
-        depth: 0,
-        limit: max_depth.min(DEPTH_CAP),
-    };
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0 };
+    let mut open = Open { objects: [0; DEPTH_CAP / 64], depth: 0, limit: max_depth.min(DEPTH_CAP) };
     loop {
         scan.space();
         let closed = match scan.peek() {
@@ -113,10 +106,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     fn error(&self, reason: &'static str) -> JsonError {
-        JsonError {
-            offset: self.at,
-            reason,
-        }
+        JsonError { offset: self.at, reason }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -178,10 +168,7 @@ impl Scan<'_> {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
             Some(b'u') => match self.hex4()? {
                 0xd800..=0xdbff => {
-                    let lone = JsonError {
-                        offset: start,
-                        reason: LONE,
-                    };
+                    let lone = JsonError { offset: start, reason: LONE };
                     if !self.take(b'\\') || self.peek() != Some(b'u') {
                         return Err(lone);
                     }
@@ -190,10 +177,7 @@ impl Scan<'_> {
                     }
                 }
                 0xdc00..=0xdfff => {
-                    return Err(JsonError {
-                        offset: start,
-                        reason: LONE,
-                    });
+                    return Err(JsonError { offset: start, reason: LONE });
                 }
                 _ => {}
             },
@@ -234,10 +218,6 @@ impl Scan<'_> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start {
-            Err(self.error("expected a digit"))
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
     }
 }

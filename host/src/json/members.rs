@@ -36,8 +36,7 @@ pub fn members<'a, const N: usize>(
 
 /// All members of an object, as they stand there.
 pub fn entries(object: &str) -> Result<Vec<(Cow<'_, str>, &RawValue)>, MembersError> {
-    read(object, b'{', Every)
-        .map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
+    read(object, b'{', Every).map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
 }
 
 /// The elements of an array.
@@ -55,21 +54,13 @@ pub fn items(array: &str, limit: usize) -> Option<Items<'_>> {
 }
 
 /// `Err(None)` when the text does not begin with `bracket`.
-fn read<'a, S: DeserializeSeed<'a>>(
-    text: &'a str,
-    bracket: u8,
-    seed: S,
-) -> Result<S::Value, Option<String>> {
+fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, bracket: u8, seed: S) -> Result<S::Value, Option<String>> {
     if text.trim_start().as_bytes().first() != Some(&bracket) {
         return Err(None);
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = seed
-        .deserialize(&mut deserializer)
-        .map_err(|error| Some(error.to_string()))?;
-    deserializer
-        .end()
-        .map_err(|error| Some(error.to_string()))?;
+    let value = seed.deserialize(&mut deserializer).map_err(|error| Some(error.to_string()))?;
+    deserializer.end().map_err(|error| Some(error.to_string()))?;
     Ok(value)
 }
 
@@ -199,10 +190,7 @@ impl<'a> Visitor<'a> for First {
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut items = Items {
-            first: Vec::new(),
-            count: 0,
-        };
+        let mut items = Items { first: Vec::new(), count: 0 };
         while items.count < self.0 {
             let Some(item) = seq.next_element()? else {
                 return Ok(items);

@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    DEPTH_CAP, Kind, MembersError, NESTING, check, entries, items, members, quote, single_line,
-    string,
-};
+use super::{DEPTH_CAP, Kind, MembersError, NESTING, check, entries, items, members, quote, single_line, string};
 
 const GOOD: &[&str] = &[
     "null",
@@ -142,10 +139,7 @@ fn a_surrogate_needs_its_partner() {
         r#"{"\ud800":1}"#,
         r#"[["\uDBFF"]]"#,
     ] {
-        assert!(
-            check(text, 8).unwrap_err().reason.contains("surrogate"),
-            "{text}"
-        );
+        assert!(check(text, 8).unwrap_err().reason.contains("surrogate"), "{text}");
     }
 }
 
@@ -157,10 +151,7 @@ fn depth_is_counted_without_recursion() {
         let times = 12 / levels;
         assert_eq!(check(&nested(times), 12), Ok(()));
         assert_eq!(check(&nested(times), 11).unwrap_err().reason, NESTING);
-        assert_eq!(
-            check(&nested(1_000_000), usize::MAX).unwrap_err().reason,
-            NESTING
-        );
+        assert_eq!(check(&nested(1_000_000), usize::MAX).unwrap_err().reason, NESTING);
         assert_eq!(check(&nested(DEPTH_CAP / levels), usize::MAX), Ok(()));
     }
     assert_eq!(check("1", 0), Ok(()));
@@ -176,14 +167,8 @@ fn an_error_says_where() {
 
 #[test]
 fn a_line_keeps_its_strings() {
-    assert!(matches!(
-        single_line("[1, 2]"),
-        std::borrow::Cow::Borrowed("[1, 2]")
-    ));
-    assert_eq!(
-        single_line("{\r\n\t\"a \\\" b\\\\\" : [ 1 ,\n\" \" ]\n}"),
-        r#"{"a \" b\\":[1," "]}"#
-    );
+    assert!(matches!(single_line("[1, 2]"), std::borrow::Cow::Borrowed("[1, 2]")));
+    assert_eq!(single_line("{\r\n\t\"a \\\" b\\\\\" : [ 1 ,\n\" \" ]\n}"), r#"{"a \" b\\":[1," "]}"#);
     assert!(!single_line("\"a\nb\" \n").contains('\n'));
 }
 
@@ -203,36 +188,18 @@ fn members_are_read_once_and_kept_as_text() {
     let [a, b, c, d] = members(text, ["a", "b", "c", "d"]).unwrap();
     assert_eq!(a.map(|raw| raw.get()), Some("null"));
     assert_eq!(b.map(|raw| raw.get()), Some("[1, 2]"));
-    assert_eq!(
-        c.map(|raw| raw.get()),
-        Some("123456789012345678901234567890")
-    );
+    assert_eq!(c.map(|raw| raw.get()), Some("123456789012345678901234567890"));
     assert!(d.is_none());
-    assert_eq!(
-        members(text, ["z"]).unwrap_err(),
-        MembersError::Repeated("z".to_owned())
-    );
-    assert_eq!(
-        members("[1]", ["z"]).unwrap_err(),
-        MembersError::NotAnObject
-    );
-    assert!(matches!(
-        members("{\"z\":", ["z"]),
-        Err(MembersError::Syntax(_))
-    ));
-    assert!(matches!(
-        members("{} {}", ["z"]),
-        Err(MembersError::Syntax(_))
-    ));
+    assert_eq!(members(text, ["z"]).unwrap_err(), MembersError::Repeated("z".to_owned()));
+    assert_eq!(members("[1]", ["z"]).unwrap_err(), MembersError::NotAnObject);
+    assert!(matches!(members("{\"z\":", ["z"]), Err(MembersError::Syntax(_))));
+    assert!(matches!(members("{} {}", ["z"]), Err(MembersError::Syntax(_))));
 }
 
 /// These names are how serde_json speaks to itself; a client may send them too.
 #[test]
 fn no_name_is_magic() {
-    for name in [
-        "$serde_json::private::Number",
-        "$serde_json::private::RawValue",
-    ] {
+    for name in ["$serde_json::private::Number", "$serde_json::private::RawValue"] {
         let text = format!(r#"{{"{name}":"x","a":{{"{name}":"1"}}}}"#);
         let [a] = members(&text, ["a"]).unwrap();
         assert_eq!(a.unwrap().get(), format!(r#"{{"{name}":"1"}}"#));
@@ -243,10 +210,7 @@ fn no_name_is_magic() {
 #[test]
 fn items_stop_at_their_limit() {
     let read = items(" [1, \"a\", {}] ", 2).unwrap();
-    assert_eq!(
-        (read.first.len(), read.count, Kind::of(read.first[1])),
-        (2, 3, Kind::String)
-    );
+    assert_eq!((read.first.len(), read.count, Kind::of(read.first[1])), (2, 3, Kind::String));
     assert_eq!(string(read.first[1]).as_deref(), Some("a"));
     assert!(items("{}", 2).is_none());
 }

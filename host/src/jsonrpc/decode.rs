@@ -1,10 +1,7 @@
 //! Bytes of one frame to messages: encoding, syntax, depth, then the envelope.
 //! It does not look into params, and never executes half of a bad frame.
 
-#![expect(
-    clippy::result_large_err,
-    reason = "the message it stands beside is no smaller"
-)]
+#![expect(clippy::result_large_err, reason = "the message it stands beside is no smaller")]
 
 use std::borrow::Cow;
 
@@ -31,13 +28,7 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
     })?;
     json::check(text, MAX_DEPTH).map_err(|error| {
         let (reason, detail) = if error.reason == json::NESTING {
-            (
-                "nesting_limit",
-                format!(
-                    "nesting limit of {MAX_DEPTH} passed at byte {}",
-                    error.offset
-                ),
-            )
+            ("nesting_limit", format!("nesting limit of {MAX_DEPTH} passed at byte {}", error.offset))
         } else {
             ("invalid_json", error.to_string())
         };
@@ -51,8 +42,7 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
 }
 
 fn batch(text: &str) -> Result<Frame<'_>, Invalid> {
-    let refuse =
-        |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
+    let refuse = |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
     let Some(items) = json::items(text, BATCH_LIMIT) else {
         return refuse("invalid_batch", "the batch could not be read");
     };
@@ -60,10 +50,7 @@ fn batch(text: &str) -> Result<Frame<'_>, Invalid> {
         return refuse("empty_batch", "a batch needs at least one message");
     }
     if items.count > BATCH_LIMIT {
-        let detail = format!(
-            "a batch may hold {BATCH_LIMIT} messages, this one holds {}",
-            items.count
-        );
+        let detail = format!("a batch may hold {BATCH_LIMIT} messages, this one holds {}", items.count);
         return refuse("batch_too_long", &detail);
     }
     let messages = items.first.into_iter().map(|raw| match Kind::of(raw) {
@@ -97,32 +84,13 @@ fn message(object: &str) -> Message<'_> {
         }
     };
     let id = id.map(RequestId::parse).transpose();
-    let version_ok = version
-        .and_then(json::string)
-        .is_some_and(|version| version == "2.0");
+    let version_ok = version.and_then(json::string).is_some_and(|version| version == "2.0");
     if method.is_none() && (result.is_some() || error.is_some()) {
-        let outcome = if version_ok {
-            outcome(result, error)
-        } else {
-            Outcome::Malformed(VERSION)
-        };
-        return Message::Response(Response {
-            id: id.ok().flatten(),
-            outcome,
-        });
+        let outcome = if version_ok { outcome(result, error) } else { Outcome::Malformed(VERSION) };
+        return Message::Response(Response { id: id.ok().flatten(), outcome });
     }
-    let parts = Call {
-        version_ok,
-        method,
-        params,
-        answered: result.is_some() || error.is_some(),
-    };
-    call(parts, &id).unwrap_or_else(|error| {
-        Message::Invalid(Invalid {
-            id: id.ok().flatten(),
-            error,
-        })
-    })
+    let parts = Call { version_ok, method, params, answered: result.is_some() || error.is_some() };
+    call(parts, &id).unwrap_or_else(|error| Message::Invalid(Invalid { id: id.ok().flatten(), error }))
 }
 
 const VERSION: &str = "member \"jsonrpc\" must be the string \"2.0\"";
@@ -136,10 +104,7 @@ struct Call<'a> {
 }
 
 /// A request when there is an id, a notification when there is none.
-fn call<'a>(
-    call: Call<'a>,
-    id: &Result<Option<RequestId>, InvalidId>,
-) -> Result<Message<'a>, ErrorObject> {
+fn call<'a>(call: Call<'a>, id: &Result<Option<RequestId>, InvalidId>) -> Result<Message<'a>, ErrorObject> {
     let refuse = |reason, detail: &str| Err(ErrorObject::invalid_request(reason, detail));
     if !call.version_ok {
         return refuse("jsonrpc_version", VERSION);
@@ -152,17 +117,11 @@ fn call<'a>(
         return refuse("missing_method", "member \"method\" is missing");
     };
     let Some(method) = json::string(method) else {
-        let detail = format!(
-            "member \"method\" must be a string, not {}",
-            Kind::of(method).name()
-        );
+        let detail = format!("member \"method\" must be a string, not {}", Kind::of(method).name());
         return refuse("invalid_method", &detail);
     };
     if call.answered {
-        return refuse(
-            "request_and_response",
-            "a message has a method or an answer, not both",
-        );
+        return refuse("request_and_response", "a message has a method or an answer, not both");
     }
     let params = call.params.filter(|params| Kind::of(params) != Kind::Null);
     let Some(id) = id else {
@@ -181,10 +140,8 @@ fn outcome<'a>(result: Option<&'a RawValue>, error: Option<&'a RawValue>) -> Out
     match (result, error) {
         (Some(_), Some(_)) => Outcome::Malformed("a response has a result or an error, not both"),
         (Some(result), None) => Outcome::Result(result),
-        (None, Some(error)) => error_object(error).map_or(
-            Outcome::Malformed("an error needs an integer code and a message"),
-            Outcome::Error,
-        ),
+        (None, Some(error)) => error_object(error)
+            .map_or(Outcome::Malformed("an error needs an integer code and a message"), Outcome::Error),
         (None, None) => Outcome::Malformed("a response needs a result or an error"),
     }
 }

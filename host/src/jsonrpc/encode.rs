@@ -14,10 +14,7 @@ pub enum UnreadableId {
 
 /// The answer to a request that succeeded.
 pub fn result(id: &RequestId, result_json: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#,
-        json::single_line(result_json)
-    )
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, json::single_line(result_json))
 }
 
 /// The answer to a request that failed, or to something that was none.
@@ -32,20 +29,13 @@ pub fn error(id: Option<&RequestId>, when_unreadable: UnreadableId, error: &Erro
 
 /// A notification; without params when `params_json` is `None`.
 pub fn notification(method: &str, params_json: Option<&str>) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","method":{}{}}}"#,
-        json::quote(method),
-        params(params_json)
-    )
+    format!(r#"{{"jsonrpc":"2.0","method":{}{}}}"#, json::quote(method), params(params_json))
 }
 
 /// A request of the host's own.
 pub fn request(id: &RequestId, method: &str, params_json: Option<&str>) -> String {
     let method = json::quote(method);
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{}}}"#,
-        params(params_json)
-    )
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{}}}"#, params(params_json))
 }
 
 /// The answers to one batch. The caller sends nothing when there are none.
@@ -54,7 +44,5 @@ pub fn batch(messages: &[String]) -> String {
 }
 
 fn params(params_json: Option<&str>) -> String {
-    params_json.map_or_else(String::new, |params| {
-        format!(r#","params":{}"#, json::single_line(params))
-    })
+    params_json.map_or_else(String::new, |params| format!(r#","params":{}"#, json::single_line(params)))
 }

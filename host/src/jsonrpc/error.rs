@@ -22,29 +22,17 @@ pub struct ErrorObject {
 
 impl ErrorObject {
     pub fn new(code: i64, message: impl Into<String>, data: Value) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: Some(data),
-        }
+        Self { code, message: message.into(), data: Some(data) }
     }
 
     /// -32700; `reason` as in `data.reason`, `detail` a lowercase fragment.
     pub fn parse_error(reason: &str, detail: &str) -> Self {
-        Self::new(
-            PARSE_ERROR,
-            format!("Parse error: {detail}"),
-            json!({ "reason": reason }),
-        )
+        Self::new(PARSE_ERROR, format!("Parse error: {detail}"), json!({ "reason": reason }))
     }
 
     /// -32600; `reason` as in `data.reason`, `detail` a lowercase fragment.
     pub fn invalid_request(reason: &str, detail: &str) -> Self {
-        Self::new(
-            INVALID_REQUEST,
-            format!("Invalid Request: {detail}"),
-            json!({ "reason": reason }),
-        )
+        Self::new(INVALID_REQUEST, format!("Invalid Request: {detail}"), json!({ "reason": reason }))
     }
 
     /// The object as JSON text on one line.

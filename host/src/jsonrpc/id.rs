@@ -35,10 +35,7 @@ impl RequestId {
     pub fn new_number(number: u64) -> Self {
         let raw = number.to_string();
         let canonical = canonical_integer(&raw).ok().flatten();
-        Self {
-            raw: raw.into(),
-            canonical,
-        }
+        Self { raw: raw.into(), canonical }
     }
 
     pub fn parse(value: &RawValue) -> Result<Self, InvalidId> {
@@ -52,10 +49,7 @@ impl RequestId {
             Kind::Number => canonical_integer(raw)?,
             other => return Err(InvalidId::Kind(other)),
         };
-        Ok(Self {
-            raw: raw.into(),
-            canonical,
-        })
+        Ok(Self { raw: raw.into(), canonical })
     }
 
     /// The JSON text, as it was received.
@@ -91,17 +85,13 @@ impl fmt::Display for RequestId {
 /// The number as significant digits and a power of ten (`100` is `1e2`, `-0` is `0`),
 /// without ever expanding the power; `None` when `raw` is spelled so already.
 fn canonical_integer(raw: &str) -> Result<Option<Box<str>>, InvalidId> {
-    let plain = raw
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let plain = raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     if plain && (raw == "0" || !raw.ends_with('0')) {
         return Ok(None);
     }
     let (mantissa, power) = raw.split_once(['e', 'E']).unwrap_or((raw, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let (sign, whole) = whole
-        .strip_prefix('-')
-        .map_or(("", whole), |digits| ("-", digits));
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
     let digits = format!("{whole}{fraction}");
     let kept = digits.trim_end_matches('0');
     let trimmed = i64::try_from(digits.len() - kept.len()).map_err(|_| InvalidId::Exponent)?;
@@ -115,9 +105,7 @@ fn canonical_integer(raw: &str) -> Result<Option<Box<str>>, InvalidId> {
         Err(_) if power.starts_with('-') => return Err(InvalidId::Fraction),
         Err(_) => return Err(InvalidId::Exponent),
     };
-    let power = power
-        .checked_add(trimmed - shift)
-        .ok_or(InvalidId::Exponent)?;
+    let power = power.checked_add(trimmed - shift).ok_or(InvalidId::Exponent)?;
     match power {
         ..0 => Err(InvalidId::Fraction),
         0 => Ok(Some(format!("{sign}{kept}").into())),

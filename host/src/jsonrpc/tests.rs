@@ -18,18 +18,10 @@ fn single(bytes: &[u8]) -> Message<'_> {
 fn invalid(bytes: &[u8]) -> Invalid {
     match single(bytes) {
         Message::Invalid(invalid) => invalid,
-        other => panic!(
-            "{} is not refused: {other:?}",
-            String::from_utf8_lossy(bytes)
-        ),
+        other => panic!("{} is not refused: {other:?}", String::from_utf8_lossy(bytes)),
     }
 }
 
 fn reason(invalid: &Invalid) -> &str {
-    invalid
-        .error
-        .data
-        .as_ref()
-        .and_then(|data| data["reason"].as_str())
-        .unwrap_or("none")
+    invalid.error.data.as_ref().and_then(|data| data["reason"].as_str()).unwrap_or("none")
 }

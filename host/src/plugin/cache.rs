@@ -120,11 +120,7 @@ impl Cache {
             let ours = path.extension().is_some_and(|e| e == "cwasm" || e == "tmp");
             // Another process may prune at the same time.
             if ours && let Ok(found) = entry.metadata() {
-                entries.push((
-                    found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                    found.len(),
-                    path,
-                ));
+                entries.push((found.modified().unwrap_or(SystemTime::UNIX_EPOCH), found.len(), path));
             }
         }
         entries.sort();
@@ -184,10 +180,7 @@ fn key(dir: &Path) -> io::Result<[u8; 32]> {
 
 fn read(path: &Path, max: u64) -> io::Result<(File, Vec<u8>)> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     let found = file.metadata()?;
     private(found.is_file(), &found)?;
     if found.len() > max {

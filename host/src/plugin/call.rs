@@ -118,10 +118,7 @@ impl Program {
             let turn = self.turns.clone().acquire_owned().await;
             let slot = slots.clone().acquire_owned().await;
             // Neither semaphore is ever closed.
-            Ok([
-                turn.map_err(|_| Fault::Host)?,
-                slot.map_err(|_| Fault::Host)?,
-            ])
+            Ok([turn.map_err(|_| Fault::Host)?, slot.map_err(|_| Fault::Host)?])
         };
         timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
     }
@@ -141,14 +138,7 @@ impl Program {
     {
         let _ticking = self.sandbox.ticker().run();
         let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
-        let state = State::new(
-            self.id.clone(),
-            quota,
-            cpu,
-            self.limits.log,
-            call.events,
-            call.cancelled,
-        );
+        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled);
         let mut store = self.store(state);
         let context = CallContext {
             id: call.id,
@@ -172,9 +162,7 @@ impl Program {
     fn store(&self, state: State) -> Store<State> {
         let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(|state| &mut state.quota);
-        store.set_hostcall_fuel(
-            usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX),
-        );
+        store.set_hostcall_fuel(usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX));
         store.set_max_component_handles(COMPONENT_HANDLES);
         store.set_epoch_deadline(1);
         // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
@@ -183,10 +171,7 @@ impl Program {
             if store.data().cpu.check() {
                 return Ok(UpdateDeadline::Interrupt);
             }
-            Ok(UpdateDeadline::YieldCustom(
-                1,
-                Box::pin(tokio::task::yield_now()),
-            ))
+            Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
         });
         store
     }
@@ -197,23 +182,13 @@ impl Program {
         let text = text::quote(&format!("{error:#}"), 2048);
         tracing::warn!(target: "wharf::plugin", %plugin, "call stopped: {text}");
         if state.cpu.exceeded() {
-            return Fault::Cpu {
-                limit: self.limits.cpu,
-            };
+            return Fault::Cpu { limit: self.limits.cpu };
         }
-        if error
-            .root_cause()
-            .to_string()
-            .starts_with("too much data is being copied")
-        {
-            return Fault::OutputTooLarge {
-                limit: self.limits.output,
-            };
+        if error.root_cause().to_string().starts_with("too much data is being copied") {
+            return Fault::OutputTooLarge { limit: self.limits.output };
         }
         if state.quota.refused() {
-            return Fault::Memory {
-                limit: self.limits.memory,
-            };
+            return Fault::Memory { limit: self.limits.memory };
         }
         let in_guest = error.downcast_ref::<Trap>().is_some()
             || error.downcast_ref::<wasmtime::WasmBacktrace>().is_some()
@@ -233,10 +208,7 @@ struct Place<'a>(&'a AtomicU32);
 impl<'a> Place<'a> {
     fn take(waiting: &'a AtomicU32, max: u32) -> Option<Self> {
         let free = |n: u32| (n < max).then_some(n + 1);
-        waiting
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, free)
-            .ok()
-            .map(|_| Self(waiting))
+        waiting.try_update(Ordering::Relaxed, Ordering::Relaxed, free).ok().map(|_| Self(waiting))
     }
 }
 
@@ -270,8 +242,5 @@ impl<R> Drop for AbortOnDrop<R> {
 
 /// A call that the host makes for itself.
 pub(super) fn internal(id: &str, limit: Duration) -> Call {
-    Call {
-        deadline: Some(Instant::now() + limit),
-        ..Call::new(id)
-    }
+    Call { deadline: Some(Instant::now() + limit), ..Call::new(id) }
 }

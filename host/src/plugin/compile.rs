@@ -52,9 +52,7 @@ pub(super) async fn compiled(
         Compiler::InProcess => {
             let compile = move || {
                 let engine = engine::engine(Allocation::OnDemand).map_err(|e| host(&e))?;
-                engine
-                    .precompile_component(&component)
-                    .map_err(|e| invalid(&format!("{e:#}")))
+                engine.precompile_component(&component).map_err(|e| invalid(&format!("{e:#}")))
             };
             Artifact::of_compiler(blocking(compile).await??)
         }
@@ -76,9 +74,7 @@ async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Compone
         match artifact.load(sandbox.engine()) {
             Ok(component) => Some(component),
             Err(error) => {
-                tracing::warn!(
-                    "compile a component again, its cache entry does not load: {error:#}"
-                );
+                tracing::warn!("compile a component again, its cache entry does not load: {error:#}");
                 None
             }
         }
@@ -97,8 +93,7 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| LoadError::Host(format!("start the compiler: {error}")))?;
-    let (Some(mut stdin), Some(stdout), Some(stderr)) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    let (Some(mut stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(LoadError::Host("start the compiler: no pipes".into()));
     };
@@ -111,11 +106,7 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
         let (mut artifact, mut message) = (Vec::new(), Vec::new());
         let mut stdout = stdout.take(MAX_ARTIFACT + 1);
         let mut stderr = stderr.take(4 << 10);
-        let (_, read, _) = tokio::join!(
-            send,
-            stdout.read_to_end(&mut artifact),
-            stderr.read_to_end(&mut message)
-        );
+        let (_, read, _) = tokio::join!(send, stdout.read_to_end(&mut artifact), stderr.read_to_end(&mut message));
         read.map_err(|error| LoadError::Host(format!("read from the compiler: {error}")))?;
         if artifact.len() as u64 > MAX_ARTIFACT {
             return Err(LoadError::CompileLimit);
@@ -123,8 +114,7 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
         // Closes the pipes first: a child that still writes must not wait for us.
         drop((stdout, stderr));
         let status = child.wait().await;
-        let status =
-            status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
+        let status = status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
             Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
@@ -141,12 +131,8 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
     }
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, LoadError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| LoadError::Host(error.to_string()))
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LoadError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| LoadError::Host(error.to_string()))
 }
 
 fn invalid(message: &str) -> LoadError {

@@ -34,8 +34,7 @@ impl CpuMeter {
     pub(super) fn check(&self) -> bool {
         let now = self.start.elapsed().as_nanos() as u64;
         let current = now.saturating_sub(self.entered.load(Ordering::Relaxed));
-        let over =
-            u128::from(self.spent.load(Ordering::Relaxed) + current) >= self.limit.as_nanos();
+        let over = u128::from(self.spent.load(Ordering::Relaxed) + current) >= self.limit.as_nanos();
         if over {
             self.exceeded.store(true, Ordering::Relaxed);
         }
@@ -63,9 +62,7 @@ impl<F: Future> Future for Metered<F> {
         meter.entered.store(entered, Ordering::Relaxed);
         let polled = self.future.as_mut().poll(cx);
         let left = meter.start.elapsed().as_nanos() as u64;
-        meter
-            .spent
-            .fetch_add(left.saturating_sub(entered), Ordering::Relaxed);
+        meter.spent.fetch_add(left.saturating_sub(entered), Ordering::Relaxed);
         polled
     }
 }

@@ -5,8 +5,8 @@
 use std::num::NonZeroUsize;
 
 use wasmtime::{
-    Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
-    WasmBacktraceDetails, WasmFeatures,
+    Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy, WasmBacktraceDetails,
+    WasmFeatures,
 };
 
 use super::limits::Limits;

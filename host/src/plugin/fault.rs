@@ -72,24 +72,18 @@ impl Fault {
     pub fn sentence(&self, plugin: &PluginId) -> String {
         match self {
             Self::Timeout { limit } => {
-                format!(
-                    "Plugin '{plugin}' was stopped: it took longer than its limit of {}.",
-                    time(*limit)
-                )
+                format!("Plugin '{plugin}' was stopped: it took longer than its limit of {}.", time(*limit))
             }
-            Self::Cpu { limit } => format!(
-                "Plugin '{plugin}' was stopped: it computed longer than its limit of {}.",
-                time(*limit)
-            ),
-            Self::Memory { limit } => format!(
-                "Plugin '{plugin}' was stopped: it needed more than its {} of memory.",
-                size(*limit)
-            ),
+            Self::Cpu { limit } => {
+                format!("Plugin '{plugin}' was stopped: it computed longer than its limit of {}.", time(*limit))
+            }
+            Self::Memory { limit } => {
+                format!("Plugin '{plugin}' was stopped: it needed more than its {} of memory.", size(*limit))
+            }
             Self::Trap => format!("Plugin '{plugin}' crashed while it handled this call."),
-            Self::OutputTooLarge { limit } => format!(
-                "Plugin '{plugin}' returned more than its limit of {}.",
-                size(*limit)
-            ),
+            Self::OutputTooLarge { limit } => {
+                format!("Plugin '{plugin}' returned more than its limit of {}.", size(*limit))
+            }
             Self::BadOutput(why) => {
                 format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
             }
@@ -103,11 +97,7 @@ impl Fault {
 
 fn time(limit: Duration) -> String {
     let ms = limit.as_millis();
-    if ms >= 1000 && ms.is_multiple_of(1000) {
-        format!("{} s", ms / 1000)
-    } else {
-        format!("{ms} ms")
-    }
+    if ms >= 1000 && ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
 }
 
 fn size(bytes: u64) -> String {

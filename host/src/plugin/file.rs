@@ -33,17 +33,13 @@ pub async fn read_component(path: impl AsRef<Path>) -> Result<Vec<u8>, LoadError
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)
-        .map_err(
-            |error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(Errno::LOOP) => LoadError::Symlink,
-                Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
-                _ => LoadError::Unreadable(error.to_string()),
-            },
-        )?;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(|error| {
+        match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::LOOP) => LoadError::Symlink,
+            Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
+            _ => LoadError::Unreadable(error.to_string()),
+        }
+    })?;
     let before = stat(&file)?;
     check(&before)?;
     let mut bytes = Vec::with_capacity(before.len() as usize);
@@ -52,8 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
         .read_to_end(&mut bytes)
         .map_err(|error| LoadError::Unreadable(error.to_string()))?;
     let after = stat(&file)?;
-    let same =
-        |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
+    let same = |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
     if bytes.len() as u64 != after.len() || !same(&before, &after) {
         return Err(LoadError::Changed);
     }
@@ -61,8 +56,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
 }
 
 fn stat(file: &File) -> Result<Metadata, LoadError> {
-    file.metadata()
-        .map_err(|error| LoadError::Unreadable(error.to_string()))
+    file.metadata().map_err(|error| LoadError::Unreadable(error.to_string()))
 }
 
 fn check(file: &Metadata) -> Result<(), LoadError> {
@@ -85,10 +79,7 @@ fn check(file: &Metadata) -> Result<(), LoadError> {
         return Err(LoadError::WritableByOthers);
     }
     if file.len() > MAX_SIZE {
-        return Err(LoadError::TooLarge {
-            size: file.len(),
-            limit: MAX_SIZE,
-        });
+        return Err(LoadError::TooLarge { size: file.len(), limit: MAX_SIZE });
     }
     Ok(())
 }

@@ -31,21 +31,14 @@ pub(super) struct LogBudget {
 
 impl LogBudget {
     pub(super) fn new(plugin: PluginId, bytes: u64) -> Self {
-        Self {
-            plugin,
-            left: AtomicU64::new(bytes),
-            dropped: AtomicU64::new(0),
-        }
+        Self { plugin, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
     }
 
     /// Takes a line's cost; false means that the line is dropped.
     pub(super) fn admit(&self, bytes: usize) -> bool {
         let cost = bytes as u64 + LINE_COST;
         let take = |left: u64| left.checked_sub(cost);
-        let admitted = self
-            .left
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .is_ok();
+        let admitted = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
         if !admitted {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -110,10 +103,7 @@ struct Lines {
 
 impl Lines {
     fn new(to: &Printed) -> Self {
-        Self {
-            to: to.clone(),
-            buffer: Vec::new(),
-        }
+        Self { to: to.clone(), buffer: Vec::new() }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -136,9 +126,7 @@ impl Lines {
     fn emit(&mut self) {
         if self.to.budget.admit(self.buffer.len()) {
             let line = String::from_utf8_lossy(&self.buffer);
-            self.to
-                .budget
-                .write(LogLevel::Info, self.to.name, line.trim_end_matches('\r'));
+            self.to.budget.write(LogLevel::Info, self.to.name, line.trim_end_matches('\r'));
         }
         self.buffer.clear();
     }
@@ -173,11 +161,7 @@ impl OutputStream for Lines {
 }
 
 impl AsyncWrite for Lines {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         self.push(bytes);
         Poll::Ready(Ok(bytes.len()))
     }

@@ -32,11 +32,7 @@ impl HostCalls for State {
         let budget = self.log();
         if budget.admit(message.len()) {
             budget.write(level, "log", &message);
-            self.tell(Event::Log {
-                level,
-                logger: None,
-                data: LogBody::Text(message),
-            });
+            self.tell(Event::Log { level, logger: None, data: LogBody::Text(message) });
         }
     }
 
@@ -52,11 +48,7 @@ impl HostCalls for State {
             Ok(line) => LogBody::Json(line.into_owned()),
             Err(_) => LogBody::Text(data),
         };
-        self.tell(Event::Log {
-            level,
-            logger: Some(logger),
-            data,
-        });
+        self.tell(Event::Log { level, logger: Some(logger), data });
     }
 
     fn progress(&mut self, progress: f64, total: Option<f64>, message: Option<String>) {
@@ -87,13 +79,7 @@ impl HostCalls for State {
 }
 
 impl HttpCalls for State {
-    async fn fetch(
-        &mut self,
-        request: abi::Http::Request,
-    ) -> Result<abi::Http::Response, HttpError> {
-        Err(HttpError::Denied(format!(
-            "no http grant covers {}",
-            text::quote(&request.url, 200)
-        )))
+    async fn fetch(&mut self, request: abi::Http::Request) -> Result<abi::Http::Response, HttpError> {
+        Err(HttpError::Denied(format!("no http grant covers {}", text::quote(&request.url, 200))))
     }
 }

@@ -11,9 +11,7 @@ pub struct PluginId(Arc<str>);
 
 /// A name that cannot be a plugin's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "use the name as a plugin's, which is 1 to 48 of a-z, 0-9 and -, and does not start with -: {0}"
-)]
+#[error("use the name as a plugin's, which is 1 to 48 of a-z, 0-9 and -, and does not start with -: {0}")]
 pub struct InvalidPluginId(String);
 
 impl PluginId {
@@ -24,15 +22,8 @@ impl PluginId {
     pub fn parse(name: &str) -> Result<Self, InvalidPluginId> {
         let bytes = name.as_bytes();
         let charset = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
-        let good = !bytes.is_empty()
-            && bytes.len() <= Self::MAX
-            && bytes[0] != b'-'
-            && bytes.iter().all(charset);
-        if good {
-            Ok(Self(name.into()))
-        } else {
-            Err(InvalidPluginId(super::text::quote(name, 120)))
-        }
+        let good = !bytes.is_empty() && bytes.len() <= Self::MAX && bytes[0] != b'-' && bytes.iter().all(charset);
+        if good { Ok(Self(name.into())) } else { Err(InvalidPluginId(super::text::quote(name, 120))) }
     }
 }
 

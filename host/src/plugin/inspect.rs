@@ -38,33 +38,24 @@ impl Inspection {
 /// # Errors
 /// If the bytes are no component or exceed what any component may have.
 pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
-    let ceiling = Limits {
-        memory: Limits::MEMORY_CEILING,
-        ..Limits::default()
-    };
+    let ceiling = Limits { memory: Limits::MEMORY_CEILING, ..Limits::default() };
     prescan(component, &ceiling)?;
     let mut found = Inspection::default();
     let mut depth = 0usize;
     for payload in Parser::new(0).parse_all(component) {
-        let invalid =
-            |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
+        let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
         match payload.map_err(invalid)? {
             Payload::Version { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 1 => {
                 for import in section {
                     let name = import.map_err(invalid)?.name.name;
-                    found.imports.push(Import {
-                        name: quote(name, 120),
-                        linked: is_linked(name),
-                    });
+                    found.imports.push(Import { name: quote(name, 120), linked: is_linked(name) });
                 }
             }
             Payload::ComponentExportSection(section) if depth == 1 => {
                 for export in section {
-                    found
-                        .exports
-                        .push(quote(export.map_err(invalid)?.name.name, 120));
+                    found.exports.push(quote(export.map_err(invalid)?.name.name, 120));
                 }
             }
             _ => {}

@@ -11,10 +11,7 @@ pub const MAX_DEPTH: usize = 64;
 /// Checks RFC 8259 syntax, nesting, and that no string holds a lone surrogate escape,
 /// which no UTF-8 text can carry.
 pub fn check_json(text: &str, max_depth: usize) -> Result<(), &'static str> {
-    let mut scan = Scan {
-        bytes: text.as_bytes(),
-        at: 0,
-    };
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0 };
     scan.document(max_depth)
 }
 
@@ -22,11 +19,7 @@ pub fn check_json(text: &str, max_depth: usize) -> Result<(), &'static str> {
 /// message on a transport that divides by lines.
 pub fn one_line(text: &str) -> Result<Cow<'_, str>, &'static str> {
     check_json(text, MAX_DEPTH)?;
-    if text.bytes().any(|b| b == b'\n' || b == b'\r') {
-        Ok(Cow::Owned(squeeze(text)))
-    } else {
-        Ok(Cow::Borrowed(text))
-    }
+    if text.bytes().any(|b| b == b'\n' || b == b'\r') { Ok(Cow::Owned(squeeze(text))) } else { Ok(Cow::Borrowed(text)) }
 }
 
 /// Whether a text that passed the check is an object.
@@ -109,11 +102,7 @@ impl Scan<'_> {
             loop {
                 self.space();
                 let Some(object) = open.last().copied() else {
-                    return if self.at == self.bytes.len() {
-                        Ok(())
-                    } else {
-                        Err(SYNTAX)
-                    };
+                    return if self.at == self.bytes.len() { Ok(()) } else { Err(SYNTAX) };
                 };
                 match (self.peek(), object) {
                     (Some(b','), true) => {
@@ -173,11 +162,7 @@ impl Scan<'_> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start {
-            Err(SYNTAX)
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(SYNTAX) } else { Ok(()) }
     }
 
     fn number(&mut self) -> Result<(), &'static str> {
@@ -247,9 +232,7 @@ impl Scan<'_> {
     fn hex4(&mut self) -> Result<u32, &'static str> {
         let digits = self.bytes.get(self.at..self.at + 4).ok_or(SYNTAX)?;
         self.at += 4;
-        digits.iter().try_fold(0, |code, digit| {
-            Ok(code * 16 + char::from(*digit).to_digit(16).ok_or(SYNTAX)?)
-        })
+        digits.iter().try_fold(0, |code, digit| Ok(code * 16 + char::from(*digit).to_digit(16).ok_or(SYNTAX)?))
     }
 }
 

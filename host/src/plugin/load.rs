@@ -14,8 +14,8 @@ pub use error::LoadError;
 pub(super) use prescan::prescan;
 
 use super::abi::{
-    Completion, Exports, GuestError, Prompt, PromptOutcome, ReadOutcome, ResourceDescription,
-    ResourceTemplate, Subject, Tool, ToolOutcome,
+    Completion, Exports, GuestError, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
+    Subject, Tool, ToolOutcome,
 };
 use super::call::{Program, internal};
 use super::fault::{CallError, Fault};
@@ -40,27 +40,15 @@ impl Sandbox {
     ///
     /// # Errors
     /// One clear reason why these bytes are no plugin; nothing is left behind.
-    pub async fn load(
-        self: &Arc<Self>,
-        id: PluginId,
-        component: Vec<u8>,
-        limits: Limits,
-    ) -> Result<Plugin, LoadError> {
+    pub async fn load(self: &Arc<Self>, id: PluginId, component: Vec<u8>, limits: Limits) -> Result<Plugin, LoadError> {
         let sandbox = self.clone();
         let loading = self.guests().spawn(async move {
-            let limits = Limits {
-                memory: limits.memory.min(Limits::MEMORY_CEILING),
-                ..limits
-            };
+            let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
             let digest = Digest::of(&component);
             let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
             let program = program(&sandbox, id, digest, limits, &compiled)?;
             let (surface, warnings) = list(&program).await?;
-            Ok(Plugin {
-                program,
-                surface,
-                warnings,
-            })
+            Ok(Plugin { program, surface, warnings })
         });
         match loading.await {
             Ok(loaded) => loaded,
@@ -81,10 +69,7 @@ fn program(
         && let Some(pages) = required.max_initial_memory_size
         && pages.saturating_mul(64 << 10) > limits.memory
     {
-        return Err(LoadError::DeclaredMemory {
-            bytes: pages.saturating_mul(64 << 10),
-            limit: limits.memory,
-        });
+        return Err(LoadError::DeclaredMemory { bytes: pages.saturating_mul(64 << 10), limit: limits.memory });
     }
     let engine = sandbox.engine();
     let kind = component.component_type();
@@ -92,35 +77,22 @@ fn program(
         // Types alone ask for nothing.
         let wanted = match &item.ty {
             ComponentItem::Type(_) => false,
-            ComponentItem::ComponentInstance(instance) => instance
-                .exports(engine)
-                .any(|(_, item)| !matches!(item.ty, ComponentItem::Type(_))),
+            ComponentItem::ComponentInstance(instance) => {
+                instance.exports(engine).any(|(_, item)| !matches!(item.ty, ComponentItem::Type(_)))
+            }
             _ => true,
         };
         if wanted && !inspect::is_linked(name) {
             return Err(LoadError::unknown_import(name));
         }
     }
-    let pre = sandbox
-        .linker()
-        .instantiate_pre(component)
-        .map_err(LoadError::unlinkable)?;
+    let pre = sandbox.linker().instantiate_pre(component).map_err(LoadError::unlinkable)?;
     let exports = Exports::find(&pre)?;
     if exports.is_empty() {
-        let names = kind
-            .exports(engine)
-            .map(|(name, _)| name.to_owned())
-            .collect();
+        let names = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
         return Err(LoadError::no_interface(names));
     }
-    Ok(Program::new(
-        sandbox.clone(),
-        id,
-        digest,
-        limits,
-        exports,
-        pre,
-    ))
+    Ok(Program::new(sandbox.clone(), id, digest, limits, exports, pre))
 }
 
 /// Asks for all lists, under one deadline.
@@ -128,22 +100,15 @@ async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadErro
     let call = internal("list", Limits::LISTING);
     let mut listed = Listed::default();
     if let Some(tools) = program.exports.tools {
-        let asked =
-            program.invoke::<(), Result<Vec<Tool>, String>>(tools.list, call.clone(), |_| ());
+        let asked = program.invoke::<(), Result<Vec<Tool>, String>>(tools.list, call.clone(), |_| ());
         listed.tools = Some(answer(asked.await)?);
     }
     if let Some(resources) = program.exports.resources {
-        let asked = program.invoke::<(), Result<Vec<ResourceDescription>, String>>(
-            resources.list,
-            call.clone(),
-            |_| (),
-        );
+        let asked =
+            program.invoke::<(), Result<Vec<ResourceDescription>, String>>(resources.list, call.clone(), |_| ());
         listed.resources = Some(answer(asked.await)?);
-        let asked = program.invoke::<(), Result<Vec<ResourceTemplate>, String>>(
-            resources.templates,
-            call.clone(),
-            |_| (),
-        );
+        let asked =
+            program.invoke::<(), Result<Vec<ResourceTemplate>, String>>(resources.templates, call.clone(), |_| ());
         listed.templates = answer(asked.await)?;
     }
     if let Some(prompts) = program.exports.prompts {
@@ -182,11 +147,7 @@ impl Plugin {
     /// As [`Sandbox::load`]; this plugin goes on as it was.
     pub async fn list_again(&self) -> Result<Plugin, LoadError> {
         let (surface, warnings) = list(&self.program).await?;
-        Ok(Plugin {
-            program: self.program.clone(),
-            surface,
-            warnings,
-        })
+        Ok(Plugin { program: self.program.clone(), surface, warnings })
     }
 }
 
@@ -204,20 +165,12 @@ impl Provider for Plugin {
         &self.surface
     }
 
-    async fn call_tool(
-        &self,
-        name: &str,
-        arguments: &str,
-        call: Call,
-    ) -> Result<ToolOutcome, CallError> {
-        let (Some(tools), Some(tool)) = (self.program.exports.tools, self.surface.tool(name))
-        else {
+    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
+        let (Some(tools), Some(tool)) = (self.program.exports.tools, self.surface.tool(name)) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
-        let asked = self
-            .program
-            .invoke(tools.call, call, |context| (name, arguments, context));
+        let asked = self.program.invoke(tools.call, call, |context| (name, arguments, context));
         let outcome: Result<_, GuestError> = asked.await?;
         let outcome = outcome.map_err(outcome::guest_error)?;
         Ok(outcome::tool(outcome, tool, self.program.limits.output)?)
@@ -228,9 +181,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let uri = uri.to_owned();
-        let asked = self
-            .program
-            .invoke(resources.read, call, |context| (uri, context));
+        let asked = self.program.invoke(resources.read, call, |context| (uri, context));
         let outcome: Result<_, GuestError> = asked.await?;
         let outcome = outcome.map_err(outcome::guest_error)?;
         Ok(outcome::read(outcome, self.program.limits.output)?)
@@ -246,9 +197,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let name = name.to_owned();
-        let asked = self
-            .program
-            .invoke(prompts.get, call, |context| (name, arguments, context));
+        let asked = self.program.invoke(prompts.get, call, |context| (name, arguments, context));
         let outcome: Result<_, GuestError> = asked.await?;
         let outcome = outcome.map_err(outcome::guest_error)?;
         Ok(outcome::prompt(outcome, self.program.limits.output)?)
@@ -266,9 +215,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, value) = (name.to_owned(), value.to_owned());
-        let asked = self.program.invoke(completions.complete, call, |context| {
-            (subject, name, value, given, context)
-        });
+        let asked = self.program.invoke(completions.complete, call, |context| (subject, name, value, given, context));
         let outcome: Result<_, GuestError> = asked.await?;
         Ok(outcome.map_err(outcome::guest_error)?)
     }

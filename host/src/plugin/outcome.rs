@@ -8,8 +8,7 @@ pub(super) mod tidy;
 use std::collections::HashSet;
 
 use super::abi::{
-    Ask, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents,
-    SamplingContent, ToolOutcome,
+    Ask, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent, ToolOutcome,
 };
 use super::fault::{CallError, Fault};
 use super::surface::FrozenTool;
@@ -28,34 +27,24 @@ const MAX_REASON: usize = 16 << 10;
 type Checked<T> = Result<T, Fault>;
 
 /// Checks a tool's outcome against the tool.
-pub(super) fn tool(
-    mut outcome: ToolOutcome,
-    tool: &FrozenTool,
-    limit: u64,
-) -> Checked<ToolOutcome> {
+pub(super) fn tool(mut outcome: ToolOutcome, tool: &FrozenTool, limit: u64) -> Checked<ToolOutcome> {
     fits(outcome.size(), limit)?;
     match &mut outcome {
         ToolOutcome::InputRequired(wanted) => input_required(wanted)?,
         ToolOutcome::Complete(result) => {
             contents(&mut result.content)?;
             result.meta = checked_meta(result.meta.take())?;
-            result.structured = result
-                .structured
-                .take()
-                .map(|text| checked_json(text, "structured content"))
-                .transpose()?;
+            result.structured =
+                result.structured.take().map(|text| checked_json(text, "structured content")).transpose()?;
             if let Some(schema) = &tool.output
                 && !result.is_error
             {
                 let Some(structured) = &result.structured else {
-                    return bad(
-                        "no structured content, though the tool has an output schema".into(),
-                    );
+                    return bad("no structured content, though the tool has an output schema".into());
                 };
                 if let Err(violations) = schema.validate_text(structured) {
                     let first = violations.first();
-                    let (path, reason) =
-                        first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
+                    let (path, reason) = first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
                     return bad(format!(
                         "structured content that does not satisfy the tool's output schema at '{}': {reason}",
                         text::quote(path, 120)
@@ -130,11 +119,7 @@ fn checked_meta(text: Option<String>) -> Checked<Option<String>> {
 
 fn object(text: &mut String, what: &str) -> Checked<()> {
     *text = checked_json(std::mem::take(text), what)?;
-    if super::json::is_object(text) {
-        Ok(())
-    } else {
-        bad(format!("{what} that is no object"))
-    }
+    if super::json::is_object(text) { Ok(()) } else { bad(format!("{what} that is no object")) }
 }
 
 fn contents(list: &mut [Content]) -> Checked<()> {
@@ -179,11 +164,7 @@ fn uri(uri: &str) -> Checked<()> {
 }
 
 fn input_required(wanted: &mut InputRequired) -> Checked<()> {
-    if wanted
-        .state
-        .as_ref()
-        .is_some_and(|state| state.len() > MAX_STATE)
-    {
+    if wanted.state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
         return bad(format!("a state of more than {MAX_STATE} bytes"));
     }
     if wanted.questions.len() > MAX_QUESTIONS {
@@ -242,11 +223,8 @@ fn sampled(content: &mut SamplingContent) -> Checked<()> {
         SamplingContent::ToolUse(tool_use) => object(&mut tool_use.input, "a tool use's input")?,
         SamplingContent::ToolResult(answer) => {
             contents(&mut answer.content)?;
-            answer.structured = answer
-                .structured
-                .take()
-                .map(|text| checked_json(text, "structured content"))
-                .transpose()?;
+            answer.structured =
+                answer.structured.take().map(|text| checked_json(text, "structured content")).transpose()?;
         }
     }
     Ok(())

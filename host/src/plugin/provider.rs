@@ -11,8 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::abi::{
-    Answer, ClientFeatures, Completion, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject,
-    ToolOutcome,
+    Answer, ClientFeatures, Completion, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
 };
 use super::fault::CallError;
 use super::id::{Digest, PluginId};
@@ -31,12 +30,7 @@ pub trait Provider: Send + Sync {
 
     /// `arguments` is the text of a JSON object, which the caller has checked against the
     /// tool's input schema. What is returned has passed the checks of `outcome`.
-    async fn call_tool(
-        &self,
-        name: &str,
-        arguments: &str,
-        call: Call,
-    ) -> Result<ToolOutcome, CallError>;
+    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError>;
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError>;
 

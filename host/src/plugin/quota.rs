@@ -20,17 +20,12 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(limit: u64) -> Self {
-        Self {
-            limit,
-            taken: AtomicU64::new(0),
-        }
+        Self { limit, taken: AtomicU64::new(0) }
     }
 
     fn take(&self, bytes: u64) -> bool {
         let take = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.limit);
-        self.taken
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .is_ok()
+        self.taken.try_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     fn give_back(&self, bytes: u64) {
@@ -57,12 +52,7 @@ const ELEMENT: u64 = 16;
 
 impl Quota {
     pub(super) fn new(budget: Arc<Budget>, limit: u64) -> Self {
-        Self {
-            budget,
-            limit,
-            taken: 0,
-            refused: false,
-        }
+        Self { budget, limit, taken: 0, refused: false }
     }
 
     pub(super) fn refused(&self) -> bool {
@@ -70,10 +60,7 @@ impl Quota {
     }
 
     fn grow(&mut self, bytes: u64) -> bool {
-        let fits = self
-            .taken
-            .checked_add(bytes)
-            .is_some_and(|sum| sum <= self.limit);
+        let fits = self.taken.checked_add(bytes).is_some_and(|sum| sum <= self.limit);
         if fits && self.budget.take(bytes) {
             self.taken += bytes;
             true
@@ -91,12 +78,7 @@ impl Drop for Quota {
 }
 
 impl ResourceLimiter for Quota {
-    fn memory_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         // Beyond its own maximum it fails anyway, and must not count.
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
@@ -104,12 +86,7 @@ impl ResourceLimiter for Quota {
         Ok(self.grow(desired.saturating_sub(current) as u64))
     }
 
-    fn table_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }

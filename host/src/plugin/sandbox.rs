@@ -48,12 +48,7 @@ impl Default for SandboxSettings {
     /// on a small machine a plugin that only waits must not wait for itself.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            cache_dir: None,
-            compiler: Compiler::InProcess,
-            memory_budget: 1 << 30,
-            workers: cores.max(4),
-        }
+        Self { cache_dir: None, compiler: Compiler::InProcess, memory_budget: 1 << 30, workers: cores.max(4) }
     }
 }
 
@@ -80,13 +75,10 @@ impl Sandbox {
     pub fn new(settings: SandboxSettings) -> anyhow::Result<Arc<Self>> {
         let engine = shared_engine()?;
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker)
-            .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
-        let cache = settings
-            .cache_dir
-            .and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
+        let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
         Ok(Arc::new(Self {
             ticker: Ticker::start(&engine)?,
             guests: Guests::start(workers)?,
@@ -135,11 +127,8 @@ fn shared_engine() -> anyhow::Result<Engine> {
     match engine::engine(Allocation::Pooling) {
         Ok(engine) => Ok(engine),
         Err(error) => {
-            tracing::warn!(
-                "set aside no address space for instances, calls will be slower: {error:#}"
-            );
-            engine::engine(Allocation::OnDemand)
-                .map_err(|error| anyhow::anyhow!("make the engine: {error:#}"))
+            tracing::warn!("set aside no address space for instances, calls will be slower: {error:#}");
+            engine::engine(Allocation::OnDemand).map_err(|error| anyhow::anyhow!("make the engine: {error:#}"))
         }
     }
 }
@@ -160,10 +149,7 @@ impl Guests {
     }
 
     fn handle(&self) -> &Handle {
-        self.0
-            .as_ref()
-            .expect("the runtime lives until it is dropped")
-            .handle()
+        self.0.as_ref().expect("the runtime lives until it is dropped").handle()
     }
 }
 

@@ -46,8 +46,7 @@ impl Schema {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
         }
-        super::json::check_json(json, super::json::MAX_DEPTH)
-            .map_err(|why| format!("the schema is {why}"))?;
+        super::json::check_json(json, super::json::MAX_DEPTH).map_err(|why| format!("the schema is {why}"))?;
         let source: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let draft = draft(&source)?;
         let max_depth = bounds::check(&source)?;
@@ -55,18 +54,10 @@ impl Schema {
             .with_draft(draft)
             .offline()
             // Not the default engine: its backtracking can be made to take for ever.
-            .with_pattern_options(
-                PatternOptions::regex()
-                    .size_limit(PATTERN)
-                    .dfa_size_limit(PATTERN),
-            )
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN))
             .build(&source)
             .map_err(|error| text::quote(&error.masked().to_string(), REPORT))?;
-        Ok(Self {
-            source,
-            validator,
-            max_depth,
-        })
+        Ok(Self { source, validator, max_depth })
     }
 
     /// The schema as it was written, parsed.
@@ -136,13 +127,8 @@ fn draft(schema: &Value) -> Result<Draft, String> {
     let name = named.as_str().unwrap_or_default();
     match name.trim_end_matches('#') {
         "https://json-schema.org/draft/2020-12/schema" => Ok(Draft::Draft202012),
-        "http://json-schema.org/draft-07/schema" | "https://json-schema.org/draft-07/schema" => {
-            Ok(Draft::Draft7)
-        }
-        _ => Err(format!(
-            "its $schema is neither draft 2020-12 nor draft-07: {}",
-            text::quote(name, 120)
-        )),
+        "http://json-schema.org/draft-07/schema" | "https://json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
+        _ => Err(format!("its $schema is neither draft 2020-12 nor draft-07: {}", text::quote(name, 120))),
     }
 }
 

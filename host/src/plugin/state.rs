@@ -65,8 +65,7 @@ impl State {
 
     /// The call's log budget, made when it is first needed.
     pub(super) fn log(&mut self) -> &Arc<LogBudget> {
-        self.log
-            .get_or_insert_with(|| Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit)))
+        self.log.get_or_insert_with(|| Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit)))
     }
 }
 
@@ -77,10 +76,7 @@ impl WasiView for State {
             let budget = || Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit));
             context(log.get_or_insert_with(budget).clone())
         });
-        WasiCtxView {
-            ctx,
-            table: &mut self.table,
-        }
+        WasiCtxView { ctx, table: &mut self.table }
     }
 }
 
@@ -88,14 +84,8 @@ impl WasiView for State {
 /// that is at its end.
 fn context(budget: Arc<LogBudget>) -> WasiCtx {
     WasiCtx::builder()
-        .stdout(Printed {
-            name: "stdout",
-            budget: budget.clone(),
-        })
-        .stderr(Printed {
-            name: "stderr",
-            budget,
-        })
+        .stdout(Printed { name: "stdout", budget: budget.clone() })
+        .stderr(Printed { name: "stderr", budget })
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false)
@@ -115,9 +105,7 @@ const GRAIN: Duration = Duration::from_millis(1);
 
 impl CoarseClock {
     fn new() -> Self {
-        Self {
-            start: Instant::now(),
-        }
+        Self { start: Instant::now() }
     }
 }
 
@@ -138,9 +126,7 @@ impl HostWallClock for CoarseClock {
     }
 
     fn now(&self) -> Duration {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Duration::from_millis(now.as_millis() as u64)
     }
 }

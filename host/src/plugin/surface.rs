@@ -39,10 +39,7 @@ pub struct FrozenTool {
 impl Surface {
     /// The tool of that name, which is the plugin's own, without prefix.
     pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
-        self.tools
-            .as_ref()?
-            .iter()
-            .find(|tool| tool.tool.name == name)
+        self.tools.as_ref()?.iter().find(|tool| tool.tool.name == name)
     }
 }
 
@@ -66,35 +63,17 @@ impl Listed {
             self.prompts.as_ref().map_or(0, Vec::len),
         ];
         if counts.iter().any(|count| *count > MAX_ENTRIES) {
-            return Err(LoadError::ListingTooLarge {
-                what: "entries",
-                limit: MAX_ENTRIES,
-            });
+            return Err(LoadError::ListingTooLarge { what: "entries", limit: MAX_ENTRIES });
         }
         if checks::size(&self) > MAX_SIZE {
-            return Err(LoadError::ListingTooLarge {
-                what: "bytes",
-                limit: MAX_SIZE,
-            });
+            return Err(LoadError::ListingTooLarge { what: "bytes", limit: MAX_SIZE });
         }
         let mut warnings = Vec::new();
         let surface = Surface {
-            tools: self
-                .tools
-                .map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
-            resources: self
-                .resources
-                .map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
-            templates: keep(
-                self.templates,
-                "resource template",
-                |t| &t.uri_template,
-                template,
-                &mut warnings,
-            ),
-            prompts: self
-                .prompts
-                .map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
+            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
+            resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
+            templates: keep(self.templates, "resource template", |t| &t.uri_template, template, &mut warnings),
+            prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
             completions: self.completions,
         };
         Ok((surface, warnings))
@@ -113,11 +92,7 @@ fn keep<T, F>(
     let mut kept = Vec::with_capacity(list.len());
     for entry in list {
         let name = key(&entry).clone();
-        let frozen = if names.is_new(&name) {
-            freeze(entry)
-        } else {
-            Err("the name is there already".into())
-        };
+        let frozen = if names.is_new(&name) { freeze(entry) } else { Err("the name is there already".into()) };
         match frozen {
             Ok(frozen) => kept.push(frozen),
             Err(why) => warnings.push(format!("dropped the {kind} '{}': {why}", quote(&name, 80))),
@@ -130,16 +105,14 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
     checks::name(&tool.name)?;
     checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
     checks::schema_text(&tool.input_schema)?;
-    let input =
-        Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
+    let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
     checks::object_type(&input)?;
     tool.input_schema = checks::line(&tool.input_schema)?;
     let output = match &tool.output_schema {
         None => None,
         Some(text) => {
             checks::schema_text(text)?;
-            let output =
-                Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
+            let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
             if !output.source().is_object() {
                 return Err("its output schema is not an object".into());
             }
@@ -149,11 +122,7 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
     };
     checks::icons(&mut tool.icons);
     tool.meta = checks::meta(tool.meta)?;
-    Ok(FrozenTool {
-        tool,
-        input,
-        output,
-    })
+    Ok(FrozenTool { tool, input, output })
 }
 
 fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {
@@ -186,10 +155,7 @@ fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {
         checks::label(&argument.name)?;
         checks::texts(argument.title.as_deref(), argument.description.as_deref())?;
         if !names.is_new(&argument.name) {
-            return Err(format!(
-                "it has the argument '{}' twice",
-                quote(&argument.name, 80)
-            ));
+            return Err(format!("it has the argument '{}' twice", quote(&argument.name, 80)));
         }
     }
     checks::icons(&mut prompt.icons);

@@ -22,8 +22,7 @@ pub fn deceptive_in(text: &str) -> Option<char> {
 
 /// The same for a text of one line: no line break or tab either.
 pub fn deceptive_in_line(text: &str) -> Option<char> {
-    text.chars()
-        .find(|c| is_deceptive(*c) || matches!(c, '\n' | '\r' | '\t'))
+    text.chars().find(|c| is_deceptive(*c) || matches!(c, '\n' | '\r' | '\t'))
 }
 
 /// One line, safe to print: deceptive characters and line breaks become `\u{…}`, and

@@ -35,39 +35,32 @@ impl Ticker {
         let shared = Arc::new(Shared::default());
         let engine = engine.weak();
         let of_thread = shared.clone();
-        let handle = thread::Builder::new()
-            .name("wharf-ticker".into())
-            .spawn(move || {
-                let mut idle = 0;
-                while !of_thread.stop.load(Ordering::Relaxed) {
-                    thread::sleep(TICK);
-                    match engine.upgrade() {
-                        Some(engine) => engine.increment_epoch(),
-                        None => return,
-                    }
-                    if of_thread.running.load(Ordering::SeqCst) > 0 {
-                        idle = 0;
-                        continue;
-                    }
-                    idle += 1;
-                    if idle >= LINGER_TICKS {
-                        of_thread.asleep.store(true, Ordering::SeqCst);
-                        // Looks again after it has said that it sleeps: whoever came
-                        // between saw it awake and will not wake it.
-                        if of_thread.running.load(Ordering::SeqCst) == 0
-                            && !of_thread.stop.load(Ordering::SeqCst)
-                        {
-                            thread::park();
-                        }
-                        of_thread.asleep.store(false, Ordering::SeqCst);
-                        idle = 0;
-                    }
+        let handle = thread::Builder::new().name("wharf-ticker".into()).spawn(move || {
+            let mut idle = 0;
+            while !of_thread.stop.load(Ordering::Relaxed) {
+                thread::sleep(TICK);
+                match engine.upgrade() {
+                    Some(engine) => engine.increment_epoch(),
+                    None => return,
                 }
-            })?;
-        Ok(Self {
-            shared,
-            thread: handle.thread().clone(),
-        })
+                if of_thread.running.load(Ordering::SeqCst) > 0 {
+                    idle = 0;
+                    continue;
+                }
+                idle += 1;
+                if idle >= LINGER_TICKS {
+                    of_thread.asleep.store(true, Ordering::SeqCst);
+                    // Looks again after it has said that it sleeps: whoever came
+                    // between saw it awake and will not wake it.
+                    if of_thread.running.load(Ordering::SeqCst) == 0 && !of_thread.stop.load(Ordering::SeqCst) {
+                        thread::park();
+                    }
+                    of_thread.asleep.store(false, Ordering::SeqCst);
+                    idle = 0;
+                }
+            }
+        })?;
+        Ok(Self { shared, thread: handle.thread().clone() })
     }
 
     pub(super) fn run(&self) -> Ticking {

@@ -45,12 +45,7 @@ impl Cursor {
 
     /// The offset in the list of that kind and generation; -32602 for everything that
     /// [`Cursor::encode`] did not make with this key for this list.
-    pub fn decode(
-        text: &str,
-        key: &[u8; 32],
-        kind: ListKind,
-        generation: u64,
-    ) -> Result<u64, ErrorObject> {
+    pub fn decode(text: &str, key: &[u8; 32], kind: ListKind, generation: u64) -> Result<u64, ErrorObject> {
         let mut bytes = [0; BODY + SEAL];
         // Ours have one length; decoding a megabyte to learn that it is another is waste.
         let decoded = (text.len() == 43).then(|| URL_SAFE_NO_PAD.decode_slice(text, &mut bytes));
@@ -60,14 +55,7 @@ impl Cursor {
         let mut offset = [0; 8];
         offset.copy_from_slice(&bytes[9..BODY]);
         let offset = u64::from_le_bytes(offset);
-        if (Cursor {
-            kind,
-            generation,
-            offset,
-        })
-        .encode(key)
-            != text
-        {
+        if (Cursor { kind, generation, offset }).encode(key) != text {
             return Err(error::invalid_cursor());
         }
         Ok(offset)

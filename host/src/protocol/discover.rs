@@ -15,21 +15,12 @@ pub fn result(
     instructions: Option<&str>,
     caching: Caching,
 ) -> String {
-    let versions: Vec<String> = Revision::MODERN
-        .iter()
-        .map(|revision| json::quote(revision.as_str()))
-        .collect();
-    let mut members = format!(
-        r#""supportedVersions":[{}],"capabilities":{}"#,
-        versions.join(","),
-        capabilities.to_json(revision),
-    );
+    let versions: Vec<String> = Revision::MODERN.iter().map(|revision| json::quote(revision.as_str())).collect();
+    let mut members =
+        format!(r#""supportedVersions":[{}],"capabilities":{}"#, versions.join(","), capabilities.to_json(revision),);
     if let Some(text) = instructions {
         members.push_str(&format!(r#","instructions":{}"#, json::quote(text)));
     }
-    let envelope = Envelope {
-        caching: Some(caching),
-        ..Envelope::default()
-    };
+    let envelope = Envelope { caching: Some(caching), ..Envelope::default() };
     result::object(revision, server, &members, envelope)
 }

@@ -39,12 +39,7 @@ pub fn request(method: &str, params: Option<&RawValue>, legacy: Option<Revision>
 /// Judges the body of a POST. `header` is `MCP-Protocol-Version`, trimmed; `legacy` is
 /// what the session named by the request's session id agreed on. An error that is
 /// modern is for status 400.
-pub fn post(
-    method: &str,
-    params: Option<&RawValue>,
-    header: Option<&str>,
-    legacy: Option<Revision>,
-) -> Verdict {
+pub fn post(method: &str, params: Option<&RawValue>, header: Option<&str>, legacy: Option<Revision>) -> Verdict {
     let known = header.map(Revision::parse);
     match meta::is_modern(params) {
         // The header is compared before the version is judged: a client that names two
@@ -55,9 +50,7 @@ pub fn post(
             None => Err(mismatch("is missing")),
         }),
         Ok(false) => match known {
-            Some(Some(revision)) if revision.is_modern() => {
-                Verdict::Error(error::missing_meta(method))
-            }
+            Some(Some(revision)) if revision.is_modern() => Verdict::Error(error::missing_meta(method)),
             Some(None) => Verdict::Error(error::unsupported_version(header.unwrap_or_default())),
             _ => handshake(method, legacy),
         },
@@ -69,10 +62,7 @@ fn mismatch(detail: &str) -> ErrorObject {
     error::header_mismatch("MCP-Protocol-Version", detail)
 }
 
-fn modern(
-    params: Option<&RawValue>,
-    revision: impl FnOnce(&Meta) -> Result<Revision, ErrorObject>,
-) -> Verdict {
+fn modern(params: Option<&RawValue>, revision: impl FnOnce(&Meta) -> Result<Revision, ErrorObject>) -> Verdict {
     match Meta::parse(params).and_then(|meta| Ok((revision(&meta)?, meta))) {
         Ok((revision, meta)) => Verdict::Modern(revision, Box::new(meta)),
         Err(error) => Verdict::Error(error),
@@ -102,14 +92,9 @@ pub fn notification(message: &Notification<'_>, legacy: Option<Revision>) -> Opt
 
 /// Judges a batch: `Err` is the one answer to all of it, and nothing of it is executed;
 /// otherwise each element has its own error or is to be served.
-pub fn batch(
-    messages: &[Message<'_>],
-    legacy: Option<Revision>,
-) -> Result<Vec<Option<ErrorObject>>, ErrorObject> {
+pub fn batch(messages: &[Message<'_>], legacy: Option<Revision>) -> Result<Vec<Option<ErrorObject>>, ErrorObject> {
     let Some(revision) = legacy else {
-        return Err(error::batch_not_allowed(
-            "a batch needs a handshake before it",
-        ));
+        return Err(error::batch_not_allowed("a batch needs a handshake before it"));
     };
     if !revision.allows_batch() {
         let detail = format!("revision {revision} has no batches, send one message at a time");
@@ -121,10 +106,7 @@ pub fn batch(
         Message::Response(_) | Message::Invalid(_) => false,
     };
     if messages.iter().any(modern) {
-        let detail = format!(
-            "revision {} has no batches, send one message at a time",
-            Revision::MODERN[0]
-        );
+        let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
         return Err(error::batch_not_allowed(&detail));
     }
     let mut seen = HashSet::new();

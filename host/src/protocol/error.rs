@@ -4,9 +4,7 @@
 
 use serde_json::{Value, json};
 
-pub use crate::jsonrpc::{
-    ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR,
-};
+pub use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 
 use super::capability::Ask;
 use super::nearest::{did_you_mean, nearest};
@@ -27,10 +25,7 @@ const ECHOED: usize = 128;
 
 /// The method does not exist in `revision`, whatever other revisions have.
 pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
-    let close = did_you_mean(
-        method,
-        methods(revision).iter().copied().filter(|m| *m != method),
-    );
+    let close = did_you_mean(method, methods(revision).iter().copied().filter(|m| *m != method));
     let mut data = json!({ "reason": "method_not_found", "method": echo(method) });
     let mut message = format!("Method not found: {}", echo(method));
     if let Some(close) = close {
@@ -44,10 +39,7 @@ pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
 pub fn not_offered(method: &str, capability: &str) -> ErrorObject {
     ErrorObject::new(
         METHOD_NOT_FOUND,
-        format!(
-            "Method not found: {}, since this server has no {capability}",
-            echo(method)
-        ),
+        format!("Method not found: {}, since this server has no {capability}", echo(method)),
         json!({ "reason": "capability_not_offered", "method": echo(method), "capability": capability }),
     )
 }
@@ -64,14 +56,9 @@ pub fn invalid_params(path: &str, detail: &str) -> ErrorObject {
 }
 
 /// A tool's arguments do not fit its schema, in the revisions where that is an error.
-/// Each fault is a path and what is wrong there.
-pub fn invalid_arguments(tool: &str, faults: &[(String, String)]) -> ErrorObject {
-    let errors: Vec<Value> = faults
-        .iter()
-        .take(SUGGESTIONS)
-        .map(|(path, message)| json!({ "path": path, "message": message }))
-        .collect();
-    let first = faults.first().map_or("", |(_, message)| message.as_str());
+/// `first` says what is wrong; each of `errors` says it of one place, as the caller shapes it.
+pub fn invalid_arguments(tool: &str, first: &str, errors: impl Iterator<Item = Value>) -> ErrorObject {
+    let errors: Vec<Value> = errors.take(SUGGESTIONS).collect();
     ErrorObject::new(
         INVALID_PARAMS,
         format!("Invalid arguments for tool {}: {first}", echo(tool)),
@@ -109,11 +96,7 @@ pub fn unknown_prompt<'n>(name: &str, available: impl IntoIterator<Item = &'n st
 pub fn missing_argument(prompt: &str, argument: &str) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
-        format!(
-            "Missing argument {} of prompt {}",
-            echo(argument),
-            echo(prompt)
-        ),
+        format!("Missing argument {} of prompt {}", echo(argument), echo(prompt)),
         json!({ "reason": "missing_argument", "promptName": echo(prompt), "argument": echo(argument) }),
     )
 }
@@ -139,10 +122,7 @@ pub fn invalid_cursor() -> ErrorObject {
 
 /// `path` is where the level stood.
 pub fn invalid_log_level(path: &str, level: &str) -> ErrorObject {
-    let levels: Vec<&str> = super::Level::ALL
-        .iter()
-        .map(|level| level.as_str())
-        .collect();
+    let levels: Vec<&str> = super::Level::ALL.iter().map(|level| level.as_str()).collect();
     ErrorObject::new(
         INVALID_PARAMS,
         format!("Invalid log level: {}", echo(level)),
@@ -217,11 +197,7 @@ pub fn id_in_use() -> ErrorObject {
 /// -32603; `reason` is snake_case (`plugin_trap`, `plugin_timeout`, …), `detail` is for
 /// people and must hold no path of the host.
 pub fn internal(reason: &str, detail: &str) -> ErrorObject {
-    ErrorObject::new(
-        INTERNAL_ERROR,
-        format!("Internal error: {detail}"),
-        json!({ "reason": reason }),
-    )
+    ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
 }
 
 /// The client's own words, cut where nobody reads on.

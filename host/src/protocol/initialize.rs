@@ -9,9 +9,7 @@ use crate::json;
 /// one, never an error. A client that asks for 2026-07-28 here wants a handshake, which
 /// that revision does not have.
 pub fn negotiate(requested: &str) -> Revision {
-    Revision::parse(requested)
-        .filter(|revision| !revision.is_modern())
-        .unwrap_or(Revision::LATEST_LEGACY)
+    Revision::parse(requested).filter(|revision| !revision.is_modern()).unwrap_or(Revision::LATEST_LEGACY)
 }
 
 /// `InitializeResult` as JSON text.
@@ -21,9 +19,8 @@ pub fn result(
     capabilities: ServerCapabilities,
     instructions: Option<&str>,
 ) -> String {
-    let instructions = instructions.map_or_else(String::new, |text| {
-        format!(r#","instructions":{}"#, json::quote(text))
-    });
+    let instructions =
+        instructions.map_or_else(String::new, |text| format!(r#","instructions":{}"#, json::quote(text)));
     format!(
         r#"{{"protocolVersion":"{revision}","capabilities":{},"serverInfo":{}{instructions}}}"#,
         capabilities.to_json(revision),

@@ -67,13 +67,7 @@ impl Meta {
     /// Reads the `_meta` of a request that [`is_modern`].
     pub fn parse(params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let meta = object(params)?;
-        let names = [
-            PROTOCOL_VERSION,
-            CLIENT_CAPABILITIES,
-            CLIENT_INFO,
-            LOG_LEVEL,
-            PROGRESS_TOKEN,
-        ];
+        let names = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
         let [version, capabilities, client, level, token] = params::members(meta, names, PATH)?;
         let at = |key: &str| format!("{PATH}[\"{key}\"]");
         let version = params::string(version, &at(PROTOCOL_VERSION))?;
@@ -83,17 +77,9 @@ impl Meta {
         let client_path = at(CLIENT_INFO);
         Ok(Self {
             version,
-            client_capabilities: ClientCapabilities::parse(
-                revision,
-                capabilities,
-                &at(CLIENT_CAPABILITIES),
-            )?,
-            client: client
-                .map(|raw| Implementation::parse(raw, &client_path))
-                .transpose()?,
-            log_level: level
-                .map(|raw| parse_level(raw, &at(LOG_LEVEL)))
-                .transpose()?,
+            client_capabilities: ClientCapabilities::parse(revision, capabilities, &at(CLIENT_CAPABILITIES))?,
+            client: client.map(|raw| Implementation::parse(raw, &client_path)).transpose()?,
+            log_level: level.map(|raw| parse_level(raw, &at(LOG_LEVEL))).transpose()?,
             progress_token: parse_token(token)?,
             rest: rest(revision, meta)?,
         })
@@ -116,8 +102,7 @@ fn rest(revision: Revision, meta: Option<&RawValue>) -> Result<String, ErrorObje
     let Some(meta) = meta else {
         return Ok("{}".to_owned());
     };
-    unreserved(revision, meta.get())
-        .map_err(|fault| error::invalid_params(PATH, &format!("cannot be read: {fault}")))
+    unreserved(revision, meta.get()).map_err(|fault| error::invalid_params(PATH, &format!("cannot be read: {fault}")))
 }
 
 /// Whether params claim to stand by themselves: the version is in `_meta`, of whatever
@@ -143,8 +128,7 @@ pub(super) fn parse_level(raw: &RawValue, path: &str) -> Result<Level, ErrorObje
 }
 
 fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObject> {
-    raw.map(|raw| ProgressToken::parse(raw, &format!("{PATH}.{PROGRESS_TOKEN}")))
-        .transpose()
+    raw.map(|raw| ProgressToken::parse(raw, &format!("{PATH}.{PROGRESS_TOKEN}"))).transpose()
 }
 
 /// The object without the keys that the specification keeps for itself: from a client,
@@ -152,10 +136,7 @@ fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObj
 pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersError> {
     let entries = json::entries(object)?;
     let mut out = String::from("{");
-    for (key, value) in entries
-        .iter()
-        .filter(|(key, _)| !is_reserved(revision, key))
-    {
+    for (key, value) in entries.iter().filter(|(key, _)| !is_reserved(revision, key)) {
         if out.len() > 1 {
             out.push(',');
         }
@@ -178,9 +159,7 @@ pub fn is_reserved(revision: Revision, key: &str) -> bool {
     let ours = |label: &str| matches!(label, "mcp" | "modelcontextprotocol");
     let labels: Vec<&str> = prefix.split('.').collect();
     let second = labels.get(1).is_some_and(|label| ours(label));
-    let followed = labels
-        .split_last()
-        .is_some_and(|(_, before)| before.iter().any(|l| ours(l)));
+    let followed = labels.split_last().is_some_and(|(_, before)| before.iter().any(|l| ours(l)));
     // The keys this host itself writes are never a plugin's, in no revision.
     second || (followed && revision <= Revision::V2025_06_18)
 }

@@ -8,11 +8,7 @@ use std::cmp::Reverse;
 const COMPARED: usize = 128;
 
 /// At most `limit` of `names`, the likeliest first; the same input gives the same order.
-pub fn nearest<'n>(
-    name: &str,
-    names: impl IntoIterator<Item = &'n str>,
-    limit: usize,
-) -> Vec<&'n str> {
+pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>, limit: usize) -> Vec<&'n str> {
     let name = head(name).to_lowercase();
     let mut ranked: Vec<_> = names
         .into_iter()
@@ -26,23 +22,17 @@ pub fn nearest<'n>(
         .collect();
     ranked.sort_unstable();
     ranked.truncate(limit);
-    ranked
-        .into_iter()
-        .map(|(_, _, candidate)| candidate)
-        .collect()
+    ranked.into_iter().map(|(_, _, candidate)| candidate).collect()
 }
 
 /// The one name that is close enough to be suggested: a third of the letters may differ.
 pub fn did_you_mean<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let best = *nearest(name, names, 1).first()?;
-    let distance =
-        strsim::damerau_levenshtein(&head(name).to_lowercase(), &head(best).to_lowercase());
+    let distance = strsim::damerau_levenshtein(&head(name).to_lowercase(), &head(best).to_lowercase());
     let letters = head(name).chars().count().max(head(best).chars().count());
     (distance * 3 <= letters).then_some(best)
 }
 
 fn head(name: &str) -> &str {
-    name.char_indices()
-        .nth(COMPARED)
-        .map_or(name, |(end, _)| &name[..end])
+    name.char_indices().nth(COMPARED).map_or(name, |(end, _)| &name[..end])
 }

@@ -25,17 +25,11 @@ pub(super) fn of_kind<'a>(
     }
 }
 
-pub(super) fn object<'a>(
-    value: Option<&'a RawValue>,
-    path: &str,
-) -> Result<Option<&'a RawValue>, ErrorObject> {
+pub(super) fn object<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<&'a RawValue>, ErrorObject> {
     of_kind(value, Kind::Object, path)
 }
 
-pub(super) fn string<'a>(
-    value: Option<&'a RawValue>,
-    path: &str,
-) -> Result<Option<Cow<'a, str>>, ErrorObject> {
+pub(super) fn string<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<Cow<'a, str>>, ErrorObject> {
     let Some(value) = of_kind(value, Kind::String, path)? else {
         return Ok(None);
     };
@@ -68,10 +62,7 @@ pub(super) fn members<'a, const N: usize>(
 }
 
 /// An object whose values are all strings, in its own order.
-pub(super) fn strings(
-    object: Option<&RawValue>,
-    path: &str,
-) -> Result<Vec<(String, String)>, ErrorObject> {
+pub(super) fn strings(object: Option<&RawValue>, path: &str) -> Result<Vec<(String, String)>, ErrorObject> {
     let Some(object) = self::object(object, path)? else {
         return Ok(Vec::new());
     };

@@ -21,38 +21,17 @@ pub enum ClientRequest<'a> {
     Initialize(Initialize),
     Ping,
     Discover,
-    ListTools {
-        cursor: Option<Cow<'a, str>>,
-    },
-    ListResources {
-        cursor: Option<Cow<'a, str>>,
-    },
-    ListResourceTemplates {
-        cursor: Option<Cow<'a, str>>,
-    },
-    ListPrompts {
-        cursor: Option<Cow<'a, str>>,
-    },
+    ListTools { cursor: Option<Cow<'a, str>> },
+    ListResources { cursor: Option<Cow<'a, str>> },
+    ListResourceTemplates { cursor: Option<Cow<'a, str>> },
+    ListPrompts { cursor: Option<Cow<'a, str>> },
     CallTool(CallTool<'a>),
-    ReadResource {
-        uri: Cow<'a, str>,
-        retry: Retry<'a>,
-    },
-    GetPrompt {
-        name: Cow<'a, str>,
-        arguments: Vec<(String, String)>,
-        retry: Retry<'a>,
-    },
-    Subscribe {
-        uri: Cow<'a, str>,
-    },
-    Unsubscribe {
-        uri: Cow<'a, str>,
-    },
+    ReadResource { uri: Cow<'a, str>, retry: Retry<'a> },
+    GetPrompt { name: Cow<'a, str>, arguments: Vec<(String, String)>, retry: Retry<'a> },
+    Subscribe { uri: Cow<'a, str> },
+    Unsubscribe { uri: Cow<'a, str> },
     Complete(Complete<'a>),
-    SetLevel {
-        level: Level,
-    },
+    SetLevel { level: Level },
     Listen(Filter),
 }
 
@@ -147,9 +126,5 @@ const MODERN: [&str; 10] = [
 
 /// The methods a client may call in `revision`. All legacy revisions have the same.
 pub const fn methods(revision: Revision) -> &'static [&'static str] {
-    if revision.is_modern() {
-        &MODERN
-    } else {
-        &LEGACY
-    }
+    if revision.is_modern() { &MODERN } else { &LEGACY }
 }

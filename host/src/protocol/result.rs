@@ -32,10 +32,7 @@ pub struct Caching {
 
 impl Caching {
     /// Ask again each time: right for every list that can change at any moment.
-    pub const NONE: Caching = Caching {
-        ttl_ms: 0,
-        scope: CacheScope::Private,
-    };
+    pub const NONE: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
 }
 
 /// What goes around a result. `Default` suits a call that returns no list.
@@ -53,12 +50,7 @@ pub struct Envelope<'a> {
 /// One result object on one line. `members` is the inside of an object, as
 /// `"tools":[],"nextCursor":"x"`, or empty. Legacy results get none of what the modern
 /// revision adds, since strict clients refuse it.
-pub fn object(
-    revision: Revision,
-    server: &Implementation,
-    members: &str,
-    envelope: Envelope<'_>,
-) -> String {
+pub fn object(revision: Revision, server: &Implementation, members: &str, envelope: Envelope<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
     if revision.has_result_type() {
         parts.push(match envelope.result_type {
@@ -74,10 +66,7 @@ pub fn object(
             CacheScope::Public => "public",
             CacheScope::Private => "private",
         };
-        parts.push(format!(
-            r#""ttlMs":{},"cacheScope":"{scope}""#,
-            caching.ttl_ms
-        ));
+        parts.push(format!(r#""ttlMs":{},"cacheScope":"{scope}""#, caching.ttl_ms));
     }
     let meta = meta(revision, server, envelope);
     if !meta.is_empty() {
@@ -88,10 +77,7 @@ pub fn object(
 
 fn meta(revision: Revision, server: &Implementation, envelope: Envelope<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
-    if let Some(object) = envelope
-        .plugin_meta
-        .and_then(|meta| unreserved(revision, meta).ok())
-    {
+    if let Some(object) = envelope.plugin_meta.and_then(|meta| unreserved(revision, meta).ok()) {
         let inside = &object[1..object.len() - 1];
         if !inside.is_empty() {
             parts.push(inside.to_owned());
@@ -101,11 +87,7 @@ fn meta(revision: Revision, server: &Implementation, envelope: Envelope<'_>) -> 
         parts.push(format!("{}:{value}", json::quote(key)));
     }
     if revision.is_modern() {
-        parts.push(format!(
-            "{}:{}",
-            json::quote(SERVER_INFO),
-            server.to_json(revision)
-        ));
+        parts.push(format!("{}:{}", json::quote(SERVER_INFO), server.to_json(revision)));
     }
     parts.join(",")
 }

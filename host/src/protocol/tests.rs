@@ -9,24 +9,15 @@ use serde_json::value::RawValue;
 
 use super::{ErrorObject, Revision};
 
-const ALL: [Revision; 5] = [
-    Revision::V2024_11_05,
-    Revision::V2025_03_26,
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-    Revision::V2026_07_28,
-];
+const ALL: [Revision; 5] =
+    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn raw(json: &str) -> Option<&RawValue> {
     (!json.is_empty()).then(|| serde_json::from_str(json).unwrap())
 }
 
 fn reason(error: &ErrorObject) -> &str {
-    error
-        .data
-        .as_ref()
-        .and_then(|data| data["reason"].as_str())
-        .unwrap_or("none")
+    error.data.as_ref().and_then(|data| data["reason"].as_str()).unwrap_or("none")
 }
 
 fn parsed(json: &str) -> Value {

@@ -67,11 +67,7 @@ fn a_bad_id_is_refused_and_not_echoed() {
             (-32600, "invalid_id", true),
             "{json}"
         );
-        assert!(
-            invalid.error.message.contains("\"id\""),
-            "{}",
-            invalid.error.message
-        );
+        assert!(invalid.error.message.contains("\"id\""), "{}", invalid.error.message);
     }
 }
 
@@ -93,11 +89,7 @@ fn ids_are_equal_by_type_and_value() {
         ("1", "0.1e1"),
     ] {
         assert_eq!(id(one), id(other), "{one} {other}");
-        assert_eq!(
-            HashSet::from([id(one), id(other)]).len(),
-            1,
-            "{one} {other}"
-        );
+        assert_eq!(HashSet::from([id(one), id(other)]).len(), 1, "{one} {other}");
     }
     for (one, other) in [
         ("1", "\"1\""),
@@ -106,10 +98,7 @@ fn ids_are_equal_by_type_and_value() {
         ("1", "-1"),
         ("1", "10"),
         ("9007199254740993", "9007199254740992"),
-        (
-            "123456789012345678901234567890",
-            "123456789012345678901234567891",
-        ),
+        ("123456789012345678901234567890", "123456789012345678901234567891"),
         ("\"1e2\"", "1e2"),
     ] {
         assert_ne!(id(one), id(other), "{one} {other}");

@@ -5,10 +5,7 @@ use serde_json::{Value, json};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, Frame, Message, Request, decode};
 
-const FILE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../tests/transcripts/jsonrpc-2.0.txt"
-);
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/transcripts/jsonrpc-2.0.txt");
 
 /// The specification prints the bare words of its table; this host says after them what
 /// is wrong, and adds data. That the words come first is checked here.
@@ -20,26 +17,16 @@ fn printed(error: &ErrorObject) -> ErrorObject {
         code => panic!("no example has {code}"),
     };
     assert!(error.message.starts_with(words), "{}", error.message);
-    ErrorObject {
-        code: error.code,
-        message: words.to_owned(),
-        data: None,
-    }
+    ErrorObject { code: error.code, message: words.to_owned(), data: None }
 }
 
 fn call(request: &Request<'_>) -> Result<Value, ErrorObject> {
-    let params: Value = request
-        .params
-        .map_or(Value::Null, |raw| serde_json::from_str(raw.get()).unwrap());
+    let params: Value = request.params.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).unwrap());
     let number = |value: &Value| value.as_i64().unwrap();
     match &*request.method {
-        "subtract" if params.is_object() => Ok(json!(
-            number(&params["minuend"]) - number(&params["subtrahend"])
-        )),
+        "subtract" if params.is_object() => Ok(json!(number(&params["minuend"]) - number(&params["subtrahend"]))),
         "subtract" => Ok(json!(number(&params[0]) - number(&params[1]))),
-        "sum" => Ok(json!(
-            params.as_array().unwrap().iter().map(number).sum::<i64>()
-        )),
+        "sum" => Ok(json!(params.as_array().unwrap().iter().map(number).sum::<i64>())),
         "get_data" => Ok(json!(["hello", 5])),
         _ => Err(ErrorObject::new(-32601, "Method not found", Value::Null)),
     }
@@ -51,11 +38,9 @@ fn answer(message: Message<'_>) -> Option<String> {
             Ok(result) => encode::result(&request.id, &result.to_string()),
             Err(error) => encode::error(Some(&request.id), UnreadableId::Null, &printed(&error)),
         }),
-        Message::Invalid(invalid) => Some(encode::error(
-            invalid.id.as_ref(),
-            UnreadableId::Null,
-            &printed(&invalid.error),
-        )),
+        Message::Invalid(invalid) => {
+            Some(encode::error(invalid.id.as_ref(), UnreadableId::Null, &printed(&invalid.error)))
+        }
         Message::Notification(_) | Message::Response(_) => None,
     }
 }
@@ -78,16 +63,11 @@ fn every_example_is_answered_as_printed() {
     let mut sent = 0;
     while let Some(line) = lines.next() {
         let Some(line) = line.strip_prefix("> ") else {
-            assert!(
-                line.is_empty() || line.starts_with('#'),
-                "stray line: {line}"
-            );
+            assert!(line.is_empty() || line.starts_with('#'), "stray line: {line}");
             continue;
         };
         sent += 1;
-        let expected = lines
-            .next_if(|line| line.starts_with("< "))
-            .map(|line| &line[2..]);
+        let expected = lines.next_if(|line| line.starts_with("< ")).map(|line| &line[2..]);
         let expected: Option<Value> = expected.map(|line| serde_json::from_str(line).unwrap());
         let answered = serve(line).map(|line| serde_json::from_str::<Value>(&line).unwrap());
         assert_eq!(answered, expected, "{line}");

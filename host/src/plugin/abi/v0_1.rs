@@ -4,9 +4,7 @@
 //! `host_calls`, how exports are called is in `call`.
 
 use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{
-    ComponentExportIndex, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower,
-};
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
 
 use crate::plugin::load::LoadError;
 
@@ -26,19 +24,17 @@ pub(super) mod types {
     pub use super::bindings::exports::wharf::plugin::prompts::{
         Prompt, PromptArgument, PromptMessage, PromptOutcome, PromptResult,
     };
-    pub use super::bindings::exports::wharf::plugin::resources::{
-        ReadOutcome, ReadResult, ResourceTemplate,
-    };
+    pub use super::bindings::exports::wharf::plugin::resources::{ReadOutcome, ReadResult, ResourceTemplate};
     pub use super::bindings::exports::wharf::plugin::tools::{
         TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult,
     };
     pub use super::bindings::wharf::plugin::host::{Listing, LogLevel};
     pub use super::bindings::wharf::plugin::types::{
-        Annotations, Answer, Ask, CallContext, CallError as GuestError, ClientFeatures, Content,
-        ContextScope, ElicitAction, Elicited, EmbeddedResource, Form, Icon, IconTheme,
-        InputRequired, InvalidInput, MediaContent, ModelPreferences, Question, Reply, ResourceBody,
-        ResourceContents, ResourceDescription, Role, Root, Sampled, Sampling, SamplingContent,
-        SamplingMessage, SamplingTool, TextContent, ToolAnswer, ToolChoice, ToolUse, UrlVisit,
+        Annotations, Answer, Ask, CallContext, CallError as GuestError, ClientFeatures, Content, ContextScope,
+        ElicitAction, Elicited, EmbeddedResource, Form, Icon, IconTheme, InputRequired, InvalidInput, MediaContent,
+        ModelPreferences, Question, Reply, ResourceBody, ResourceContents, ResourceDescription, Role, Root, Sampled,
+        Sampling, SamplingContent, SamplingMessage, SamplingTool, TextContent, ToolAnswer, ToolChoice, ToolUse,
+        UrlVisit,
     };
 }
 
@@ -105,17 +101,15 @@ impl Exports {
         use types::*;
         type Listed<T> = (Result<Vec<T>, String>,);
         type Given = Vec<(String, String)>;
-        let [tools, resources, prompts, completions] = Self::INTERFACES.map(|name| Interface {
-            pre,
-            name,
-            index: pre.component().get_export_index(None, name),
-        });
+        let [tools, resources, prompts, completions] =
+            Self::INTERFACES.map(|name| Interface { pre, name, index: pre.component().get_export_index(None, name) });
         Ok(Self {
             tools: match tools.index {
                 None => None,
                 Some(_) => Some(Tools {
                     list: tools.function::<(), Listed<Tool>>("list-tools")?,
-                    call: tools.function::<(String, String, CallContext), (Result<ToolOutcome, GuestError>,)>("call-tool")?,
+                    call: tools
+                        .function::<(String, String, CallContext), (Result<ToolOutcome, GuestError>,)>("call-tool")?,
                 }),
             },
             resources: match resources.index {
@@ -123,21 +117,25 @@ impl Exports {
                 Some(_) => Some(Resources {
                     list: resources.function::<(), Listed<ResourceDescription>>("list-resources")?,
                     templates: resources.function::<(), Listed<ResourceTemplate>>("list-resource-templates")?,
-                    read: resources.function::<(String, CallContext), (Result<ReadOutcome, GuestError>,)>("read-resource")?,
+                    read: resources
+                        .function::<(String, CallContext), (Result<ReadOutcome, GuestError>,)>("read-resource")?,
                 }),
             },
             prompts: match prompts.index {
                 None => None,
                 Some(_) => Some(Prompts {
                     list: prompts.function::<(), Listed<Prompt>>("list-prompts")?,
-                    get: prompts.function::<(String, Given, CallContext), (Result<PromptOutcome, GuestError>,)>("get-prompt")?,
+                    get: prompts
+                        .function::<(String, Given, CallContext), (Result<PromptOutcome, GuestError>,)>("get-prompt")?,
                 }),
             },
             completions: match completions.index {
                 None => None,
                 Some(_) => Some(Completions {
                     complete: completions
-                        .function::<(Subject, String, String, Given, CallContext), (Result<Completion, GuestError>,)>("complete")?,
+                        .function::<(Subject, String, String, Given, CallContext), (Result<Completion, GuestError>,)>(
+                            "complete",
+                        )?,
                 }),
             },
         })
@@ -145,10 +143,7 @@ impl Exports {
 
     /// Whether there is anything that a host could ask for.
     pub(in crate::plugin) fn is_empty(&self) -> bool {
-        self.tools.is_none()
-            && self.resources.is_none()
-            && self.prompts.is_none()
-            && self.completions.is_none()
+        self.tools.is_none() && self.resources.is_none() && self.prompts.is_none() && self.completions.is_none()
     }
 }
 

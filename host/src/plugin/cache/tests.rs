@@ -11,9 +11,7 @@ fn open(dir: &Path) -> Cache {
 fn entry(dir: &Path) -> PathBuf {
     let entries = fs::read_dir(dir).expect("a folder");
     let mut found = entries.map(|e| e.expect("an entry").path());
-    found
-        .find(|path| path.extension().is_some_and(|e| e == "cwasm"))
-        .expect("an entry")
+    found.find(|path| path.extension().is_some_and(|e| e == "cwasm")).expect("an entry")
 }
 
 #[test]
@@ -73,8 +71,7 @@ fn the_least_used_entries_go_first() {
         let path = dir.join(cache.name(Digest::of(name)));
         let age = u64::from(b'5' - name[0]) * 60;
         if let Ok(file) = File::open(path) {
-            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age))
-                .expect("a time");
+            file.set_modified(SystemTime::now() - std::time::Duration::from_secs(age)).expect("a time");
         }
     }
     assert!(cache.get(Digest::of(b"1")).is_none());

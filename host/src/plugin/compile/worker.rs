@@ -38,24 +38,16 @@ fn compile() -> Result<(), (i32, String)> {
         .take(crate::plugin::file::MAX_SIZE)
         .read_to_end(&mut component)
         .map_err(|error| failed("read the component", &error))?;
-    let engine = engine::engine(Allocation::OnDemand)
-        .map_err(|error| failed("make the compiler", &format!("{error:#}")))?;
-    let artifact = engine
-        .precompile_component(&component)
-        .map_err(|error| (INVALID, format!("{error:#}")))?;
+    let engine =
+        engine::engine(Allocation::OnDemand).map_err(|error| failed("make the compiler", &format!("{error:#}")))?;
+    let artifact = engine.precompile_component(&component).map_err(|error| (INVALID, format!("{error:#}")))?;
     let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(&artifact)
-        .and_then(|()| stdout.flush())
-        .map_err(|error| failed("write the code", &error))
+    stdout.write_all(&artifact).and_then(|()| stdout.flush()).map_err(|error| failed("write the code", &error))
 }
 
 fn confine() -> rustix::io::Result<()> {
     let limit = |resource, to: u64| {
-        let both = Rlimit {
-            current: Some(to),
-            maximum: Some(to),
-        };
+        let both = Rlimit { current: Some(to), maximum: Some(to) };
         rustix::process::setrlimit(resource, both)
     };
     limit(Resource::Core, 0)?;

@@ -9,9 +9,7 @@ use super::*;
 fn only_plain_files_of_ones_own_are_read() {
     let dir = tempfile::tempdir().expect("a folder");
     let at = |name: &str| dir.path().join(name);
-    let mode = |path: &Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode")
-    };
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
     fs::write(at("good"), b"bytes").expect("written");
     mode(&at("good"), 0o644);
     assert_eq!(read(&at("good")).as_deref(), Ok(b"bytes".as_slice()));
@@ -21,10 +19,7 @@ fn only_plain_files_of_ones_own_are_read() {
     mknodat(CWD, at("fifo"), FileType::Fifo, Mode::RUSR, 0).expect("a FIFO");
     assert_eq!(read(&at("fifo")), Err(LoadError::NotAFile("a FIFO")));
     assert_eq!(read(dir.path()), Err(LoadError::NotAFile("a directory")));
-    assert_eq!(
-        read(Path::new("/dev/null")),
-        Err(LoadError::NotAFile("a device"))
-    );
+    assert_eq!(read(Path::new("/dev/null")), Err(LoadError::NotAFile("a device")));
     assert!(matches!(read(&at("none")), Err(LoadError::Unreadable(_))));
 
     mode(&at("good"), 0o666);
@@ -34,11 +29,5 @@ fn only_plain_files_of_ones_own_are_read() {
     huge.set_len(500 << 20).expect("sparse");
     mode(&at("huge"), 0o644);
     let size = 500 << 20;
-    assert_eq!(
-        read(&at("huge")),
-        Err(LoadError::TooLarge {
-            size,
-            limit: MAX_SIZE
-        })
-    );
+    assert_eq!(read(&at("huge")), Err(LoadError::TooLarge { size, limit: MAX_SIZE }));
 }

@@ -41,9 +41,7 @@ pub enum LoadError {
     TooLarge { size: u64, limit: u64 },
     #[error("load a component with more {what} than {limit}")]
     TooMany { what: &'static str, limit: u64 },
-    #[error(
-        "give the component the {bytes} bytes of memory that it declares; its limit is {limit}"
-    )]
+    #[error("give the component the {bytes} bytes of memory that it declares; its limit is {limit}")]
     DeclaredMemory { bytes: u64, limit: u64 },
     #[error("load a file that is a symbolic link")]
     Symlink,
@@ -87,11 +85,7 @@ impl LoadError {
     }
 
     pub(super) fn no_interface(exports: Vec<String>) -> Self {
-        Self::NoInterface(if exports.is_empty() {
-            "nothing".into()
-        } else {
-            quote(&exports.join(", "), 200)
-        })
+        Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
     }
 
     pub(super) fn listing_refused(why: &str) -> Self {
@@ -101,21 +95,13 @@ impl LoadError {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Empty | Self::Invalid(_) | Self::Changed => {
-                "copy the file again; the copy may have been cut off"
-            }
+            Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; the copy may have been cut off",
             Self::Text => "build it to a component, or turn WAT into one with `wasm-tools parse`",
             Self::Html => "the download saved a page in place of the file; fetch the file itself",
-            Self::CoreModule => {
-                "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`"
-            }
+            Self::CoreModule => "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`",
             Self::Precompiled => "put the .wasm file there that it was compiled from",
-            Self::NoInterface(_) => {
-                "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0"
-            }
-            Self::MissingFunction(_) | Self::WrongType(_) => {
-                "build it against the wit folder of this version"
-            }
+            Self::NoInterface(_) => "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0",
+            Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
                 "a plugin may import WASI 0.2 and wharf:plugin, nothing else"
             }

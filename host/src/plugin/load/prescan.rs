@@ -20,13 +20,9 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
     classify(bytes)?;
     let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
     for payload in Parser::new(0).parse_all(bytes) {
-        let invalid =
-            |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
+        let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
         match payload.map_err(invalid)? {
-            Payload::Version {
-                encoding: Encoding::Module,
-                ..
-            } => modules += 1,
+            Payload::Version { encoding: Encoding::Module, .. } => modules += 1,
             Payload::Version { .. } => components += 1,
             Payload::FunctionSection(section) => functions += u64::from(section.count()),
             Payload::CodeSectionEntry(body) => {
@@ -39,10 +35,7 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
                     let pages = memory.map_err(invalid)?.initial;
                     let bytes = pages.saturating_mul(64 << 10);
                     if bytes > limits.memory {
-                        return Err(LoadError::DeclaredMemory {
-                            bytes,
-                            limit: limits.memory,
-                        });
+                        return Err(LoadError::DeclaredMemory { bytes, limit: limits.memory });
                     }
                 }
             }
@@ -56,11 +49,7 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
 }
 
 fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), LoadError> {
-    if found > limit {
-        Err(LoadError::TooMany { what, limit })
-    } else {
-        Ok(())
-    }
+    if found > limit { Err(LoadError::TooMany { what, limit }) } else { Ok(()) }
 }
 
 fn classify(bytes: &[u8]) -> Result<(), LoadError> {

@@ -28,9 +28,7 @@ fn list<T: Size>(list: &[T]) -> usize {
 impl Size for ToolOutcome {
     fn size(&self) -> usize {
         match self {
-            Self::Complete(result) => {
-                list(&result.content) + result.structured.size() + result.meta.size()
-            }
+            Self::Complete(result) => list(&result.content) + result.structured.size() + result.meta.size(),
             Self::InputRequired(wanted) => wanted.size(),
         }
     }
@@ -62,9 +60,7 @@ impl Size for Content {
         match self {
             Self::Text(text) => text.text.len() + text.annotations.size() + text.meta.size(),
             Self::Image(media) | Self::Audio(media) => media.size(),
-            Self::Embedded(embedded) => {
-                embedded.contents.size() + embedded.annotations.size() + embedded.meta.size()
-            }
+            Self::Embedded(embedded) => embedded.contents.size() + embedded.annotations.size() + embedded.meta.size(),
             Self::Link(link) => link.size(),
         }
     }
@@ -131,10 +127,7 @@ impl Size for Question {
 
 impl Size for Sampling {
     fn size(&self) -> usize {
-        let hints = self
-            .model_preferences
-            .as_ref()
-            .map_or(0, |p| list(&p.hints));
+        let hints = self.model_preferences.as_ref().map_or(0, |p| list(&p.hints));
         list(&self.messages)
             + self.system_prompt.size()
             + list(&self.stop_sequences)
@@ -161,12 +154,8 @@ impl Size for SamplingContent {
         match self {
             Self::Text(text) => text.text.len() + text.annotations.size() + text.meta.size(),
             Self::Image(media) | Self::Audio(media) => media.size(),
-            Self::ToolUse(tool_use) => {
-                tool_use.id.len() + tool_use.name.len() + tool_use.input.len()
-            }
-            Self::ToolResult(answer) => {
-                answer.tool_use_id.len() + list(&answer.content) + answer.structured.size()
-            }
+            Self::ToolUse(tool_use) => tool_use.id.len() + tool_use.name.len() + tool_use.input.len(),
+            Self::ToolResult(answer) => answer.tool_use_id.len() + list(&answer.content) + answer.structured.size(),
         }
     }
 }

@@ -29,8 +29,7 @@ pub(in crate::plugin) fn meta(text: Option<String>) -> Result<Option<String>, &'
     if !text.contains(['\\']) && !text.contains("mcp") && !text.contains("modelcontextprotocol") {
         return Ok(Some(text));
     }
-    let mut members: Map<String, Value> =
-        serde_json::from_str(&text).map_err(|_| "not a JSON object")?;
+    let mut members: Map<String, Value> = serde_json::from_str(&text).map_err(|_| "not a JSON object")?;
     let before = members.len();
     members.retain(|key, _| !is_reserved(key));
     if members.len() == before {
@@ -45,10 +44,7 @@ fn is_reserved(key: &str) -> bool {
     let Some((prefix, _)) = key.split_once('/') else {
         return false;
     };
-    prefix
-        .split('.')
-        .take(2)
-        .any(|label| label == "mcp" || label == "modelcontextprotocol")
+    prefix.split('.').take(2).any(|label| label == "mcp" || label == "modelcontextprotocol")
 }
 
 /// Drops a priority that is not from 0 to 1.

@@ -17,13 +17,7 @@ const MAX_DOUBLED: usize = 100_000;
 /// Refuses a schema that is not an object or boolean, that refers outside of itself, or
 /// that is too much work. The answer is how deep a value may be, where that matters.
 pub(super) fn check(root: &Value) -> Result<Option<usize>, String> {
-    let mut walk = Walk {
-        root,
-        applied: 0,
-        open: Vec::new(),
-        place: Vec::new(),
-        recursions: Vec::new(),
-    };
+    let mut walk = Walk { root, applied: 0, open: Vec::new(), place: Vec::new(), recursions: Vec::new() };
     walk.schema(root, 0)?;
     let branches = walk.branches();
     // How often `branches` can be multiplied before it is too much.
@@ -109,9 +103,7 @@ impl<'a> Walk<'a> {
             }
             "items" if value.is_array() => self.each(value, Some(Step::Elements), nested),
             "prefixItems" => self.each(value, Some(Step::Elements), nested),
-            "items" | "additionalItems" | "unevaluatedItems" | "contains" => {
-                self.inside(Step::Elements, value, nested)
-            }
+            "items" | "additionalItems" | "unevaluatedItems" | "contains" => self.inside(Step::Elements, value, nested),
             _ => Ok(()),
         }
     }
@@ -123,12 +115,7 @@ impl<'a> Walk<'a> {
         checked
     }
 
-    fn each(
-        &mut self,
-        schemas: &'a Value,
-        step: Option<Step<'a>>,
-        nested: usize,
-    ) -> Result<(), String> {
+    fn each(&mut self, schemas: &'a Value, step: Option<Step<'a>>, nested: usize) -> Result<(), String> {
         for schema in schemas.as_array().into_iter().flatten() {
             match &step {
                 Some(step) => self.inside(step.clone(), schema, nested)?,
@@ -155,11 +142,7 @@ impl<'a> Walk<'a> {
 
     /// Of draft-07: a schema or a list of names.
     fn dependencies(&mut self, value: &'a Value, nested: usize) -> Result<(), String> {
-        for schema in value
-            .as_object()
-            .into_iter()
-            .flat_map(|members| members.values())
-        {
+        for schema in value.as_object().into_iter().flat_map(|members| members.values()) {
             if !schema.is_array() {
                 self.schema(schema, nested + 1)?;
             }
@@ -174,10 +157,8 @@ impl<'a> Walk<'a> {
             .strip_prefix('#')
             .filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))
             .ok_or_else(|| format!("it refers outside of itself: {}", shown()))?;
-        let target = self
-            .root
-            .pointer(pointer)
-            .ok_or_else(|| format!("it refers to what is not there: {}", shown()))?;
+        let target =
+            self.root.pointer(pointer).ok_or_else(|| format!("it refers to what is not there: {}", shown()))?;
         // The root is open from the start, though nothing refers to it.
         let began = match self.open.iter().find(|(open, _)| *open == pointer) {
             Some((_, depth)) => Some(*depth),
@@ -186,10 +167,7 @@ impl<'a> Walk<'a> {
         };
         if let Some(began) = began {
             if began == self.place.len() {
-                return Err(format!(
-                    "it refers to itself for the same value: {}",
-                    shown()
-                ));
+                return Err(format!("it refers to itself for the same value: {}", shown()));
             }
             return self.recursion();
         }
@@ -201,9 +179,7 @@ impl<'a> Walk<'a> {
 
     fn recursion(&mut self) -> Result<(), String> {
         if self.recursions.len() == MAX_RECURSIONS {
-            return Err(format!(
-                "it refers to itself more than {MAX_RECURSIONS} times"
-            ));
+            return Err(format!("it refers to itself more than {MAX_RECURSIONS} times"));
         }
         self.recursions.push(self.place.clone());
         Ok(())

@@ -58,9 +58,7 @@ pub(super) fn texts(title: Option<&str>, description: Option<&str>) -> Result<()
     }
     if let Some(description) = description {
         if description.len() > MAX_DESCRIPTION {
-            return Err(format!(
-                "its description has more than {MAX_DESCRIPTION} bytes"
-            ));
+            return Err(format!("its description has more than {MAX_DESCRIPTION} bytes"));
         }
         deceptive(deceptive_in(description), "its description")?;
     }
@@ -83,9 +81,9 @@ fn deceptive_in_value(value: &Value) -> Option<char> {
     match value {
         Value::String(text) => deceptive_in(text),
         Value::Array(elements) => elements.iter().find_map(deceptive_in_value),
-        Value::Object(members) => members
-            .iter()
-            .find_map(|(key, value)| deceptive_in(key).or_else(|| deceptive_in_value(value))),
+        Value::Object(members) => {
+            members.iter().find_map(|(key, value)| deceptive_in(key).or_else(|| deceptive_in_value(value)))
+        }
         _ => None,
     }
 }
@@ -93,10 +91,7 @@ fn deceptive_in_value(value: &Value) -> Option<char> {
 fn deceptive(found: Option<char>, place: &str) -> Result<(), Refused> {
     match found {
         None => Ok(()),
-        Some(c) => Err(format!(
-            "{place} has an invisible or deceptive character: U+{:04X}",
-            u32::from(c)
-        )),
+        Some(c) => Err(format!("{place} has an invisible or deceptive character: U+{:04X}", u32::from(c))),
     }
 }
 
@@ -124,17 +119,13 @@ pub(super) fn icons(icons: &mut Vec<Icon>) {
         let texts = icon.mime_type.iter().chain(&icon.sizes);
         good && icon.src.len() <= MAX_ICON
             && deceptive_in_line(&icon.src).is_none()
-            && texts
-                .into_iter()
-                .all(|text| text.len() <= 128 && deceptive_in_line(text).is_none())
+            && texts.into_iter().all(|text| text.len() <= 128 && deceptive_in_line(text).is_none())
     });
 }
 
 pub(super) fn mime(mime: Option<&str>) -> Result<(), Refused> {
     match mime {
-        Some(mime)
-            if mime.len() > 128 || !mime.bytes().all(|b| b.is_ascii_graphic() || b == b' ') =>
-        {
+        Some(mime) if mime.len() > 128 || !mime.bytes().all(|b| b.is_ascii_graphic() || b == b' ') => {
             Err("its media type is not one".into())
         }
         _ => Ok(()),
@@ -163,9 +154,7 @@ pub(super) fn uri_template(template: &str) -> Result<(), Refused> {
     }
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
-        let inside = rest[at..]
-            .strip_prefix('{')
-            .and_then(|rest| rest.split_once('}'));
+        let inside = rest[at..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
         match inside {
             Some((name, after)) if !name.is_empty() && !name.contains('{') => rest = after,
             _ => return Err("its URI template has a brace without its other half".into()),
@@ -178,11 +167,8 @@ pub(super) fn uri_template(template: &str) -> Result<(), Refused> {
 pub(super) fn size(listed: &Listed) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let icons = |icons: &[Icon]| -> usize {
-        let icon = |icon: &Icon| {
-            icon.src.len()
-                + text(&icon.mime_type)
-                + icon.sizes.iter().map(String::len).sum::<usize>()
-        };
+        let icon =
+            |icon: &Icon| icon.src.len() + text(&icon.mime_type) + icon.sizes.iter().map(String::len).sum::<usize>();
         icons.iter().map(icon).sum()
     };
     let tools = listed.tools.iter().flatten().map(|t| {
@@ -213,10 +199,7 @@ pub(super) fn size(listed: &Listed) -> usize {
             + text(&t.meta)
     });
     let prompts = listed.prompts.iter().flatten().map(|p| {
-        let arguments = p
-            .arguments
-            .iter()
-            .map(|a| a.name.len() + text(&a.title) + text(&a.description));
+        let arguments = p.arguments.iter().map(|a| a.name.len() + text(&a.title) + text(&a.description));
         p.name.len()
             + text(&p.title)
             + text(&p.description)

@@ -27,11 +27,7 @@ fn complete(outcome: Result<ToolOutcome, CallError>) -> ToolResult {
 const SPIN: &str = "(loop $l (br $l)) unreachable";
 
 fn short(timeout_ms: u64, cpu_ms: u64) -> Limits {
-    Limits {
-        timeout: Duration::from_millis(timeout_ms),
-        cpu: Duration::from_millis(cpu_ms),
-        ..Limits::default()
-    }
+    Limits { timeout: Duration::from_millis(timeout_ms), cpu: Duration::from_millis(cpu_ms), ..Limits::default() }
 }
 
 #[tokio::test]
@@ -41,10 +37,7 @@ async fn an_outcome_passes() {
     assert!(empty.content.is_empty() && empty.structured.is_none() && !empty.is_error);
     guest.structured(r#"{"n":12345678901234567890.10}"#);
     let result = complete(call(&guest, Limits::default()).await);
-    assert_eq!(
-        result.structured.as_deref(),
-        Some(r#"{"n":12345678901234567890.10}"#)
-    );
+    assert_eq!(result.structured.as_deref(), Some(r#"{"n":12345678901234567890.10}"#));
 }
 
 #[tokio::test]
@@ -62,23 +55,10 @@ async fn a_guests_own_error_passes_and_unknown_tools_do_not_run() {
 async fn time_is_limited_in_both_ways() {
     let start = Instant::now();
     let timeout = fault(&Guest::new(SPIN), short(200, 60_000)).await;
-    assert_eq!(
-        timeout,
-        Fault::Timeout {
-            limit: Duration::from_millis(200)
-        }
-    );
-    assert_eq!(
-        timeout.sentence(&id()),
-        "Plugin 'guest' was stopped: it took longer than its limit of 200 ms."
-    );
+    assert_eq!(timeout, Fault::Timeout { limit: Duration::from_millis(200) });
+    assert_eq!(timeout.sentence(&id()), "Plugin 'guest' was stopped: it took longer than its limit of 200 ms.");
     let cpu = fault(&Guest::new(SPIN), short(60_000, 100)).await;
-    assert_eq!(
-        cpu,
-        Fault::Cpu {
-            limit: Duration::from_millis(100)
-        }
-    );
+    assert_eq!(cpu, Fault::Cpu { limit: Duration::from_millis(100) });
     assert!(start.elapsed() < Duration::from_secs(30));
 }
 
@@ -98,14 +78,9 @@ async fn crashes_and_memory_are_told_apart() {
             guest.call = "(call $again) unreachable".into();
             guest.fields = "(func $again (call $again))".into();
         }
-        assert_eq!(
-            fault(&guest, Limits::default()).await,
-            Fault::Trap,
-            "{body}"
-        );
+        assert_eq!(fault(&guest, Limits::default()).await, Fault::Trap, "{body}");
     }
-    let bomb =
-        "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
+    let bomb = "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
     let memory = fault(&Guest::new(bomb), Limits::default()).await;
     assert_eq!(memory, Fault::Memory { limit: 64 << 20 });
     assert_eq!(memory.code(), "memory");
@@ -116,10 +91,7 @@ async fn forged_lines_and_bad_json_do_not_leave() {
     let mut guest = Guest::new("");
     guest.structured("[1,\n{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n,2]");
     let result = complete(call(&guest, Limits::default()).await);
-    assert_eq!(
-        result.structured.as_deref(),
-        Some(r#"[1,{"jsonrpc":"2.0","id":8,"result":{}},2]"#)
-    );
+    assert_eq!(result.structured.as_deref(), Some(r#"[1,{"jsonrpc":"2.0","id":8,"result":{}},2]"#));
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     for json in ["{", "\"\\ud800\"", deep.as_str(), "{\"a\":\"\n\"}"] {
         let mut guest = Guest::new("");
@@ -132,11 +104,7 @@ async fn forged_lines_and_bad_json_do_not_leave() {
 #[tokio::test]
 async fn what_breaks_the_output_schema_does_not_leave() {
     let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
-    for (json, good) in [
-        (r#"{"sum":3}"#, true),
-        (r#"{"sum":"3"}"#, false),
-        ("[]", false),
-    ] {
+    for (json, good) in [(r#"{"sum":3}"#, true), (r#"{"sum":"3"}"#, false), ("[]", false)] {
         let mut guest = Guest::bare("");
         guest.tool("t", None, r#"{"type":"object"}"#, Some(schema));
         guest.structured(json);
@@ -160,20 +128,11 @@ async fn output_is_limited_before_it_is_copied() {
         (i32.const 1024)"
         .into();
     let limit = 4 << 20;
-    assert_eq!(
-        fault(&guest, Limits::default()).await,
-        Fault::OutputTooLarge { limit }
-    );
+    assert_eq!(fault(&guest, Limits::default()).await, Fault::OutputTooLarge { limit });
     let mut small = Guest::new("");
     small.structured(&format!("\"{}\"", "x".repeat(2000)));
-    let tight = Limits {
-        output: 1000,
-        ..Limits::default()
-    };
-    assert_eq!(
-        fault(&small, tight).await,
-        Fault::OutputTooLarge { limit: 1000 }
-    );
+    let tight = Limits { output: 1000, ..Limits::default() };
+    assert_eq!(fault(&small, tight).await, Fault::OutputTooLarge { limit: 1000 });
 }
 
 #[tokio::test]
@@ -205,19 +164,9 @@ async fn every_call_has_an_instance_of_its_own() {
 
 #[tokio::test]
 async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
-    let limits = Limits {
-        concurrency: 1,
-        queue: 1,
-        ..short(30_000, 30_000)
-    };
-    let spinner = Arc::new(
-        load_with(Guest::new(SPIN).build(), limits)
-            .await
-            .expect("a plugin"),
-    );
-    let quick = load(Guest::new("(i32.const 1024)").build())
-        .await
-        .expect("a plugin");
+    let limits = Limits { concurrency: 1, queue: 1, ..short(30_000, 30_000) };
+    let spinner = Arc::new(load_with(Guest::new(SPIN).build(), limits).await.expect("a plugin"));
+    let quick = load(Guest::new("(i32.const 1024)").build()).await.expect("a plugin");
     let spin = || {
         let spinner = spinner.clone();
         tokio::spawn(async move { spinner.call_tool("t", "{}", Call::new("test")).await })
@@ -247,10 +196,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
 async fn the_memory_budget_comes_back() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let guest = Guest::new("unreachable").build();
-    let plugin = sandbox
-        .load(id(), guest, Limits::default())
-        .await
-        .expect("a plugin");
+    let plugin = sandbox.load(id(), guest, Limits::default()).await.expect("a plugin");
     for _ in 0..10 {
         let _ = plugin.call_tool("t", "{}", Call::new("test")).await;
     }

@@ -33,14 +33,7 @@ impl Guest {
     }
 
     pub(super) fn bare(call: &str) -> Self {
-        Self {
-            texts: Vec::new(),
-            tools: Vec::new(),
-            count: 0,
-            call: call.into(),
-            list: None,
-            fields: String::new(),
-        }
+        Self { texts: Vec::new(), tools: Vec::new(), count: 0, call: call.into(), list: None, fields: String::new() }
     }
 
     /// Puts a text into the guest's memory: its address and length.
@@ -50,13 +43,7 @@ impl Guest {
         (at as u32, text.len() as u32)
     }
 
-    pub(super) fn tool(
-        &mut self,
-        name: &str,
-        description: Option<&str>,
-        input: &str,
-        output: Option<&str>,
-    ) {
+    pub(super) fn tool(&mut self, name: &str, description: Option<&str>, input: &str, output: Option<&str>) {
         let mut record = [0u8; TOOL];
         let mut put = |at: usize, (address, length): (u32, u32)| {
             record[at..at + 4].copy_from_slice(&address.to_le_bytes());
@@ -91,12 +78,7 @@ impl Guest {
 
     pub(super) fn build(&self) -> Vec<u8> {
         let tools = (TEXTS + self.texts.len()).next_multiple_of(4);
-        let hex = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .map(|b| format!("\\{b:02x}"))
-                .collect::<String>()
-        };
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("\\{b:02x}")).collect::<String>();
         let list = self.list.clone().unwrap_or(format!(
             "(i32.store (i32.const 4) (i32.const {tools}))
              (i32.store (i32.const 8) (i32.const {}))
@@ -130,15 +112,8 @@ impl Guest {
         let mut resolve = Resolve::default();
         let wit = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
         let (package, _) = resolve.push_path(wit).expect("the interface");
-        let world = resolve
-            .select_world(&[package], Some("tools-plugin"))
-            .expect("a world");
-        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)
-            .expect("metadata");
-        ComponentEncoder::default()
-            .module(&module)
-            .expect("a module")
-            .encode()
-            .expect("a component")
+        let world = resolve.select_world(&[package], Some("tools-plugin")).expect("a world");
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+        ComponentEncoder::default().module(&module).expect("a module").encode().expect("a component")
     }
 }

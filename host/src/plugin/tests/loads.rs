@@ -31,20 +31,13 @@ async fn components_that_are_no_plugins() {
     assert_eq!(empty, LoadError::NoInterface("nothing".into()));
     let evil = r#"(component (import "evil:host/exec@1.0.0" (instance (export "run" (func)))))"#;
     let evil = refusal(load(component(evil)).await);
-    assert_eq!(
-        evil,
-        LoadError::UnknownImport("evil:host/exec@1.0.0".into())
-    );
-    let wrong =
-        r#"(component (import "wharf:plugin/host@0.1.0" (instance (export "cancelled" (func)))))"#;
+    assert_eq!(evil, LoadError::UnknownImport("evil:host/exec@1.0.0".into()));
+    let wrong = r#"(component (import "wharf:plugin/host@0.1.0" (instance (export "cancelled" (func)))))"#;
     let wrong = refusal(load(component(wrong)).await);
     assert!(matches!(wrong, LoadError::WrongImport(_)), "{wrong}");
     let hollow = r#"(component (instance $i) (export "wharf:plugin/tools@0.1.0" (instance $i)))"#;
     let hollow = refusal(load(component(hollow)).await);
-    assert_eq!(
-        hollow,
-        LoadError::MissingFunction("wharf:plugin/tools@0.1.0.list-tools".into())
-    );
+    assert_eq!(hollow, LoadError::MissingFunction("wharf:plugin/tools@0.1.0.list-tools".into()));
     let typed = r#"(component
         (core module $m (func (export "f")))
         (core instance $m (instantiate $m))
@@ -52,16 +45,10 @@ async fn components_that_are_no_plugins() {
         (instance $i (export "list-tools" (func $f)))
         (export "wharf:plugin/tools@0.1.0" (instance $i)))"#;
     let typed = refusal(load(component(typed)).await);
-    assert_eq!(
-        typed,
-        LoadError::WrongType("wharf:plugin/tools@0.1.0.list-tools".into())
-    );
+    assert_eq!(typed, LoadError::WrongType("wharf:plugin/tools@0.1.0.list-tools".into()));
     let greedy = "(component (core module (memory 65536)))";
     let greedy = refusal(load(component(greedy)).await);
-    assert!(
-        matches!(greedy, LoadError::DeclaredMemory { .. }),
-        "{greedy}"
-    );
+    assert!(matches!(greedy, LoadError::DeclaredMemory { .. }), "{greedy}");
 }
 
 #[tokio::test]
@@ -73,10 +60,7 @@ async fn listings_that_hang_or_crash_refuse_the_plugin() {
 
     let mut start_spins = Guest::new("unreachable");
     start_spins.fields = "(func $s (loop $l (br $l))) (start $s)".into();
-    assert_eq!(
-        refusal(load(start_spins.build()).await),
-        LoadError::ListingTimeout
-    );
+    assert_eq!(refusal(load(start_spins.build()).await), LoadError::ListingTimeout);
     assert!(start.elapsed() < Duration::from_secs(20));
 
     let mut trap = Guest::new("unreachable");
@@ -92,49 +76,25 @@ async fn bad_tools_are_dropped_and_the_rest_served() {
     guest.tool("good", Some("A second one of that name."), any, None);
     guest.tool("a b", None, any, None);
     guest.tool("poison", Some("Safe\u{202e}txt"), any, None);
-    guest.tool(
-        "escape",
-        None,
-        r#"{"type":"object","title":"\u001b[2J"}"#,
-        None,
-    );
+    guest.tool("escape", None, r#"{"type":"object","title":"\u001b[2J"}"#, None);
     guest.tool("list", None, r#"{"type":"array"}"#, None);
     guest.tool("typeless", None, "{}", None);
     guest.tool("broken", None, "{", None);
-    guest.tool(
-        "remote",
-        None,
-        r#"{"type":"object","properties":{"a":{"$ref":"http://x/"}}}"#,
-        None,
-    );
-    guest.tool(
-        "last",
-        None,
-        "{\n  \"type\": \"object\"\n}",
-        Some(r#"{"type":"object"}"#),
-    );
+    guest.tool("remote", None, r#"{"type":"object","properties":{"a":{"$ref":"http://x/"}}}"#, None);
+    guest.tool("last", None, "{\n  \"type\": \"object\"\n}", Some(r#"{"type":"object"}"#));
     let plugin = load(guest.build()).await.expect("a plugin");
     let tools = plugin.surface().tools.as_ref().expect("tools");
     let names: Vec<_> = tools.iter().map(|tool| tool.tool.name.as_str()).collect();
     assert_eq!(names, ["good", "last"]);
-    assert_eq!(
-        tools[0].tool.description.as_deref(),
-        Some("Fine.\nTwo lines.")
-    );
+    assert_eq!(tools[0].tool.description.as_deref(), Some("Fine.\nTwo lines."));
     assert_eq!(tools[1].tool.input_schema, any);
     assert_eq!(plugin.warnings().len(), 8, "{:#?}", plugin.warnings());
     assert!(plugin.surface().resources.is_none());
 
     let mut many = Guest::bare("unreachable");
     (0..129).for_each(|n| many.tool(&format!("t{n}"), None, any, None));
-    assert!(matches!(
-        refusal(load(many.build()).await),
-        LoadError::ListingTooLarge { .. }
-    ));
+    assert!(matches!(refusal(load(many.build()).await), LoadError::ListingTooLarge { .. }));
     let mut long = Guest::bare("unreachable");
     long.tool("t", Some(&"x".repeat(300 << 10)), any, None);
-    assert!(matches!(
-        refusal(load(long.build()).await),
-        LoadError::ListingTooLarge { .. }
-    ));
+    assert!(matches!(refusal(load(long.build()).await), LoadError::ListingTooLarge { .. }));
 }

@@ -2,15 +2,7 @@ use super::*;
 
 #[test]
 fn deceptive_characters_are_found_and_shown() {
-    for c in [
-        '\u{1b}',
-        '\u{202e}',
-        '\u{2066}',
-        '\u{e0041}',
-        '\u{200b}',
-        '\u{0}',
-        '\u{85}',
-    ] {
+    for c in ['\u{1b}', '\u{202e}', '\u{2066}', '\u{e0041}', '\u{200b}', '\u{0}', '\u{85}'] {
         assert!(is_deceptive(c), "{:x}", u32::from(c));
     }
     for c in ['a', 'é', '語', '\n', '🦀', '\u{200d}'] {

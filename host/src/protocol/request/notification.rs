@@ -32,11 +32,7 @@ pub enum ClientNotification<'a> {
 
 impl<'a> ClientNotification<'a> {
     /// `Err` says for the log why it is ignored.
-    pub fn parse(
-        revision: Revision,
-        method: &str,
-        raw: Option<&'a RawValue>,
-    ) -> Result<Self, String> {
+    pub fn parse(revision: Revision, method: &str, raw: Option<&'a RawValue>) -> Result<Self, String> {
         let legacy = !revision.is_modern();
         match method {
             "notifications/cancelled" => cancelled(raw),
@@ -50,35 +46,22 @@ impl<'a> ClientNotification<'a> {
 
 fn cancelled(raw: Option<&RawValue>) -> Result<ClientNotification<'_>, String> {
     let raw = params::object(raw, "params").map_err(|error| error.message)?;
-    let [id, reason] =
-        params::members(raw, ["requestId", "reason"], "params").map_err(|error| error.message)?;
+    let [id, reason] = params::members(raw, ["requestId", "reason"], "params").map_err(|error| error.message)?;
     let id = id.ok_or("params.requestId is missing")?;
     let request_id = RequestId::parse(id).map_err(|fault| format!("params.requestId {fault}"))?;
     // A reason is only for the log, so a malformed one does not keep the request running.
-    Ok(ClientNotification::Cancelled {
-        request_id,
-        reason: reason.and_then(json::string),
-    })
+    Ok(ClientNotification::Cancelled { request_id, reason: reason.and_then(json::string) })
 }
 
 fn progress(raw: Option<&RawValue>) -> Result<ClientNotification<'_>, String> {
     let raw = params::object(raw, "params").map_err(|error| error.message)?;
     let names = ["progressToken", "progress", "total", "message"];
-    let [token, progress, total, message] =
-        params::members(raw, names, "params").map_err(|error| error.message)?;
+    let [token, progress, total, message] = params::members(raw, names, "params").map_err(|error| error.message)?;
     let token = token.ok_or("params.progressToken is missing")?;
-    let token =
-        ProgressToken::parse(token, "params.progressToken").map_err(|error| error.message)?;
-    let progress = progress
-        .and_then(number)
-        .ok_or("params.progress must be a number")?;
+    let token = ProgressToken::parse(token, "params.progressToken").map_err(|error| error.message)?;
+    let progress = progress.and_then(number).ok_or("params.progress must be a number")?;
     let (total, message) = (total.and_then(number), message.and_then(json::string));
-    Ok(ClientNotification::Progress {
-        token,
-        progress,
-        total,
-        message,
-    })
+    Ok(ClientNotification::Progress { token, progress, total, message })
 }
 
 fn number(raw: &RawValue) -> Option<f64> {

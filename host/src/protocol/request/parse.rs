@@ -30,25 +30,14 @@ impl<'a> ClientRequest<'a> {
             "initialize" => Ok(Self::Initialize(initialize(raw)?)),
             "ping" => Ok(Self::Ping),
             "server/discover" => Ok(Self::Discover),
-            "tools/list" => Ok(Self::ListTools {
-                cursor: cursor(raw)?,
-            }),
+            "tools/list" => Ok(Self::ListTools { cursor: cursor(raw)? }),
             "tools/call" => Ok(Self::CallTool(call_tool(revision, raw)?)),
-            "resources/list" => Ok(Self::ListResources {
-                cursor: cursor(raw)?,
-            }),
-            "resources/templates/list" => Ok(Self::ListResourceTemplates {
-                cursor: cursor(raw)?,
-            }),
-            "resources/read" => Ok(Self::ReadResource {
-                uri: uri(raw)?,
-                retry: retry(revision, raw)?,
-            }),
+            "resources/list" => Ok(Self::ListResources { cursor: cursor(raw)? }),
+            "resources/templates/list" => Ok(Self::ListResourceTemplates { cursor: cursor(raw)? }),
+            "resources/read" => Ok(Self::ReadResource { uri: uri(raw)?, retry: retry(revision, raw)? }),
             "resources/subscribe" => Ok(Self::Subscribe { uri: uri(raw)? }),
             "resources/unsubscribe" => Ok(Self::Unsubscribe { uri: uri(raw)? }),
-            "prompts/list" => Ok(Self::ListPrompts {
-                cursor: cursor(raw)?,
-            }),
+            "prompts/list" => Ok(Self::ListPrompts { cursor: cursor(raw)? }),
             "prompts/get" => get_prompt(revision, raw),
             "completion/complete" => Ok(Self::Complete(complete(revision, raw)?)),
             "logging/setLevel" => set_level(raw),
@@ -73,12 +62,7 @@ fn initialize(raw: Raw<'_>) -> Result<Initialize, ErrorObject> {
     let client = params::object(client, "params.clientInfo")?
         .map(|raw| Implementation::parse(raw, "params.clientInfo"))
         .transpose()?;
-    Ok(Initialize {
-        requested,
-        revision,
-        capabilities,
-        client,
-    })
+    Ok(Initialize { requested, revision, capabilities, client })
 }
 
 /// The empty string is a cursor too (2026-07-28 server/utilities/pagination).
@@ -127,12 +111,8 @@ fn get_prompt(revision: Revision, raw: Raw<'_>) -> Result<ClientRequest<'_>, Err
 }
 
 fn complete(revision: Revision, raw: Raw<'_>) -> Result<Complete<'_>, ErrorObject> {
-    let [reference, argument, context] =
-        params::members(raw, ["ref", "argument", "context"], "params")?;
-    let argument = params::required(
-        params::object(argument, "params.argument")?,
-        "params.argument",
-    )?;
+    let [reference, argument, context] = params::members(raw, ["ref", "argument", "context"], "params")?;
+    let argument = params::required(params::object(argument, "params.argument")?, "params.argument")?;
     let [name, value] = params::members(Some(argument), ["name", "value"], "params.argument")?;
     let name = params::string(name, "params.argument.name")?;
     let value = params::string(value, "params.argument.value")?;
@@ -158,41 +138,27 @@ fn reference(raw: Raw<'_>) -> Result<Reference<'_>, ErrorObject> {
     match &*kind {
         "ref/prompt" => {
             let name = params::string(name, "params.ref.name")?;
-            Ok(Reference::Prompt {
-                name: params::required(name, "params.ref.name")?,
-            })
+            Ok(Reference::Prompt { name: params::required(name, "params.ref.name")? })
         }
         "ref/resource" => {
             let uri = params::string(uri, "params.ref.uri")?;
-            Ok(Reference::Resource {
-                uri: params::required(uri, "params.ref.uri")?,
-            })
+            Ok(Reference::Resource { uri: params::required(uri, "params.ref.uri")? })
         }
-        _ => Err(error::invalid_params(
-            "params.ref.type",
-            "must be ref/prompt or ref/resource",
-        )),
+        _ => Err(error::invalid_params("params.ref.type", "must be ref/prompt or ref/resource")),
     }
 }
 
 fn set_level<'a>(raw: Raw<'a>) -> Result<ClientRequest<'a>, ErrorObject> {
     let [level] = params::members(raw, ["level"], "params")?;
     let level = params::required(level, "params.level")?;
-    Ok(ClientRequest::SetLevel {
-        level: meta::parse_level(level, "params.level")?,
-    })
+    Ok(ClientRequest::SetLevel { level: meta::parse_level(level, "params.level")? })
 }
 
 fn listen(raw: Raw<'_>) -> Result<Filter, ErrorObject> {
     const PATH: &str = "params.notifications";
     let [filter] = params::members(raw, ["notifications"], "params")?;
     let filter = params::required(params::object(filter, PATH)?, PATH)?;
-    let names = [
-        "toolsListChanged",
-        "promptsListChanged",
-        "resourcesListChanged",
-        "resourceSubscriptions",
-    ];
+    let names = ["toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"];
     let [tools, prompts, resources, uris] = params::members(Some(filter), names, PATH)?;
     let flag = |raw, name: &str| params::boolean(raw, &format!("{PATH}.{name}"));
     Ok(Filter {
@@ -212,10 +178,7 @@ fn uris(raw: Raw<'_>, path: &str) -> Result<Vec<String>, ErrorObject> {
     };
     let text = |(at, item): (usize, &RawValue)| match json::string(item) {
         Some(text) => Ok(text.into_owned()),
-        None => Err(error::invalid_params(
-            &format!("{path}[{at}]"),
-            "must be a string",
-        )),
+        None => Err(error::invalid_params(&format!("{path}[{at}]"), "must be a string")),
     };
     items.first.into_iter().enumerate().map(text).collect()
 }

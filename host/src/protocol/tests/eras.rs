@@ -36,18 +36,8 @@ fn a_line_is_judged_by_itself() {
         ("tools/list", META, legacy, "modern"),
         ("initialize", META, None, "modern"),
         ("ping", META, legacy, "modern"),
-        (
-            "tools/list",
-            &unknown,
-            None,
-            "-32022 unsupported_protocol_version",
-        ),
-        (
-            "tools/list",
-            &handshake_only,
-            legacy,
-            "-32022 unsupported_protocol_version",
-        ),
+        ("tools/list", &unknown, None, "-32022 unsupported_protocol_version"),
+        ("tools/list", &handshake_only, legacy, "-32022 unsupported_protocol_version"),
         ("initialize", "{}", None, "initialize"),
         ("initialize", "", legacy, "initialize"),
         ("tools/list", "{}", legacy, "legacy 2025-06-18"),
@@ -60,36 +50,12 @@ fn a_line_is_judged_by_itself() {
         ("tools/list", "[1]", None, "-32602 missing_meta"),
         ("server/discover", "{}", None, "-32602 missing_meta"),
         ("tools/list", r#"{"_meta":{}}"#, None, "-32602 missing_meta"),
-        (
-            "tools/list",
-            r#"{"_meta":null}"#,
-            None,
-            "-32602 missing_meta",
-        ),
-        (
-            "tools/list",
-            r#"{"_meta":5}"#,
-            None,
-            "-32602 invalid_params",
-        ),
-        (
-            "tools/list",
-            r#"{"_meta":[]}"#,
-            legacy,
-            "-32602 invalid_params",
-        ),
-        (
-            "tools/list",
-            r#"{"_meta":{},"_meta":{}}"#,
-            legacy,
-            "-32602 invalid_params",
-        ),
+        ("tools/list", r#"{"_meta":null}"#, None, "-32602 missing_meta"),
+        ("tools/list", r#"{"_meta":5}"#, None, "-32602 invalid_params"),
+        ("tools/list", r#"{"_meta":[]}"#, legacy, "-32602 invalid_params"),
+        ("tools/list", r#"{"_meta":{},"_meta":{}}"#, legacy, "-32602 invalid_params"),
     ] {
-        assert_eq!(
-            shown(era::request(method, raw(params), state)),
-            expected,
-            "{method} {params}"
-        );
+        assert_eq!(shown(era::request(method, raw(params), state)), expected, "{method} {params}");
     }
 }
 
@@ -103,52 +69,16 @@ fn a_post_is_judged_with_its_header() {
         ("initialize", META, modern, None, "modern"),
         ("tools/list", META, modern, session, "modern"),
         ("tools/list", META, None, None, "-32020 header_mismatch"),
-        (
-            "tools/list",
-            META,
-            Some("2025-11-25"),
-            session,
-            "-32020 header_mismatch",
-        ),
-        (
-            "tools/list",
-            &unknown,
-            modern,
-            None,
-            "-32020 header_mismatch",
-        ),
-        (
-            "tools/list",
-            &unknown,
-            Some("v999.0.0"),
-            None,
-            "-32022 unsupported_protocol_version",
-        ),
+        ("tools/list", META, Some("2025-11-25"), session, "-32020 header_mismatch"),
+        ("tools/list", &unknown, modern, None, "-32020 header_mismatch"),
+        ("tools/list", &unknown, Some("v999.0.0"), None, "-32022 unsupported_protocol_version"),
         ("tools/list", "{}", modern, None, "-32602 missing_meta"),
         ("initialize", "{}", modern, None, "-32602 missing_meta"),
-        (
-            "tools/list",
-            "{}",
-            Some("v999.0.0"),
-            None,
-            "-32022 unsupported_protocol_version",
-        ),
-        (
-            "initialize",
-            "{}",
-            Some("1.0"),
-            None,
-            "-32022 unsupported_protocol_version",
-        ),
+        ("tools/list", "{}", Some("v999.0.0"), None, "-32022 unsupported_protocol_version"),
+        ("initialize", "{}", Some("1.0"), None, "-32022 unsupported_protocol_version"),
         ("initialize", "{}", None, None, "initialize"),
         ("initialize", "{}", Some("2024-11-05"), None, "initialize"),
-        (
-            "tools/list",
-            "{}",
-            Some("2025-11-25"),
-            session,
-            "legacy 2025-11-25",
-        ),
+        ("tools/list", "{}", Some("2025-11-25"), session, "legacy 2025-11-25"),
         ("tools/list", "", None, session, "legacy 2025-11-25"),
         ("server/discover", "", None, None, "-32602 missing_meta"),
     ] {
@@ -165,76 +95,29 @@ fn a_modern_request_says_all_that_it_must() {
         (meta("null", "{}", ""), "protocolVersion"),
         (meta(VERSION, "null", ""), "clientCapabilities"),
         (meta(VERSION, "[]", ""), "clientCapabilities"),
-        (
-            meta(VERSION, r#"{"sampling":true}"#, ""),
-            "clientCapabilities\"].sampling",
-        ),
-        (
-            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#.to_owned(),
-            "clientCapabilities",
-        ),
-        (
-            meta(
-                VERSION,
-                "{}",
-                r#","io.modelcontextprotocol/clientInfo":{"name":"x"}"#,
-            ),
-            "clientInfo\"].version",
-        ),
-        (
-            meta(
-                VERSION,
-                "{}",
-                r#","io.modelcontextprotocol/clientInfo":"x""#,
-            ),
-            "clientInfo",
-        ),
-        (
-            meta(VERSION, "{}", r#","progressToken":1.5"#),
-            "progressToken",
-        ),
-        (
-            meta(VERSION, "{}", r#","progressToken":null"#),
-            "progressToken",
-        ),
-        (
-            meta(VERSION, "{}", r#","progressToken":{}"#),
-            "progressToken",
-        ),
-        (
-            meta(
-                VERSION,
-                "{}",
-                r#","io.modelcontextprotocol/logLevel":"loud""#,
-            ),
-            "logLevel",
-        ),
-        (
-            meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":3"#),
-            "logLevel",
-        ),
+        (meta(VERSION, r#"{"sampling":true}"#, ""), "clientCapabilities\"].sampling"),
+        (r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#.to_owned(), "clientCapabilities"),
+        (meta(VERSION, "{}", r#","io.modelcontextprotocol/clientInfo":{"name":"x"}"#), "clientInfo\"].version"),
+        (meta(VERSION, "{}", r#","io.modelcontextprotocol/clientInfo":"x""#), "clientInfo"),
+        (meta(VERSION, "{}", r#","progressToken":1.5"#), "progressToken"),
+        (meta(VERSION, "{}", r#","progressToken":null"#), "progressToken"),
+        (meta(VERSION, "{}", r#","progressToken":{}"#), "progressToken"),
+        (meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":"loud""#), "logLevel"),
+        (meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":3"#), "logLevel"),
     ] {
         let Verdict::Error(error) = era::request("tools/list", raw(&params), None) else {
             panic!("{params} is accepted");
         };
         let path = error.data.as_ref().unwrap()["path"].as_str().unwrap();
-        assert!(
-            error.code == -32602 && path.contains(place),
-            "{params}: {path}"
-        );
+        assert!(error.code == -32602 && path.contains(place), "{params}: {path}");
     }
 }
 
 #[test]
 fn the_error_before_a_handshake_names_both_openings() {
-    let Verdict::Error(error) = era::request("tools/list", None, None) else {
-        panic!("no error")
-    };
-    for word in [
-        "initialize",
-        "io.modelcontextprotocol/protocolVersion",
-        "io.modelcontextprotocol/clientCapabilities",
-    ] {
+    let Verdict::Error(error) = era::request("tools/list", None, None) else { panic!("no error") };
+    for word in ["initialize", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"]
+    {
         assert!(error.message.contains(word), "{}", error.message);
     }
 }
@@ -245,47 +128,27 @@ fn a_notification_without_a_session_is_ignored_unless_it_cancels() {
     for (method, params, state, expected) in [
         ("notifications/initialized", "", None, None),
         ("notifications/initialized", "", legacy, legacy),
-        (
-            "notifications/cancelled",
-            "{}",
-            None,
-            Some(Revision::V2026_07_28),
-        ),
+        ("notifications/cancelled", "{}", None, Some(Revision::V2026_07_28)),
         ("notifications/cancelled", "{}", legacy, legacy),
-        (
-            "notifications/anything",
-            META,
-            legacy,
-            Some(Revision::V2026_07_28),
-        ),
+        ("notifications/anything", META, legacy, Some(Revision::V2026_07_28)),
         ("notifications/progress", r#"{"_meta":3}"#, None, None),
     ] {
         let line = format!(
             r#"{{"jsonrpc":"2.0","method":"{method}"{}}}"#,
-            if params.is_empty() {
-                String::new()
-            } else {
-                format!(",\"params\":{params}")
-            }
+            if params.is_empty() { String::new() } else { format!(",\"params\":{params}") }
         );
-        let Ok(Frame::Single(Message::Notification(message))) = decode(line.as_bytes()) else {
-            panic!("{line}")
-        };
+        let Ok(Frame::Single(Message::Notification(message))) = decode(line.as_bytes()) else { panic!("{line}") };
         assert_eq!(era::notification(&message, state), expected, "{line}");
     }
 }
 
 fn batch(line: &str, legacy: Option<Revision>) -> String {
-    let Ok(Frame::Batch(messages)) = decode(line.as_bytes()) else {
-        panic!("{line}")
-    };
+    let Ok(Frame::Batch(messages)) = decode(line.as_bytes()) else { panic!("{line}") };
     match era::batch(&messages, legacy) {
         Err(error) => format!("{} {}", error.code, reason(&error)),
         Ok(verdicts) => {
             let shown = |verdict: &Option<crate::jsonrpc::ErrorObject>| {
-                verdict
-                    .as_ref()
-                    .map_or("serve".to_owned(), |error| reason(error).to_owned())
+                verdict.as_ref().map_or("serve".to_owned(), |error| reason(error).to_owned())
             };
             verdicts.iter().map(shown).collect::<Vec<_>>().join(" ")
         }
@@ -317,10 +180,7 @@ fn a_batch_is_served_where_the_revision_has_batches() {
             r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":1.0,"method":"ping"},{"jsonrpc":"2.0","id":"1","method":"ping"}]"#,
             "serve id_in_use serve",
         ),
-        (
-            r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-            "serve serve",
-        ),
+        (r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "serve serve"),
         (
             r#"[[{"jsonrpc":"2.0","id":1,"method":"ping"}],{"foo":"boo"},{"jsonrpc":"2.0","method":"n"}]"#,
             "not_an_object jsonrpc_version serve",

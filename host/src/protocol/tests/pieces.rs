@@ -9,9 +9,7 @@ use crate::protocol::meta::{is_reserved, parse_legacy, unreserved};
 use crate::protocol::nearest::{did_you_mean, nearest};
 use crate::protocol::result::{self, CacheScope, Caching, Envelope, ResultType};
 use crate::protocol::revision::StructuredContent;
-use crate::protocol::{
-    Ask, ClientCapabilities, Implementation, Level, Revision, ServerCapabilities,
-};
+use crate::protocol::{Ask, ClientCapabilities, Implementation, Level, Revision, ServerCapabilities};
 use crate::protocol::{discover, error, initialize};
 
 fn server() -> Implementation {
@@ -30,39 +28,20 @@ fn each_revision_allows_what_its_specification_says() {
     type Has = fn(Revision) -> bool;
     let table: [(&str, Has, &str); 12] = [
         ("batch", |r| r.allows_batch(), "yy..."),
-        (
-            "null id",
-            |r| r.unreadable_id() == UnreadableId::Null,
-            "yyy..",
-        ),
+        ("null id", |r| r.unreadable_id() == UnreadableId::Null, "yyy.."),
         ("annotations", |r| r.has_tool_annotations(), ".yyyy"),
         ("title", |r| r.has_title(), "..yyy"),
         ("output schema", |r| r.has_output_schema(), "..yyy"),
         ("icons", |r| r.has_icons(), "...yy"),
-        (
-            "arguments are results",
-            |r| r.invalid_arguments_are_results(),
-            "...yy",
-        ),
+        ("arguments are results", |r| r.invalid_arguments_are_results(), "...yy"),
         ("audio", |r| r.has_audio(), ".yyyy"),
         ("resource link", |r| r.has_resource_link(), "..yyy"),
-        (
-            "object content",
-            |r| r.structured_content() == StructuredContent::Object,
-            "..yy.",
-        ),
-        (
-            "any content",
-            |r| r.structured_content() == StructuredContent::Any,
-            "....y",
-        ),
+        ("object content", |r| r.structured_content() == StructuredContent::Object, "..yy."),
+        ("any content", |r| r.structured_content() == StructuredContent::Any, "....y"),
         ("result type", |r| r.has_result_type(), "....y"),
     ];
     for (what, has, expected) in table {
-        let found: String = ALL
-            .map(|revision| if has(revision) { 'y' } else { '.' })
-            .iter()
-            .collect();
+        let found: String = ALL.map(|revision| if has(revision) { 'y' } else { '.' }).iter().collect();
         assert_eq!(found, expected, "{what}");
     }
     for revision in ALL {
@@ -79,57 +58,24 @@ fn a_client_can_be_asked_for_what_it_declared() {
     let r4 = Revision::V2025_11_25;
     for (revision, json, expected) in [
         (r4, "{}", vec![]),
-        (
-            r4,
-            r#"{"roots":{"listChanged":true},"sampling":{}}"#,
-            vec![Roots, Sampling],
-        ),
+        (r4, r#"{"roots":{"listChanged":true},"sampling":{}}"#, vec![Roots, Sampling]),
         (r4, r#"{"elicitation":{}}"#, vec![ElicitationForm]),
         (r4, r#"{"elicitation":{"url":{}}}"#, vec![ElicitationUrl]),
-        (
-            r4,
-            r#"{"elicitation":{"form":{},"url":{}}}"#,
-            vec![ElicitationForm, ElicitationUrl],
-        ),
+        (r4, r#"{"elicitation":{"form":{},"url":{}}}"#, vec![ElicitationForm, ElicitationUrl]),
         (r3, r#"{"elicitation":{"url":{}}}"#, vec![ElicitationForm]),
         (Revision::V2025_03_26, r#"{"elicitation":{}}"#, vec![]),
-        (
-            r4,
-            r#"{"sampling":{"tools":{},"context":{}}}"#,
-            vec![Sampling, SamplingTools, SamplingContext],
-        ),
+        (r4, r#"{"sampling":{"tools":{},"context":{}}}"#, vec![Sampling, SamplingTools, SamplingContext]),
         (r3, r#"{"sampling":{"tools":{}}}"#, vec![Sampling]),
-        (
-            r4,
-            r#"{"roots":null,"tasks":7,"extensions":{"x/y":{}}}"#,
-            vec![],
-        ),
+        (r4, r#"{"roots":null,"tasks":7,"extensions":{"x/y":{}}}"#, vec![]),
     ] {
         let capabilities = ClientCapabilities::parse(revision, raw(json).unwrap(), "p").unwrap();
-        let all = [
-            Roots,
-            Sampling,
-            SamplingTools,
-            SamplingContext,
-            ElicitationForm,
-            ElicitationUrl,
-        ];
-        let allowed: Vec<Ask> = all
-            .into_iter()
-            .filter(|ask| capabilities.allows(*ask))
-            .collect();
+        let all = [Roots, Sampling, SamplingTools, SamplingContext, ElicitationForm, ElicitationUrl];
+        let allowed: Vec<Ask> = all.into_iter().filter(|ask| capabilities.allows(*ask)).collect();
         assert_eq!(allowed, expected, "{revision} {json}");
         assert_eq!(capabilities.raw.get(), json);
     }
     // What an error says is required is enough.
-    for ask in [
-        Roots,
-        Sampling,
-        SamplingTools,
-        SamplingContext,
-        ElicitationForm,
-        ElicitationUrl,
-    ] {
+    for ask in [Roots, Sampling, SamplingTools, SamplingContext, ElicitationForm, ElicitationUrl] {
         let required = ask.required().to_string();
         let capabilities = ClientCapabilities::parse(r4, raw(&required).unwrap(), "p").unwrap();
         assert!(capabilities.allows(ask), "{ask:?}");
@@ -151,10 +97,7 @@ fn reserved_keys_are_kept_from_plugins() {
         ("ui", "....."),
         ("", "....."),
     ] {
-        let found: String = ALL
-            .map(|revision| if is_reserved(revision, key) { 'y' } else { '.' })
-            .iter()
-            .collect();
+        let found: String = ALL.map(|revision| if is_reserved(revision, key) { 'y' } else { '.' }).iter().collect();
         assert_eq!(found, expected, "{key}");
     }
     let (token, rest) = parse_legacy(
@@ -169,10 +112,7 @@ fn reserved_keys_are_kept_from_plugins() {
 
 #[test]
 fn errors_help() {
-    let names: Vec<String> = (0..50)
-        .map(|number| format!("tool_{number}"))
-        .chain(["weather".to_owned()])
-        .collect();
+    let names: Vec<String> = (0..50).map(|number| format!("tool_{number}")).chain(["weather".to_owned()]).collect();
     let unknown = error::unknown_tool("wether", names.iter().map(String::as_str));
     let data = unknown.data.unwrap();
     assert_eq!(
@@ -183,28 +123,17 @@ fn errors_help() {
     for revision in ALL {
         let code = if revision.is_modern() { -32602 } else { -32002 };
         let missing = error::resource_not_found(revision, "a:b");
-        assert_eq!(
-            (missing.code, &missing.data.unwrap()["uri"]),
-            (code, &json!("a:b"))
-        );
+        assert_eq!((missing.code, &missing.data.unwrap()["uri"]), (code, &json!("a:b")));
     }
     let version = error::unsupported_version("2025-11-25");
     assert_eq!(version.code, -32022);
     assert_eq!(version.data.unwrap()["supported"], json!(["2026-07-28"]));
     let capability = error::missing_client_capability(Ask::Sampling);
     assert_eq!(capability.code, -32021);
-    assert_eq!(
-        capability.data.unwrap()["requiredCapabilities"],
-        json!({ "sampling": {} })
-    );
+    assert_eq!(capability.data.unwrap()["requiredCapabilities"], json!({ "sampling": {} }));
     let long = "é".repeat(1 << 20);
     assert!(error::unknown_tool(&long, []).to_json().len() < 2048);
-    assert!(
-        error::method_not_found(Revision::V2025_11_25, &long)
-            .to_json()
-            .len()
-            < 2048
-    );
+    assert!(error::method_not_found(Revision::V2025_11_25, &long).to_json().len() < 2048);
 }
 
 #[test]
@@ -222,11 +151,7 @@ fn nearest_is_deterministic() {
 #[test]
 fn a_cursor_is_good_for_one_list_of_one_server() {
     let (key, other) = ([7; 32], [8; 32]);
-    let cursor = Cursor {
-        kind: ListKind::Tools,
-        generation: u64::MAX - 1,
-        offset: 100,
-    };
+    let cursor = Cursor { kind: ListKind::Tools, generation: u64::MAX - 1, offset: 100 };
     let text = cursor.encode(&key);
     assert_eq!(text.len(), 43);
     let decode = |text: &str, key, kind, generation| Cursor::decode(text, key, kind, generation);
@@ -247,10 +172,7 @@ fn a_cursor_is_good_for_one_list_of_one_server() {
         let mut forged = text.clone().into_bytes();
         forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
         let forged = String::from_utf8(forged).unwrap();
-        assert!(
-            decode(&forged, &key, ListKind::Tools, u64::MAX - 1).is_err(),
-            "{at}"
-        );
+        assert!(decode(&forged, &key, ListKind::Tools, u64::MAX - 1).is_err(), "{at}");
     }
 }
 
@@ -269,47 +191,20 @@ fn a_handshake_is_answered_in_its_revision() {
         initialize::result(Revision::V2024_11_05, &server(), capabilities, None),
         r#"{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}},"serverInfo":{"name":"wharf","version":"0.1.0"}}"#
     );
-    let newest = parsed(&initialize::result(
-        Revision::V2025_11_25,
-        &server(),
-        capabilities,
-        Some("do\nthis"),
-    ));
+    let newest = parsed(&initialize::result(Revision::V2025_11_25, &server(), capabilities, Some("do\nthis")));
     assert_eq!(
         newest["serverInfo"],
         json!({ "name": "wharf", "version": "0.1.0", "title": "Wharf", "description": "d" })
     );
-    assert_eq!(
-        (
-            &newest["instructions"],
-            &newest["capabilities"]["completions"]
-        ),
-        (&json!("do\nthis"), &json!({}))
-    );
-    let caching = Caching {
-        ttl_ms: 5,
-        scope: CacheScope::Public,
-    };
-    let discovered = parsed(&discover::result(
-        Revision::V2026_07_28,
-        &server(),
-        capabilities,
-        None,
-        caching,
-    ));
+    assert_eq!((&newest["instructions"], &newest["capabilities"]["completions"]), (&json!("do\nthis"), &json!({})));
+    let caching = Caching { ttl_ms: 5, scope: CacheScope::Public };
+    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), capabilities, None, caching));
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
     assert_eq!(
-        (
-            &discovered["resultType"],
-            &discovered["ttlMs"],
-            &discovered["cacheScope"]
-        ),
+        (&discovered["resultType"], &discovered["ttlMs"], &discovered["cacheScope"]),
         (&json!("complete"), &json!(5), &json!("public"))
     );
-    assert_eq!(
-        discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
-        "wharf"
-    );
+    assert_eq!(discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "wharf");
     assert!(discovered.get("serverInfo").is_none());
 }
 
@@ -317,42 +212,25 @@ fn a_handshake_is_answered_in_its_revision() {
 fn a_result_has_what_its_revision_asks_for_and_no_more() {
     let r4 = Revision::V2025_11_25;
     let r5 = Revision::V2026_07_28;
-    let list = Envelope {
-        caching: Some(Caching::NONE),
-        ..Envelope::default()
-    };
+    let list = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
     assert_eq!(result::object(r4, &server(), "", Envelope::default()), "{}");
-    assert_eq!(
-        result::object(r4, &server(), "\"tools\":[\n]", list),
-        r#"{"tools":[]}"#
-    );
+    assert_eq!(result::object(r4, &server(), "\"tools\":[\n]", list), r#"{"tools":[]}"#);
     let modern = parsed(&result::object(r5, &server(), "\"tools\":[]", list));
     let info = json!({ "name": "wharf", "version": "0.1.0", "title": "Wharf", "description": "d" });
     assert_eq!(
         modern,
         json!({ "resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private", "_meta": { "io.modelcontextprotocol/serverInfo": info } })
     );
-    let input = Envelope {
-        result_type: ResultType::InputRequired,
-        ..Envelope::default()
-    };
-    assert_eq!(
-        parsed(&result::object(r5, &server(), "", input))["resultType"],
-        "input_required"
-    );
+    let input = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
+    assert_eq!(parsed(&result::object(r5, &server(), "", input))["resultType"], "input_required");
     let meta = Envelope {
-        plugin_meta: Some(
-            r#"{"ui":{"x":1},"io.modelcontextprotocol/serverInfo":{"name":"forged"}}"#,
-        ),
+        plugin_meta: Some(r#"{"ui":{"x":1},"io.modelcontextprotocol/serverInfo":{"name":"forged"}}"#),
         host_meta: &[("io.modelcontextprotocol/subscriptionId", "\"7\"")],
         ..Envelope::default()
     };
     let expected = r#"{"_meta":{"ui":{"x":1},"io.modelcontextprotocol/subscriptionId":"7"}}"#;
     assert_eq!(result::object(r4, &server(), "", meta), expected);
-    assert_eq!(
-        parsed(&result::object(r5, &server(), "", meta))["_meta"]["io.modelcontextprotocol/serverInfo"],
-        info
-    );
+    assert_eq!(parsed(&result::object(r5, &server(), "", meta))["_meta"]["io.modelcontextprotocol/serverInfo"], info);
 }
 
 #[test]

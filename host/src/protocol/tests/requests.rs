@@ -12,10 +12,7 @@ fn refused(revision: Revision, method: &str, params: &str) -> (i64, String) {
         Ok(request) => panic!("{method} {params} is {request:?}"),
         Err(error) => {
             let path = error.data.as_ref().and_then(|data| data["path"].as_str());
-            (
-                error.code,
-                path.map_or_else(|| reason(&error).to_owned(), str::to_owned),
-            )
+            (error.code, path.map_or_else(|| reason(&error).to_owned(), str::to_owned))
         }
     }
 }
@@ -26,9 +23,7 @@ fn least(method: &str) -> &'static str {
         "initialize" => r#"{"protocolVersion":"2025-11-25"}"#,
         "tools/call" | "prompts/get" => r#"{"name":"x"}"#,
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => r#"{"uri":"a:b"}"#,
-        "completion/complete" => {
-            r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}"#
-        }
+        "completion/complete" => r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}"#,
         "logging/setLevel" => r#"{"level":"info"}"#,
         "subscriptions/listen" => r#"{"notifications":{}}"#,
         _ => "",
@@ -37,11 +32,7 @@ fn least(method: &str) -> &'static str {
 
 #[test]
 fn every_method_is_known_in_its_revisions_and_in_no_other() {
-    let every: std::collections::BTreeSet<&str> = ALL
-        .iter()
-        .flat_map(|revision| methods(*revision))
-        .copied()
-        .collect();
+    let every: std::collections::BTreeSet<&str> = ALL.iter().flat_map(|revision| methods(*revision)).copied().collect();
     assert_eq!(every.len(), 15);
     for revision in ALL {
         for method in &every {
@@ -49,48 +40,23 @@ fn every_method_is_known_in_its_revisions_and_in_no_other() {
             match parsed {
                 Ok(_) => assert!(methods(revision).contains(method), "{revision} {method}"),
                 Err(error) => {
-                    assert!(
-                        !methods(revision).contains(method),
-                        "{revision} {method}: {error:?}"
-                    );
+                    assert!(!methods(revision).contains(method), "{revision} {method}: {error:?}");
                     assert_eq!(error.code, -32601, "{revision} {method}");
                 }
             }
         }
-        for method in [
-            "",
-            "Tools/List",
-            "tools/list ",
-            "rpc.discover",
-            "notifications/initialized",
-            "tasks/get",
-        ] {
-            assert_eq!(
-                refused(revision, method, "").0,
-                -32601,
-                "{revision} {method:?}"
-            );
+        for method in ["", "Tools/List", "tools/list ", "rpc.discover", "notifications/initialized", "tasks/get"] {
+            assert_eq!(refused(revision, method, "").0, -32601, "{revision} {method:?}");
         }
     }
-    assert_eq!(
-        ClientRequest::parse(MODERN, "ping", None).unwrap_err().code,
-        -32601
-    );
-    assert_eq!(
-        ClientRequest::parse(LEGACY, "server/discover", None)
-            .unwrap_err()
-            .code,
-        -32601
-    );
+    assert_eq!(ClientRequest::parse(MODERN, "ping", None).unwrap_err().code, -32601);
+    assert_eq!(ClientRequest::parse(LEGACY, "server/discover", None).unwrap_err().code, -32601);
 }
 
 #[test]
 fn a_method_that_is_nearly_right_is_suggested() {
     let error = ClientRequest::parse(LEGACY, "tools/lst", None).unwrap_err();
-    assert_eq!(
-        error.message,
-        "Method not found: tools/lst; did you mean tools/list?"
-    );
+    assert_eq!(error.message, "Method not found: tools/lst; did you mean tools/list?");
     assert_eq!(error.data.unwrap()["didYouMean"], "tools/list");
     let error = ClientRequest::parse(LEGACY, "qqqqqqqqqqq", None).unwrap_err();
     assert!(error.data.unwrap().get("didYouMean").is_none());
@@ -107,41 +73,17 @@ fn malformed_params_are_refused_with_their_path() {
         ("tools/call", r#"{"name":null}"#, "params.name"),
         ("tools/call", r#"{"name":["x"]}"#, "params.name"),
         ("tools/call", r#"{"name":"x","name":"y"}"#, "params"),
-        (
-            "tools/call",
-            r#"{"name":"x","arguments":[]}"#,
-            "params.arguments",
-        ),
-        (
-            "tools/call",
-            r#"{"name":"x","arguments":"{}"}"#,
-            "params.arguments",
-        ),
-        (
-            "prompts/get",
-            r#"{"name":"x","arguments":{"a":1}}"#,
-            "params.arguments.a",
-        ),
-        (
-            "prompts/get",
-            r#"{"name":"x","arguments":{"a":"1","a":"2"}}"#,
-            "params.arguments.a",
-        ),
+        ("tools/call", r#"{"name":"x","arguments":[]}"#, "params.arguments"),
+        ("tools/call", r#"{"name":"x","arguments":"{}"}"#, "params.arguments"),
+        ("prompts/get", r#"{"name":"x","arguments":{"a":1}}"#, "params.arguments.a"),
+        ("prompts/get", r#"{"name":"x","arguments":{"a":"1","a":"2"}}"#, "params.arguments.a"),
         ("resources/read", "{}", "params.uri"),
         ("resources/subscribe", r#"{"uri":1}"#, "params.uri"),
         ("logging/setLevel", "{}", "params.level"),
         ("logging/setLevel", r#"{"level":"loud"}"#, "params.level"),
         ("logging/setLevel", r#"{"level":"Info"}"#, "params.level"),
-        (
-            "completion/complete",
-            r#"{"argument":{"name":"a","value":""}}"#,
-            "params.ref",
-        ),
-        (
-            "completion/complete",
-            r#"{"ref":{"type":"ref/x"},"argument":{"name":"a","value":""}}"#,
-            "params.ref.type",
-        ),
+        ("completion/complete", r#"{"argument":{"name":"a","value":""}}"#, "params.ref"),
+        ("completion/complete", r#"{"ref":{"type":"ref/x"},"argument":{"name":"a","value":""}}"#, "params.ref.type"),
         (
             "completion/complete",
             r#"{"ref":{"type":"ref/prompt"},"argument":{"name":"a","value":""}}"#,
@@ -158,39 +100,15 @@ fn malformed_params_are_refused_with_their_path() {
             "params.argument.value",
         ),
         ("initialize", "", "params.protocolVersion"),
-        (
-            "initialize",
-            r#"{"protocolVersion":1}"#,
-            "params.protocolVersion",
-        ),
-        (
-            "initialize",
-            r#"{"protocolVersion":"x","capabilities":[]}"#,
-            "params.capabilities",
-        ),
-        (
-            "initialize",
-            r#"{"protocolVersion":"x","clientInfo":{"name":"x"}}"#,
-            "params.clientInfo.version",
-        ),
+        ("initialize", r#"{"protocolVersion":1}"#, "params.protocolVersion"),
+        ("initialize", r#"{"protocolVersion":"x","capabilities":[]}"#, "params.capabilities"),
+        ("initialize", r#"{"protocolVersion":"x","clientInfo":{"name":"x"}}"#, "params.clientInfo.version"),
     ] {
-        assert_eq!(
-            refused(LEGACY, method, params),
-            (-32602, path.to_owned()),
-            "{method} {params}"
-        );
+        assert_eq!(refused(LEGACY, method, params), (-32602, path.to_owned()), "{method} {params}");
     }
     for (method, params, path) in [
-        (
-            "tools/call",
-            r#"{"name":"x","inputResponses":[]}"#,
-            "params.inputResponses",
-        ),
-        (
-            "tools/call",
-            r#"{"name":"x","requestState":{}}"#,
-            "params.requestState",
-        ),
+        ("tools/call", r#"{"name":"x","inputResponses":[]}"#, "params.inputResponses"),
+        ("tools/call", r#"{"name":"x","requestState":{}}"#, "params.requestState"),
         ("subscriptions/listen", "{}", "params.notifications"),
         (
             "subscriptions/listen",
@@ -203,11 +121,7 @@ fn malformed_params_are_refused_with_their_path() {
             "params.notifications.resourceSubscriptions[1]",
         ),
     ] {
-        assert_eq!(
-            refused(MODERN, method, params),
-            (-32602, path.to_owned()),
-            "{method} {params}"
-        );
+        assert_eq!(refused(MODERN, method, params), (-32602, path.to_owned()), "{method} {params}");
     }
 }
 
@@ -216,104 +130,57 @@ fn a_call_keeps_its_arguments_verbatim() {
     for (params, expected) in [
         (r#"{"name":"x"}"#, None),
         (r#"{"name":"x","arguments":null}"#, None),
-        (
-            r#"{"name":"x","arguments":{},"task":{},"unknown":[1]}"#,
-            Some("{}"),
-        ),
+        (r#"{"name":"x","arguments":{},"task":{},"unknown":[1]}"#, Some("{}")),
         (
             r#"{"arguments":{"b": 123456789012345678901234567890,"a":1e400},"name":"\u0078"}"#,
             Some(r#"{"b": 123456789012345678901234567890,"a":1e400}"#),
         ),
     ] {
-        let Ok(ClientRequest::CallTool(call)) =
-            ClientRequest::parse(LEGACY, "tools/call", raw(params))
-        else {
+        let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(LEGACY, "tools/call", raw(params)) else {
             panic!("{params}");
         };
-        assert_eq!(
-            (&*call.name, call.arguments.map(|raw| raw.get())),
-            ("x", expected),
-            "{params}"
-        );
+        assert_eq!((&*call.name, call.arguments.map(|raw| raw.get())), ("x", expected), "{params}");
     }
 }
 
 #[test]
 fn a_retry_is_read_only_where_there_are_retries() {
     const PARAMS: &str = r#"{"name":"x","inputResponses":{"a":{}},"requestState":"s"}"#;
-    for (revision, expected) in [
-        (LEGACY, (None, None)),
-        (MODERN, (Some(r#"{"a":{}}"#), Some("s"))),
-    ] {
-        let Ok(ClientRequest::CallTool(call)) =
-            ClientRequest::parse(revision, "tools/call", raw(PARAMS))
-        else {
+    for (revision, expected) in [(LEGACY, (None, None)), (MODERN, (Some(r#"{"a":{}}"#), Some("s")))] {
+        let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(revision, "tools/call", raw(PARAMS)) else {
             panic!("{revision}");
         };
         let retry = &call.retry;
-        assert_eq!(
-            (
-                retry.input_responses.map(|raw| raw.get()),
-                retry.request_state.as_deref()
-            ),
-            expected
-        );
+        assert_eq!((retry.input_responses.map(|raw| raw.get()), retry.request_state.as_deref()), expected);
     }
 }
 
 #[test]
 fn the_other_requests_carry_what_was_sent() {
-    let Ok(ClientRequest::ListTools { cursor }) =
-        ClientRequest::parse(MODERN, "tools/list", raw(r#"{"cursor":""}"#))
+    let Ok(ClientRequest::ListTools { cursor }) = ClientRequest::parse(MODERN, "tools/list", raw(r#"{"cursor":""}"#))
     else {
         panic!("no list");
     };
     assert_eq!(cursor.as_deref(), Some(""));
-    let Ok(ClientRequest::GetPrompt { arguments, .. }) = ClientRequest::parse(
-        LEGACY,
-        "prompts/get",
-        raw(r#"{"name":"p","arguments":{"z":"1","a":"\u0032"}}"#),
-    ) else {
+    let Ok(ClientRequest::GetPrompt { arguments, .. }) =
+        ClientRequest::parse(LEGACY, "prompts/get", raw(r#"{"name":"p","arguments":{"z":"1","a":"\u0032"}}"#))
+    else {
         panic!("no prompt");
     };
-    assert_eq!(
-        arguments,
-        [
-            ("z".to_owned(), "1".to_owned()),
-            ("a".to_owned(), "2".to_owned())
-        ]
-    );
+    assert_eq!(arguments, [("z".to_owned(), "1".to_owned()), ("a".to_owned(), "2".to_owned())]);
     const COMPLETE: &str = r#"{"ref":{"type":"ref/resource","uri":"a:{b}"},"argument":{"name":"b","value":"v"},"context":{"arguments":{"c":"d"}}}"#;
-    for (revision, settled) in [
-        (Revision::V2025_03_26, 0),
-        (Revision::V2025_06_18, 1),
-        (MODERN, 1),
-    ] {
+    for (revision, settled) in [(Revision::V2025_03_26, 0), (Revision::V2025_06_18, 1), (MODERN, 1)] {
         let Ok(ClientRequest::Complete(complete)) =
             ClientRequest::parse(revision, "completion/complete", raw(COMPLETE))
         else {
             panic!("{revision}");
         };
-        assert_eq!(
-            complete.reference,
-            Reference::Resource {
-                uri: "a:{b}".into()
-            }
-        );
-        assert_eq!(
-            (
-                &*complete.argument,
-                &*complete.value,
-                complete.context.len()
-            ),
-            ("b", "v", settled)
-        );
+        assert_eq!(complete.reference, Reference::Resource { uri: "a:{b}".into() });
+        assert_eq!((&*complete.argument, &*complete.value, complete.context.len()), ("b", "v", settled));
     }
     assert!(matches!(
         ClientRequest::parse(LEGACY, "logging/setLevel", raw(r#"{"level":"critical"}"#)),
-        Ok(ClientRequest::SetLevel {
-            level: Level::Critical
-        })
+        Ok(ClientRequest::SetLevel { level: Level::Critical })
     ));
     let Ok(ClientRequest::Listen(filter)) = ClientRequest::parse(
         MODERN,
@@ -325,11 +192,7 @@ fn the_other_requests_carry_what_was_sent() {
         panic!("no filter");
     };
     assert_eq!(
-        (
-            filter.tools_list_changed,
-            filter.prompts_list_changed,
-            filter.resources
-        ),
+        (filter.tools_list_changed, filter.prompts_list_changed, filter.resources),
         (true, false, vec!["a:b".to_owned()])
     );
 }
@@ -348,79 +211,34 @@ fn a_handshake_is_never_refused_for_its_version() {
         let params = format!(
             r#"{{"protocolVersion":"{requested}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}"#
         );
-        let Ok(ClientRequest::Initialize(initialize)) =
-            ClientRequest::parse(LEGACY, "initialize", raw(&params))
-        else {
+        let Ok(ClientRequest::Initialize(initialize)) = ClientRequest::parse(LEGACY, "initialize", raw(&params)) else {
             panic!("{requested}");
         };
         assert_eq!(initialize.revision.as_str(), answered);
         assert_eq!(initialize.requested, requested);
-        assert_eq!(
-            initialize.capabilities.elicitation_form,
-            initialize.revision.has_elicitation()
-        );
+        assert_eq!(initialize.capabilities.elicitation_form, initialize.revision.has_elicitation());
         assert_eq!(initialize.client.unwrap().name, "c");
     }
 }
 
 #[test]
 fn a_bad_notification_is_only_told_to_the_log() {
-    let parse =
-        |revision, method: &str, params| ClientNotification::parse(revision, method, raw(params));
-    let cancelled = parse(
-        MODERN,
-        "notifications/cancelled",
-        r#"{"requestId":"1","reason":5}"#,
-    );
+    let parse = |revision, method: &str, params| ClientNotification::parse(revision, method, raw(params));
+    let cancelled = parse(MODERN, "notifications/cancelled", r#"{"requestId":"1","reason":5}"#);
     assert!(
         matches!(cancelled, Ok(ClientNotification::Cancelled { request_id, reason: None }) if request_id.as_json() == "\"1\"")
     );
-    for params in [
-        "",
-        "[]",
-        "{}",
-        r#"{"requestId":null}"#,
-        r#"{"requestId":1.5}"#,
-        "5",
-    ] {
-        assert!(
-            parse(LEGACY, "notifications/cancelled", params).is_err(),
-            "{params}"
-        );
+    for params in ["", "[]", "{}", r#"{"requestId":null}"#, r#"{"requestId":1.5}"#, "5"] {
+        assert!(parse(LEGACY, "notifications/cancelled", params).is_err(), "{params}");
     }
     assert!(matches!(
-        parse(
-            LEGACY,
-            "notifications/progress",
-            r#"{"progressToken":1,"progress":0.5,"total":2,"message":"m"}"#
-        ),
-        Ok(ClientNotification::Progress {
-            progress: 0.5,
-            total: Some(2.0),
-            message: Some(_),
-            ..
-        })
+        parse(LEGACY, "notifications/progress", r#"{"progressToken":1,"progress":0.5,"total":2,"message":"m"}"#),
+        Ok(ClientNotification::Progress { progress: 0.5, total: Some(2.0), message: Some(_), .. })
     ));
-    assert!(
-        parse(
-            LEGACY,
-            "notifications/progress",
-            r#"{"progressToken":1,"progress":1e400}"#
-        )
-        .is_err()
-    );
-    assert!(matches!(
-        parse(LEGACY, "notifications/initialized", ""),
-        Ok(ClientNotification::Initialized)
-    ));
-    for (revision, method) in [
-        (MODERN, "notifications/initialized"),
-        (MODERN, "notifications/progress"),
-        (LEGACY, "x"),
-    ] {
-        assert!(
-            matches!(parse(revision, method, ""), Ok(ClientNotification::Other)),
-            "{method}"
-        );
+    assert!(parse(LEGACY, "notifications/progress", r#"{"progressToken":1,"progress":1e400}"#).is_err());
+    assert!(matches!(parse(LEGACY, "notifications/initialized", ""), Ok(ClientNotification::Initialized)));
+    for (revision, method) in [(MODERN, "notifications/initialized"), (MODERN, "notifications/progress"), (LEGACY, "x")]
+    {
+        assert!(matches!(parse(revision, method, ""), Ok(ClientNotification::Other)), "{method}");
     }
 }

@@ -1,0 +1,314 @@
+//! Keeps the catalog equal to a folder of plugin files.
+//!
+//! A new version is loaded beside the old one and swapped in whole; one that fails leaves
+//! the old one serving. It decides when to load, not what loading means.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::convert::Infallible;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::files::{self, Scan};
+use super::watcher::{Signal, Watcher};
+use super::{Catalog, Member};
+use crate::plugin::{Digest, Limits, LoadError, PluginId, Provider, Sandbox, read_component};
+
+/// Loads under way at once: one that compiles must not hold up those that need not.
+const PARALLEL_LOADS: usize = 4;
+
+/// How a plugin is run and named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginSettings {
+    pub limits: Limits,
+    /// See [`Member::prefix`].
+    pub prefix: bool,
+}
+
+/// Why a file is not a plugin in service.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub path: PathBuf,
+    pub reason: String,
+    pub hint: Option<String>,
+    /// An older version of it goes on serving.
+    pub still_serving: bool,
+}
+
+/// What happens in the folder, for whoever shows it to people.
+#[derive(Clone, Debug)]
+pub enum FolderEvent {
+    /// The first scan found so many files.
+    Found(usize),
+    Loading(PluginId),
+    Loaded {
+        id: PluginId,
+        digest: Digest,
+        tools: usize,
+        took: Duration,
+    },
+    Removed(PluginId),
+    Refused(Refusal),
+    Warned(String),
+}
+
+/// A folder, and what it takes to load from it.
+pub struct Folder {
+    root: PathBuf,
+    catalog: Arc<Catalog>,
+    sandbox: Arc<Sandbox>,
+    settings: Box<dyn Fn(&PluginId) -> PluginSettings + Send + Sync>,
+    events: mpsc::UnboundedSender<FolderEvent>,
+    /// Files that belong to a plugin in service or being loaded.
+    files: BTreeMap<PathBuf, File>,
+    /// Which file holds a plugin id; a second file of the same name has to wait for it.
+    owners: HashMap<PluginId, PathBuf>,
+    /// Ignored files that were spoken of already.
+    ignored: HashSet<PathBuf>,
+    loads: JoinSet<Load>,
+}
+
+struct File {
+    id: PluginId,
+    state: State,
+    /// What serves, if the last load went well.
+    loaded: Option<Digest>,
+    serving: bool,
+}
+
+#[derive(PartialEq)]
+enum State {
+    Resting,
+    /// To be loaded when there is room.
+    Waiting,
+    Loading,
+    /// It changed while it was being loaded.
+    LoadingAgain,
+}
+
+/// How one load ended.
+struct Load {
+    path: PathBuf,
+    began: Instant,
+    /// `None`: the file's bytes are those that serve already.
+    result: Option<Result<Arc<dyn Provider>, LoadError>>,
+}
+
+impl Folder {
+    /// `events` hears of everything that happens; it may be dropped.
+    pub fn new(
+        root: PathBuf,
+        catalog: Arc<Catalog>,
+        sandbox: Arc<Sandbox>,
+        settings: impl Fn(&PluginId) -> PluginSettings + Send + Sync + 'static,
+        events: mpsc::UnboundedSender<FolderEvent>,
+    ) -> Self {
+        Self {
+            root,
+            catalog,
+            sandbox,
+            settings: Box::new(settings),
+            events,
+            files: BTreeMap::new(),
+            owners: HashMap::new(),
+            ignored: HashSet::new(),
+            loads: JoinSet::new(),
+        }
+    }
+
+    /// Loads what is there now, and returns when all of it is in service or refused.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub async fn load_once(&mut self) -> io::Result<()> {
+        let scan = files::scan(&self.root)?;
+        self.tell(FolderEvent::Found(scan.plugins.len()));
+        self.take_up(scan);
+        while let Some(load) = self.loads.join_next().await {
+            self.finish(load);
+        }
+        self.catalog.set_ready();
+        Ok(())
+    }
+
+    /// Follows the folder for ever. A folder that is deleted empties the catalog, and is
+    /// taken up again when it is back.
+    ///
+    /// # Errors
+    /// If the folder cannot be read at the start, or the system cannot watch files.
+    pub async fn follow(mut self) -> io::Result<Infallible> {
+        let mut watcher = Watcher::new(self.root.clone()).map_err(io::Error::other)?;
+        // Watch, then scan: what changes in between is seen twice rather than never.
+        watcher.watch(&files::scan(&self.root)?.folders);
+        let scan = files::scan(&self.root)?;
+        watcher.watch(&scan.folders);
+        self.tell(FolderEvent::Found(scan.plugins.len()));
+        self.take_up(scan);
+        loop {
+            if self.loads.is_empty() {
+                self.catalog.set_ready();
+            }
+            tokio::select! {
+                Some(load) = self.loads.join_next() => self.finish(load),
+                signal = watcher.next() => match signal {
+                    Signal::Look(path) => self.look(path),
+                    Signal::Rescan => {
+                        let scan = files::scan(&self.root).unwrap_or_default();
+                        watcher.watch(&scan.folders);
+                        // Again, for what appeared in a new subfolder before it was watched.
+                        self.take_up(files::scan(&self.root).unwrap_or_default());
+                    }
+                },
+            }
+        }
+    }
+
+    fn take_up(&mut self, scan: Scan) {
+        for (path, reason) in scan.ignored {
+            self.ignore(path, reason);
+        }
+        let gone: Vec<PathBuf> = self.files.keys().filter(|path| !scan.plugins.contains_key(*path)).cloned().collect();
+        for path in gone {
+            self.drop_file(&path);
+        }
+        for path in scan.plugins.into_keys() {
+            self.look(path);
+        }
+    }
+
+    fn ignore(&mut self, path: PathBuf, reason: String) {
+        if self.ignored.insert(path.clone()) {
+            self.tell(FolderEvent::Refused(Refusal { path, reason, hint: None, still_serving: false }));
+        }
+    }
+
+    /// Brings one path in step with the file system.
+    fn look(&mut self, path: PathBuf) {
+        if std::fs::symlink_metadata(&path).is_err() {
+            return self.drop_file(&path);
+        }
+        let id = match files::plugin_of(&path) {
+            Some(Ok(id)) => id,
+            Some(Err(reason)) => return self.ignore(path, reason),
+            None => return,
+        };
+        match self.owners.get(&id) {
+            Some(owner) if *owner != path => {
+                let reason = format!("'{}' is a plugin of the same name", owner.display());
+                return self.ignore(path, reason);
+            }
+            _ => self.owners.insert(id.clone(), path.clone()),
+        };
+        let file = self.files.entry(path).or_insert(File { id, state: State::Resting, loaded: None, serving: false });
+        file.state = match file.state {
+            State::Resting | State::Waiting => State::Waiting,
+            State::Loading | State::LoadingAgain => State::LoadingAgain,
+        };
+        self.start_loads();
+    }
+
+    fn drop_file(&mut self, path: &Path) {
+        self.ignored.remove(path);
+        // A load that is under way finds no file to belong to when it ends.
+        let Some(file) = self.files.remove(path) else { return };
+        self.owners.remove(&file.id);
+        if file.serving {
+            self.warn(self.catalog.remove(&file.id));
+            self.tell(FolderEvent::Removed(file.id.clone()));
+        }
+        // Another file of that name may have been waiting.
+        let heirs: Vec<PathBuf> = self
+            .ignored
+            .iter()
+            .filter(|path| matches!(files::plugin_of(path), Some(Ok(id)) if id == file.id))
+            .cloned()
+            .collect();
+        for heir in heirs {
+            self.ignored.remove(&heir);
+            self.look(heir);
+        }
+    }
+
+    fn start_loads(&mut self) {
+        for (path, file) in &mut self.files {
+            if self.loads.len() >= PARALLEL_LOADS {
+                break;
+            }
+            if file.state != State::Waiting {
+                continue;
+            }
+            file.state = State::Loading;
+            if !file.serving {
+                let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
+            }
+            let limits = (self.settings)(&file.id).limits;
+            self.loads.spawn(load(self.sandbox.clone(), path.clone(), file.id.clone(), limits, file.loaded.clone()));
+        }
+    }
+
+    fn finish(&mut self, load: Result<Load, tokio::task::JoinError>) {
+        match load {
+            Ok(load) => self.settle(load),
+            // The file stays in `Loading`; its next change is taken up by a rescan only.
+            Err(error) => tracing::error!(%error, "a load ended abnormally"),
+        }
+        self.start_loads();
+    }
+
+    fn settle(&mut self, load: Load) {
+        let Some(file) = self.files.get_mut(&load.path) else { return };
+        file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
+        let id = file.id.clone();
+        match load.result {
+            None => {}
+            Some(Ok(provider)) => {
+                file.serving = true;
+                file.loaded = Some(provider.digest().clone());
+                let tools = provider.surface().tools.as_ref().map_or(0, Vec::len);
+                let digest = provider.digest().clone();
+                let prefix = (self.settings)(&id).prefix;
+                self.warn(self.catalog.put(Member { provider, prefix }));
+                self.tell(FolderEvent::Loaded { id, digest, tools, took: load.began.elapsed() });
+            }
+            Some(Err(error)) => {
+                // The next touch tries again: the reason may have been a full disk.
+                file.loaded = None;
+                let refusal = Refusal {
+                    path: load.path,
+                    reason: error.to_string(),
+                    hint: error.hint().map(str::to_owned),
+                    still_serving: file.serving,
+                };
+                self.tell(FolderEvent::Refused(refusal));
+            }
+        }
+    }
+
+    fn warn(&self, warnings: Vec<super::Warning>) {
+        for warning in warnings {
+            self.tell(FolderEvent::Warned(warning.to_string()));
+        }
+    }
+
+    fn tell(&self, event: FolderEvent) {
+        // Nobody has to listen.
+        let _ = self.events.send(event);
+    }
+}
+
+async fn load(sandbox: Arc<Sandbox>, path: PathBuf, id: PluginId, limits: Limits, loaded: Option<Digest>) -> Load {
+    let began = Instant::now();
+    let component = match read_component(&path).await {
+        Ok(component) => component,
+        Err(error) => return Load { path, began, result: Some(Err(error)) },
+    };
+    if loaded == Some(Digest::of(&component)) {
+        return Load { path, began, result: None };
+    }
+    let result = sandbox.load(id, component, limits).await.map(|plugin| Arc::new(plugin) as Arc<dyn Provider>);
+    Load { path, began, result: Some(result) }
+}

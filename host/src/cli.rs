@@ -1,0 +1,187 @@
+//! The command line: words to actions, and the ends of actions to exit codes.
+//!
+//! stdout carries data or the wire; all else goes to stderr through [`crate::report`].
+
+mod call;
+mod check;
+mod list;
+mod local;
+mod serve;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{self, Config};
+use crate::plugin::{self, Compiler, Sandbox, SandboxSettings};
+use crate::report::{self, Failure};
+
+/// An MCP server whose tools are sandboxed WebAssembly components in a folder.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 it went well; 1 the answer is no (a plugin would not load, a tool failed); 2 the
+question was wrong (usage, configuration, a path that is not there).";
+
+#[derive(Args)]
+struct Options {
+    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
+    config: Option<PathBuf>,
+    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter
+    #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG", default_value = "info")]
+    log: String,
+    /// Where compiled plugins are kept [default: $XDG_CACHE_HOME/wharf]
+    #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
+    cache: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the plugins of a folder over MCP, on stdin and stdout
+    Serve {
+        /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, made on first use]
+        dir: Option<PathBuf>,
+    },
+    /// Tell whether plugins would load, what they offer and what they import
+    Check {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Write JSON, one line a file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a client would see
+    List {
+        /// Folder of .wasm files [default: as for serve]
+        dir: Option<PathBuf>,
+        /// Write the list as MCP has it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call one tool
+    Call {
+        /// A folder of plugins, or one .wasm file
+        path: PathBuf,
+        /// The tool's name, as `wharf list` shows it
+        tool: String,
+        /// The arguments, a JSON object; `-` reads it from stdin
+        #[arg(value_name = "JSON", default_value = "{}")]
+        arguments: String,
+        /// Write the result as MCP has it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the defaults, as the configuration file that would set them
+    Config,
+    /// Compile the component on stdin; what the sandbox starts as a process of its own
+    #[command(hide = true)]
+    CompileWorker,
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if matches!(cli.command, Command::CompileWorker) {
+        return ExitCode::from(u8::try_from(plugin::compile::worker::run()).unwrap_or(u8::MAX));
+    }
+    match run(cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            report::failure(&failure);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    let options = cli.options;
+    // What a person types shows its result; what went into service is of interest to servers.
+    let quiet = !matches!(cli.command, Command::Serve { .. });
+    report::start_log(if quiet && options.log == "info" { "warn" } else { &options.log })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("wharf")
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("start: {error}")))?;
+    let code = runtime.block_on(async {
+        match cli.command {
+            Command::Serve { dir } => serve::run(options, dir).await,
+            Command::Check { files, json } => check::run(&options, &files, json).await,
+            Command::List { dir, json } => list::run(&options, dir, json).await,
+            Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
+            Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
+            Command::CompileWorker => unreachable!("it was started before there was a runtime"),
+        }
+    });
+    // A read of stdin may be under way, and nothing here is worth waiting for it.
+    runtime.shutdown_background();
+    code
+}
+
+impl Options {
+    fn config(&self) -> Result<Config, Failure> {
+        let path = match &self.config {
+            Some(path) => path.clone(),
+            None => match config::base().map(|base| base.config.join("wharf.toml")) {
+                Some(path) if path.exists() => path,
+                _ => return Ok(Config::default()),
+            },
+        };
+        Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
+    }
+
+    /// Builds the engine; milliseconds of work, off the threads that answer clients.
+    async fn sandbox(&self) -> Result<Arc<Sandbox>, Failure> {
+        let cache_dir = self.cache.clone().or_else(|| config::base().map(|base| base.cache));
+        let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
+        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+        let settings =
+            SandboxSettings { cache_dir, compiler: Compiler::ChildProcess(program), ..SandboxSettings::default() };
+        match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
+            Ok(Ok(sandbox)) => Ok(sandbox),
+            Ok(Err(error)) => Err(failed(format!("{error:#}"))),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
+
+/// The folder to serve: the given one, or the user's own, which is made if it is not there.
+fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let (dir, own) = match dir {
+        Some(dir) => (dir, false),
+        None => {
+            let base = config::base().ok_or_else(|| {
+                Failure::usage("find the plugin folder: there is no home folder")
+                    .hint("name a folder: wharf serve DIR".to_owned())
+            })?;
+            (base.plugins, true)
+        }
+    };
+    if own {
+        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("make {}: {error}", dir.display())))?;
+    }
+    match std::fs::metadata(&dir) {
+        Ok(found) if found.is_dir() => Ok(dir),
+        Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.display())).hint(
+            is_component(&dir)
+                .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", dir.display())),
+        )),
+        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
+            .hint(format!("make it first: mkdir -p {}", dir.display()))),
+    }
+}
+
+fn is_component(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "wasm")
+}

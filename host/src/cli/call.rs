@@ -1,0 +1,72 @@
+//! `wharf call`: one tool call from the shell.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value};
+
+use super::{Options, is_component, local::Local};
+use crate::report::{self, Failure};
+
+pub(super) async fn run(
+    options: &Options,
+    path: &Path,
+    tool: &str,
+    arguments: String,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let arguments = if arguments == "-" { read_stdin()? } else { arguments };
+    let arguments: Value = serde_json::from_str(&arguments).map_err(|error| {
+        Failure::usage(format!("read the arguments: {error}: {arguments}"))
+            .hint("the arguments are one JSON object, for example '{\"text\":\"hello\"}'".to_owned())
+    })?;
+    if !path.exists() {
+        return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.display())));
+    }
+    let mut local = Local::load(options, path).await?;
+    let mut name = tool.to_owned();
+    // Of a single file, the name within the plugin is plain enough.
+    if is_component(path)
+        && let Some(stem) = path.file_stem().and_then(|stem| stem.to_str())
+        && tool != stem
+        && !tool.starts_with(&format!("{stem}_"))
+    {
+        name = format!("{stem}_{tool}");
+    }
+    let params = Map::from_iter([("name".to_owned(), Value::String(name)), ("arguments".to_owned(), arguments)]);
+    let result = local.request("tools/call", params).await?;
+    let parsed: Value =
+        serde_json::from_str(result.get()).map_err(|error| Failure::new(format!("read the result: {error}")))?;
+    report::print(&if json { result.get().to_owned() } else { text(&parsed) })?;
+    Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn read_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("read stdin: {error}")))?;
+    Ok(text)
+}
+
+/// What a result says to a person.
+fn text(result: &Value) -> String {
+    let content = result["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let lines: Vec<String> = content.iter().map(block).collect();
+    lines.join("\n")
+}
+
+fn block(block: &Value) -> String {
+    let field = |name: &str| block[name].as_str().unwrap_or_default();
+    match field("type") {
+        "text" => field("text").to_owned(),
+        "image" | "audio" => {
+            format!("[{} {}, {} bytes in base64]", field("type"), field("mimeType"), field("data").len())
+        }
+        "resource_link" => field("uri").to_owned(),
+        "resource" => match block["resource"]["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("[{}]", block["resource"]["uri"].as_str().unwrap_or_default()),
+        },
+        _ => block.to_string(),
+    }
+}

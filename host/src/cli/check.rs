@@ -1,0 +1,116 @@
+//! `wharf check`: would these files load, and what are they?
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Options;
+use super::local::{id_of, load_file};
+use crate::config::Config;
+use crate::plugin::{Inspection, Provider as _, Sandbox, inspect, read_component};
+use crate::report::{self, Failure, NAME};
+
+pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
+    let sandbox = options.sandbox().await?;
+    let mut all_load = true;
+    for file in files {
+        let findings = check(&config, &sandbox, file).await;
+        all_load &= findings.loads();
+        report::print(&if json { findings.to_json().to_string() } else { findings.to_text() })?;
+    }
+    Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is known of one file.
+struct Findings {
+    file: PathBuf,
+    inspection: Inspection,
+    tools: Vec<(String, String)>,
+    warnings: Vec<String>,
+    /// Why it would not load, and what to do.
+    refusal: Option<(String, Option<String>)>,
+}
+
+async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings {
+    let mut findings = Findings {
+        file: file.to_owned(),
+        inspection: Inspection::default(),
+        tools: Vec::new(),
+        warnings: Vec::new(),
+        refusal: None,
+    };
+    // What it imports is worth knowing also of a file that would not load.
+    if let Ok(component) = read_component(file).await {
+        findings.inspection = inspect(&component).unwrap_or_default();
+    }
+    let loaded = match id_of(file) {
+        Ok(id) => load_file(sandbox, file, &id, config.plugin(&id).limits).await,
+        Err(refusal) => Err(refusal),
+    };
+    match loaded {
+        Ok(plugin) => {
+            let tools = plugin.surface().tools.as_deref().unwrap_or_default();
+            findings.tools = tools
+                .iter()
+                .map(|frozen| (frozen.tool.name.clone(), frozen.tool.description.clone().unwrap_or_default()))
+                .collect();
+            findings.warnings = plugin.warnings().to_vec();
+        }
+        Err(refusal) => findings.refusal = Some(refusal),
+    }
+    findings
+}
+
+impl Findings {
+    fn loads(&self) -> bool {
+        self.refusal.is_none()
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = match &self.refusal {
+            None => format!("{}: would load\n", self.file.display()),
+            Some((reason, hint)) => {
+                let hint = hint.as_ref().map_or_else(String::new, |hint| format!("  hint: {hint}\n"));
+                format!("{}: would not load: {reason}\n{hint}", self.file.display())
+            }
+        };
+        if !self.inspection.exports.is_empty() {
+            text += &format!("  exports  {}\n", self.inspection.exports.join(", "));
+        }
+        let imports: Vec<&str> = self.inspection.imports.iter().map(|import| import.name.as_str()).collect();
+        if !imports.is_empty() {
+            text += &format!("  imports  {}\n", imports.join(", "));
+        }
+        for (name, description) in &self.tools {
+            text += &format!("  tool     {NAME}{name}{NAME:#}  {}\n", description.lines().next().unwrap_or_default());
+        }
+        for warning in &self.warnings {
+            text += &format!("  warning  {warning}\n");
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let imports: Vec<Value> = self
+            .inspection
+            .imports
+            .iter()
+            .map(|import| json!({"name": import.name, "linked": import.linked}))
+            .collect();
+        let tools: Vec<Value> =
+            self.tools.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
+        json!({
+            "file": self.file.display().to_string(),
+            "loads": self.loads(),
+            "reason": self.refusal.as_ref().map(|(reason, _)| reason),
+            "hint": self.refusal.as_ref().and_then(|(_, hint)| hint.as_ref()),
+            "exports": self.inspection.exports,
+            "imports": imports,
+            "tools": tools,
+            "warnings": self.warnings,
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! `wharf list`: what a client would see.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use super::{Options, local::Local, plugin_folder};
+use crate::report::{self, Failure, NAME};
+
+pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
+    let dir = plugin_folder(dir)?;
+    let mut local = Local::load(options, &dir).await?;
+    let mut tools = Vec::new();
+    let mut params = Map::new();
+    loop {
+        let page = local.request("tools/list", params.clone()).await?;
+        let mut page: Value =
+            serde_json::from_str(page.get()).map_err(|error| Failure::new(format!("read the list: {error}")))?;
+        if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
+            tools.extend(more);
+        }
+        match page.get("nextCursor") {
+            Some(cursor) => params.insert("cursor".into(), cursor.clone()),
+            None => break,
+        };
+    }
+    if json {
+        report::print(&json!({"tools": tools}).to_string())?;
+    } else {
+        let text: Vec<String> = tools.iter().map(line).collect();
+        report::print(&text.join("\n"))?;
+    }
+    Ok(if local.refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A name and the first sentence of its description.
+fn line(tool: &Value) -> String {
+    let name = tool["name"].as_str().unwrap_or_default();
+    let description = tool["description"].as_str().unwrap_or_default();
+    let first = description.lines().next().unwrap_or_default();
+    let first = first.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    format!("{NAME}{name:<24}{NAME:#} {first}")
+}

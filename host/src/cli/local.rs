@@ -1,0 +1,139 @@
+//! A client in the same process: the commands ask the server that clients ask, and so see
+//! what clients see.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{Options, is_component, serve};
+use crate::catalog::{Catalog, Folder, FolderEvent, Member, Refusal, plugin_of};
+use crate::plugin::{Limits, LoadError, Plugin, PluginId, Sandbox, read_component};
+use crate::report::{self, Failure};
+use crate::server::{Connection, Server};
+
+/// A server whose catalog is complete, and a connection to it.
+pub(super) struct Local {
+    connection: Arc<Connection>,
+    answers: mpsc::Receiver<String>,
+    /// Files that are not served.
+    pub(super) refusals: Vec<Refusal>,
+}
+
+impl Local {
+    /// Loads a folder, or one file; what is refused is told on stderr.
+    pub(super) async fn load(options: &Options, path: &Path) -> Result<Self, Failure> {
+        let config = options.config()?;
+        let catalog = Arc::new(Catalog::default());
+        let server = Server::new(catalog.clone(), serve::settings(&config));
+        let sandbox = options.sandbox().await?;
+        let mut refusals = Vec::new();
+        if is_component(path) && !path.is_dir() {
+            let failed =
+                |(reason, hint): Refused| Failure::new(format!("load {}: {reason}", path.display())).hint(hint);
+            let id = id_of(path).map_err(failed)?;
+            let settings = config.plugin(&id);
+            let plugin = load_file(&sandbox, path, &id, settings.limits).await.map_err(failed)?;
+            catalog.put(Member { provider: Arc::new(plugin), prefix: settings.prefix });
+            catalog.set_ready();
+        } else {
+            let (sender, mut events) = mpsc::unbounded_channel();
+            let settings = config.clone();
+            let mut folder = Folder::new(path.to_owned(), catalog, sandbox, move |id| settings.plugin(id), sender);
+            folder
+                .load_once()
+                .await
+                .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", path.display())))?;
+            drop(folder);
+            while let Some(event) = events.recv().await {
+                match event {
+                    FolderEvent::Refused(refusal) => {
+                        report::refusal(&refusal);
+                        refusals.push(refusal);
+                    }
+                    other => report::log(&other),
+                }
+            }
+        }
+        let (outbox, answers) = mpsc::channel(16);
+        Ok(Self { connection: server.connect(outbox), answers, refusals })
+    }
+
+    /// The result of one request, in the newest revision.
+    pub(super) async fn request(
+        &mut self,
+        method: &str,
+        mut params: serde_json::Map<String, Value>,
+    ) -> Result<Box<RawValue>, Failure> {
+        params.insert(
+            "_meta".into(),
+            json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }),
+        );
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        self.connection.receive(request.as_bytes()).await;
+        let failed = |reason: String| Failure::new(format!("get an answer to {method}: {reason}"));
+        let answer = self.answers.recv().await.ok_or_else(|| failed("the server gave none".into()))?;
+        let answer: Answer = serde_json::from_str(&answer).map_err(|error| failed(error.to_string()))?;
+        match (answer.result, answer.error) {
+            (Some(result), _) => Ok(result),
+            (None, Some(error)) => Err(error.into_failure()),
+            (None, None) => Err(failed("it has neither result nor error".into())),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Answer {
+    result: Option<Box<RawValue>>,
+    error: Option<ErrorAnswer>,
+}
+
+#[derive(serde::Deserialize)]
+struct ErrorAnswer {
+    message: String,
+    #[serde(default)]
+    data: Value,
+}
+
+impl ErrorAnswer {
+    fn into_failure(self) -> Failure {
+        let names = self.data["availableTools"].as_array().map(|names| {
+            let names: Vec<&str> = names.iter().filter_map(Value::as_str).take(5).collect();
+            if names.is_empty() {
+                "there are no tools here".to_owned()
+            } else {
+                format!("the nearest: {}", names.join(", "))
+            }
+        });
+        Failure::usage(format!("call the tool: {}", self.message)).hint(names)
+    }
+}
+
+/// Why a file is not a plugin, and what to do.
+pub(super) type Refused = (String, Option<String>);
+
+/// The plugin that a file would be in a folder.
+pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
+    match plugin_of(path) {
+        Some(Ok(id)) => Ok(id),
+        Some(Err(reason)) => Err((reason, None)),
+        None => Err(("the file's name does not end in .wasm".into(), None)),
+    }
+}
+
+/// Loads one file.
+pub(super) async fn load_file(
+    sandbox: &Arc<Sandbox>,
+    path: &Path,
+    id: &PluginId,
+    limits: Limits,
+) -> Result<Plugin, Refused> {
+    let refused = |error: LoadError| (error.to_string(), error.hint().map(str::to_owned));
+    let component = read_component(path).await.map_err(refused)?;
+    sandbox.load(id.clone(), component, limits).await.map_err(refused)
+}

@@ -1,0 +1,111 @@
+//! `wharf serve`: the plugins of a folder, over MCP on stdin and stdout.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::{Options, plugin_folder};
+use crate::catalog::{Catalog, Folder};
+use crate::config::Config;
+use crate::report::{self, Failure, NAME};
+use crate::server::{Server, Settings};
+use crate::transport::stdio;
+
+pub(super) async fn run(options: Options, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
+    let dir = plugin_folder(dir)?;
+    let catalog = Arc::new(Catalog::default());
+    let server = Server::new(catalog.clone(), settings(&config));
+    if io::stdin().is_terminal() {
+        tokio::spawn(greet(dir.clone(), catalog.clone()));
+    }
+    // The first answer must not wait for the sandbox, nor for anything that it compiles.
+    let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
+    tokio::spawn(async move {
+        let failure = match follow(options, config, dir, catalog).await {
+            Ok(never) => match never {},
+            Err(failure) => failure,
+        };
+        // The receiver is gone when the process is about to end anyway.
+        let _ = failed_sender.send(failure).await;
+    });
+    let shutdown = shutdown()?;
+    tokio::select! {
+        _ = stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown) => Ok(ExitCode::SUCCESS),
+        Some(failure) = failed.recv() => Err(failure),
+    }
+}
+
+pub(super) fn settings(config: &Config) -> Settings {
+    Settings {
+        name: config.server.name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instructions: config.server.instructions.clone(),
+        page_size: config.server.page_size,
+        ..Settings::default()
+    }
+}
+
+async fn follow(
+    options: Options,
+    config: Config,
+    dir: PathBuf,
+    catalog: Arc<Catalog>,
+) -> Result<std::convert::Infallible, Failure> {
+    let sandbox = options.sandbox().await?;
+    let (events_sender, events) = mpsc::unbounded_channel();
+    tokio::spawn(report::watch(events));
+    let shown = dir.display().to_string();
+    let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
+    match Folder::new(dir, catalog, sandbox, move |id| config.plugin(id), events_sender).follow().await {
+        Ok(never) => Ok(never),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Ready at the first SIGTERM or SIGINT; the second one ends the process at once.
+fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("listen for signals: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    Ok(async move {
+        let mut next = async move || {
+            tokio::select! {
+                _ = terminate.recv() => 143,
+                _ = interrupt.recv() => 130,
+            }
+        };
+        next().await;
+        tokio::spawn(async move { std::process::exit(next().await) });
+    })
+}
+
+/// For a person who started this on a terminal: what it is, and what to do with it.
+async fn greet(dir: PathBuf, catalog: Arc<Catalog>) {
+    catalog.ready(Duration::from_secs(120)).await;
+    let snapshot = catalog.snapshot();
+    let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
+    for member in snapshot.members() {
+        let id = member.provider.id();
+        let tools: Vec<&str> =
+            snapshot.tools().iter().filter(|tool| tool.provider.id() == id).map(|tool| tool.name.as_str()).collect();
+        text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.join(", "));
+    }
+    if snapshot.members().is_empty() {
+        text += "  no plugins yet; copy a .wasm file into that folder, and it is served\n";
+    }
+    text += "An MCP client is expected on stdin: put this command into its configuration. To try a tool by hand:\n";
+    text += &format!("  {}\n", example(&dir, &snapshot));
+    text += "Stop with Ctrl-C.";
+    report::tell(&text);
+}
+
+fn example(dir: &Path, snapshot: &crate::catalog::Snapshot) -> String {
+    let tool = snapshot.tools().first().map_or("TOOL", |tool| tool.name.as_str());
+    format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", dir.display())
+}

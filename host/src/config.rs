@@ -1,0 +1,255 @@
+//! The configuration file, and what stands where it says nothing.
+//!
+//! Never read from the current folder or the plugin folder: whoever drops a file there
+//! would grant himself rights.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::PluginSettings;
+use crate::plugin::{Limits, PluginId};
+
+/// The file as a whole. Every key is optional; an unknown one is an error.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Config {
+    pub server: ServerConfig,
+    pub limits: LimitsConfig,
+    pub plugins: BTreeMap<String, PluginConfig>,
+}
+
+/// How the server presents itself.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ServerConfig {
+    /// The name that clients are told.
+    pub name: String,
+    /// What a model should know of this server; sent to clients as `instructions`.
+    pub instructions: Option<String>,
+    /// Entries of a list that are sent at once.
+    pub page_size: usize,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self { name: "wharf".into(), instructions: None, page_size: 1000 }
+    }
+}
+
+/// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct LimitsConfig {
+    /// From a call's start to its end.
+    #[serde(with = "duration", skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
+    /// Of the processor, in one call.
+    #[serde(with = "duration", skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Duration>,
+    /// All memories and tables of one instance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
+    /// Of one result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<ByteSize>,
+    /// Calls that run at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    /// Calls that wait for their turn; one more is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
+    /// What one call may write to the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<ByteSize>,
+}
+
+/// What is said of one plugin, by the stem of its file's name.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct PluginConfig {
+    /// Whether its tools are called `<plugin>_<tool>`.
+    pub prefix: bool,
+    pub limits: LimitsConfig,
+}
+
+impl Default for PluginConfig {
+    fn default() -> Self {
+        Self { prefix: true, limits: LimitsConfig::default() }
+    }
+}
+
+/// What is wrong with a configuration, and perhaps what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("read the configuration: {reason}")]
+pub struct ConfigError {
+    reason: String,
+    pub hint: Option<String>,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not TOML, or holds a key or a value that means nothing.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError { reason: format!("{}: {error}", path.display()), hint: None })?;
+        Self::parse(&text)
+            .map_err(|error| ConfigError { reason: format!("{}: {}", path.display(), error.reason), ..error })
+    }
+
+    /// # Errors
+    /// As [`Config::read`]; the place is given as line and column.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let place = error.span().map_or_else(String::new, |span| {
+                let before = &text[..span.start.min(text.len())];
+                let line = before.matches('\n').count() + 1;
+                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+                format!("line {line}, column {column}: ")
+            });
+            let message = error.message();
+            let (reason, hint) = match did_you_mean(message) {
+                Some(near) => {
+                    (message.split(", expected").next().unwrap_or(message), Some(format!("did you mean `{near}`?")))
+                }
+                None => (message, None),
+            };
+            ConfigError { reason: format!("{place}{reason}"), hint }
+        })?;
+        for name in config.plugins.keys() {
+            PluginId::parse(name).map_err(|error| ConfigError {
+                reason: format!("[plugins.{name}]: {error}"),
+                hint: Some("a plugin is named as its file, without '.wasm'".into()),
+            })?;
+        }
+        if config.server.page_size == 0 {
+            return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
+        }
+        Ok(config)
+    }
+
+    /// What holds for one plugin.
+    pub fn plugin(&self, id: &PluginId) -> PluginSettings {
+        let own = self.plugins.get(id.as_ref());
+        let mut limits = Limits::default();
+        self.limits.apply(&mut limits);
+        if let Some(own) = own {
+            own.limits.apply(&mut limits);
+        }
+        PluginSettings { limits, prefix: own.is_none_or(|own| own.prefix) }
+    }
+
+    /// The defaults, as the file that would set them.
+    pub fn defaults() -> String {
+        let limits = LimitsConfig::from(&Limits::default());
+        let shown = Self { limits, ..Self::default() };
+        let values = toml::to_string(&shown).unwrap_or_default();
+        format!("{HEADER}{}\n{PLUGIN_EXAMPLE}", values.replace("[plugins]\n", "").trim_end())
+    }
+}
+
+const HEADER: &str = "\
+# Wharf's defaults. Keep what you change; delete the rest.
+# Read from --config FILE, else from $XDG_CONFIG_HOME/wharf/wharf.toml.
+
+";
+
+const PLUGIN_EXAMPLE: &str = "
+# For one plugin, by the name of its file without '.wasm':
+# [plugins.example]
+# prefix = true               # tools are called example_<tool>
+# [plugins.example.limits]    # any of [limits]
+# timeout = \"5s\"
+";
+
+impl LimitsConfig {
+    fn apply(&self, limits: &mut Limits) {
+        let bytes = |size: ByteSize| size.as_u64();
+        limits.timeout = self.timeout.unwrap_or(limits.timeout);
+        limits.cpu = self.cpu.unwrap_or(limits.cpu);
+        limits.memory = self.memory.map_or(limits.memory, bytes);
+        limits.output = self.output.map_or(limits.output, bytes);
+        limits.concurrency = self.concurrency.unwrap_or(limits.concurrency);
+        limits.queue = self.queue.unwrap_or(limits.queue);
+        limits.log = self.log.map_or(limits.log, bytes);
+    }
+}
+
+impl From<&Limits> for LimitsConfig {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            timeout: Some(limits.timeout),
+            cpu: Some(limits.cpu),
+            memory: Some(ByteSize(limits.memory)),
+            output: Some(ByteSize(limits.output)),
+            concurrency: Some(limits.concurrency),
+            queue: Some(limits.queue),
+            log: Some(ByteSize(limits.log)),
+        }
+    }
+}
+
+/// The known key that an unknown one was probably meant to be.
+fn did_you_mean(message: &str) -> Option<String> {
+    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let wrong = names.next()?;
+    names
+        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
+        .min()
+        .filter(|(distance, _)| *distance <= 3)
+        .map(|(_, name)| name.to_owned())
+}
+
+/// Where the file is when nobody says otherwise. `None` without a home folder.
+pub fn default_path() -> Option<PathBuf> {
+    Some(crate::config::base()?.config.join("wharf.toml"))
+}
+
+/// The user's folders for this program, by the XDG rules.
+pub struct Base {
+    pub config: PathBuf,
+    /// `$XDG_DATA_HOME/wharf/plugins`
+    pub plugins: PathBuf,
+    pub cache: PathBuf,
+}
+
+/// `None` without a home folder.
+pub fn base() -> Option<Base> {
+    use etcetera::BaseStrategy as _;
+    let xdg = etcetera::base_strategy::Xdg::new().ok()?;
+    Some(Base {
+        config: xdg.config_dir().join("wharf"),
+        plugins: xdg.data_dir().join("wharf/plugins"),
+        cache: xdg.cache_dir().join("wharf"),
+    })
+}
+
+/// Durations as people write them: `30s`, `1m 30s`, `250ms`.
+mod duration {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => serializer.collect_str(&humantime::format_duration(*value)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let value = humantime::parse_duration(&text).map_err(|error| {
+            serde::de::Error::custom(format!("{error}: {text:?}, write it as \"30s\" or \"1m 30s\""))
+        })?;
+        Ok(Some(value))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! What people read on the terminal and in the log.
+//!
+//! Text follows one rule: a lowercase fragment that reads after "failed to", the value
+//! last, and advice on a line of its own.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::sync::mpsc;
+use tracing_subscriber::EnvFilter;
+
+use crate::catalog::{FolderEvent, Refusal};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+/// Names of tools and plugins.
+pub(crate) const NAME: Style = Style::new().bold();
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Reads after "failed to".
+    what: String,
+    hint: Option<String>,
+    /// 1 or 2, as the help says.
+    pub(crate) code: u8,
+}
+
+impl Failure {
+    /// The answer is no.
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None, code: 1 }
+    }
+
+    /// The question was wrong.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self { code: 2, ..Self::new(what) }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<Option<String>>) -> Self {
+        Self { hint: hint.into(), ..self }
+    }
+}
+
+/// Writes to stderr. Errors are dropped: there is nowhere left to report them.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Writes data to stdout.
+///
+/// # Errors
+/// If it cannot be written, except for a reader that has gone.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    let line_end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(out, "{text}{line_end}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn failure(failure: &Failure) {
+    tell(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
+    hint(failure.hint.as_deref());
+}
+
+fn hint(text: Option<&str>) {
+    if let Some(text) = text {
+        tell(&format!("{HINT}hint{HINT:#}: {text}"));
+    }
+}
+
+pub(crate) fn refusal(refusal: &Refusal) {
+    let still = if refusal.still_serving { " (the version before it goes on serving)" } else { "" };
+    tell(&format!("{ERROR}refused{ERROR:#} {}: {}{still}", refusal.path.display(), refusal.reason));
+    hint(refusal.hint.as_deref());
+}
+
+/// Starts the log on stderr.
+///
+/// # Errors
+/// If the filter is not one.
+pub(crate) fn start_log(filter: &str) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        Failure::usage(format!("read the log level: {error}: {filter}"))
+            .hint("use error, warn, info, debug or trace, or for example info,wharf=debug".to_owned())
+    })?;
+    let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(colour)
+        .with_target(false)
+        // Otherwise a closed stderr would be a panic.
+        .log_internal_errors(false)
+        .init();
+    Ok(())
+}
+
+/// Logs what happens in the plugin folder.
+pub(crate) fn log(event: &FolderEvent) {
+    match event {
+        FolderEvent::Found(_) | FolderEvent::Loading(_) => {}
+        FolderEvent::Loaded { id, digest, tools, took } => {
+            tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
+        }
+        FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
+        FolderEvent::Refused(refusal) => {
+            let still_serving = refusal.still_serving;
+            tracing::warn!(file = %refusal.path.display(), still_serving, hint = refusal.hint, "refused: {}", refusal.reason);
+        }
+        FolderEvent::Warned(warning) => tracing::warn!("{warning}"),
+    }
+}
+
+/// Shows on a terminal how the first scan goes, and logs what comes after it.
+pub(crate) async fn watch(mut events: mpsc::UnboundedReceiver<FolderEvent>) {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    if io::stderr().is_terminal() {
+        let style = ProgressStyle::with_template("{spinner} loading {pos}/{len} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    }
+    let mut open = 0;
+    while let Some(event) = events.recv().await {
+        match &event {
+            FolderEvent::Found(count) => {
+                open = *count;
+                bar.set_length(*count as u64);
+                if io::stderr().is_terminal() && *count > 0 {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                    bar.enable_steady_tick(Duration::from_millis(100));
+                }
+            }
+            FolderEvent::Loading(id) => bar.set_message(id.to_string()),
+            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) => {
+                bar.inc(1);
+                open = open.saturating_sub(1);
+            }
+            FolderEvent::Removed(_) | FolderEvent::Warned(_) => {}
+        }
+        bar.suspend(|| log(&event));
+        if open == 0 {
+            bar.finish_and_clear();
+        }
+    }
+}

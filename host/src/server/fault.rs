@@ -1,0 +1,109 @@
+//! What went wrong with a call, in the wire's words.
+//!
+//! A fault of a tool is a result that the model can act on; it names the plugin, so that
+//! nobody blames the host. The host's own faults are never told to a guest.
+
+use serde_json::json;
+
+use super::handlers::Answer;
+use super::scope::Scope;
+use super::wire::{Block, Object};
+use crate::catalog::Entry;
+use crate::plugin::abi::GuestError;
+use crate::plugin::{CallError, Violation};
+use crate::protocol::result::{self, Envelope};
+use crate::protocol::{Implementation, error};
+
+/// Violations that are told; more help nobody.
+const TOLD: usize = 10;
+
+/// Why a tool gave no result.
+pub enum Insists {
+    Call(CallError),
+    /// It asked again for what it had been told cannot be had.
+    OnInput,
+}
+
+impl From<CallError> for Insists {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+/// The answer to a call that gave no result.
+pub fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error: Insists) -> Answer {
+    let plugin = entry.provider.id();
+    match error {
+        Insists::OnInput => {
+            let text = format!(
+                "Tool '{}' needs to ask the user or the client's model, and this client cannot be asked.",
+                entry.name
+            );
+            failed(server, scope, entry, "denied", &text)
+        }
+        Insists::Call(CallError::Fault(fault)) => failed(server, scope, entry, fault.code(), &fault.sentence(plugin)),
+        Insists::Call(CallError::Guest(GuestError::Failed(text))) => {
+            let members = Object::default()
+                .array("content", [Block(scope.revision).text(&text)])
+                .raw("isError", "true")
+                .members();
+            Ok(result::object(scope.revision, server, &members, Envelope::default()))
+        }
+        Insists::Call(CallError::Guest(GuestError::InvalidInput(input))) => {
+            let violation = Violation { path: input.path, reason: input.reason, expected: String::new() };
+            invalid_arguments(server, scope, entry, &[violation])
+        }
+        // Listed and yet unknown: the plugin contradicts itself.
+        Insists::Call(CallError::Guest(GuestError::NotFound)) => {
+            let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
+            failed(server, scope, entry, "bad-output", &text)
+        }
+    }
+}
+
+/// Arguments that do not fit: a result or an error, as the revision wants it.
+pub fn invalid_arguments(server: &Implementation, scope: &Scope, entry: &Entry, violations: &[Violation]) -> Answer {
+    let told = &violations[..violations.len().min(TOLD)];
+    if !scope.revision.invalid_arguments_are_results() {
+        let first = told.first().map_or("", |violation| violation.reason.as_str());
+        return Err(error::invalid_arguments(entry.name.as_str(), first, told.iter().map(entry_of)));
+    }
+    let lines: Vec<String> = told.iter().map(line).collect();
+    let text = format!("Invalid arguments for tool '{}':\n{}", entry.name, lines.join("\n"));
+    let errors = serde_json::Value::from_iter(told.iter().map(entry_of));
+    let fault = fault_object(entry, "bad-input").raw("errors", &errors.to_string());
+    result_of(server, scope, &text, fault)
+}
+
+/// The pointer, the reason and the part of the schema that was not satisfied.
+fn entry_of(violation: &Violation) -> serde_json::Value {
+    let mut entry = json!({"path": violation.path, "reason": violation.reason});
+    if let Ok(expected) = serde_json::from_str::<serde_json::Value>(&violation.expected) {
+        entry["expected"] = expected;
+    }
+    entry
+}
+
+fn line(violation: &Violation) -> String {
+    let path = if violation.path.is_empty() { "(the whole)" } else { &violation.path };
+    let expected =
+        if violation.expected.is_empty() { String::new() } else { format!("; expected {}", violation.expected) };
+    format!("- {path}: {}{expected}", violation.reason)
+}
+
+fn failed(server: &Implementation, scope: &Scope, entry: &Entry, code: &str, text: &str) -> Answer {
+    tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, code, "a call failed");
+    result_of(server, scope, text, fault_object(entry, code))
+}
+
+fn fault_object(entry: &Entry, code: &str) -> Object {
+    Object::default().string("plugin", entry.provider.id().as_ref()).string("code", code)
+}
+
+fn result_of(server: &Implementation, scope: &Scope, text: &str, fault: Object) -> Answer {
+    let members =
+        Object::default().array("content", [Block(scope.revision).text(text)]).raw("isError", "true").members();
+    let fault = fault.finish();
+    let host_meta = [("wharf/fault", fault.as_str())];
+    Ok(result::object(scope.revision, server, &members, Envelope { host_meta: &host_meta, ..Envelope::default() }))
+}

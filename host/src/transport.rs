@@ -1,0 +1,5 @@
+//! The ways in: bytes to frames and back.
+//!
+//! A transport is a function `serve`; it knows nothing of plugins.
+
+pub mod stdio;
