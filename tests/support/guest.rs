@@ -135,3 +135,12 @@ impl Memory {
         self.segments.push_str(&format!("(data (i32.const {at}) \"{escaped}\")\n"));
     }
 }
+
+#[test]
+fn guests_made_here_are_components() {
+    let two = r#"{"type":"object"}"#;
+    for guest in [Guest::saying("1"), Guest::spinning(), Guest::trapping_in_list(), Guest::saying("").tools(&[("a", two), ("b", two)])] {
+        let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
+        validator.validate_all(&guest.build()).expect("a valid component");
+    }
+}
