@@ -1,7 +1,7 @@
 //! Every transcript, played to the real binary on stdio.
 
-use std::path::Path;
 use std::fs;
+use std::path::Path;
 
 use crate::support::home::{Home, repository};
 use crate::support::process::Process;
@@ -59,12 +59,22 @@ transcripts! {
 
 /// Plays one transcript, with the plugins that it names or else with `plugins`.
 fn play(path: &Path, plugins: &[&str]) {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let name = path
+        .strip_prefix(repository())
+        .unwrap_or(path)
+        .display()
+        .to_string();
     let transcript = Transcript::parse(&name, &text);
     let home = Home::new();
     let named = transcript.plugins.iter().map(String::as_str);
-    for plugin in named.chain(plugins.iter().copied().filter(|_| transcript.plugins.is_empty())) {
+    for plugin in named.chain(
+        plugins
+            .iter()
+            .copied()
+            .filter(|_| transcript.plugins.is_empty()),
+    ) {
         home.put(plugin, plugin);
     }
     if !transcript.settings.is_empty() {
@@ -73,5 +83,9 @@ fn play(path: &Path, plugins: &[&str]) {
     let mut wire = Recorded::new(Process::serve(&home));
     transcript.play(&mut wire);
     let status = wire.wire().wait();
-    assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
+    assert!(
+        status.success(),
+        "{name}: the host ended with {status}; its log:\n{}",
+        wire.wire().log()
+    );
 }
