@@ -187,7 +187,7 @@ fn an_unknown_setting_is_an_error_with_a_guess() {
     let home = Home::with(&["echo"]);
     home.configure("[limits]\ntimeuot = \"3s\"\n");
     let folder = home.plugins();
-    let said = fails(&home, ["list".as_ref(), folder.as_os_str()], 1);
+    let said = fails(&home, ["list".as_ref(), folder.as_os_str()], 2);
     assert!(
         said.contains("timeuot") && said.contains("timeout") && said.contains("wharf.toml"),
         "{said}"
@@ -211,7 +211,7 @@ fn a_settings_file_here_or_among_the_plugins_is_not_read() {
             "--config".as_ref(),
             asked.as_os_str(),
         ],
-        1,
+        2,
     );
     assert!(said.contains("asked.toml"), "{said}");
 }
@@ -221,7 +221,7 @@ fn a_folder_that_is_not_there_is_told_at_once() {
     let home = Home::new();
     let missing = home.path("missing");
     for command in ["serve", "list"] {
-        let said = fails(&home, [command.as_ref(), missing.as_os_str()], 1);
+        let said = fails(&home, [command.as_ref(), missing.as_os_str()], 2);
         assert!(said.contains("missing"), "{said}");
         assert!(said.starts_with("error: "), "{said}");
     }

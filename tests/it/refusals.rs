@@ -116,7 +116,7 @@ fn check_refuses_what_is_no_file() {
     fs::create_dir(&folder).expect("a folder");
     refused(&home, &folder, "folder.wasm");
     refused(&home, &fifo(&home), "pipe.wasm");
-    refused(&home, &too_large(&home), "large");
+    refused(&home, &too_large(&home), "more than");
 }
 
 /// Runs `wharf check` and holds its sentence against the rules for such sentences.

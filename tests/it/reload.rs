@@ -76,6 +76,8 @@ fn a_deleted_file_is_a_tool_gone() {
 fn a_listener_of_the_stateless_era_is_told() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
+    // What the first scan finds is no change, so it must be over.
+    client.tools();
     let id = client.post(
         "subscriptions/listen",
         json!({"notifications": {"toolsListChanged": true}}),
@@ -98,6 +100,8 @@ fn a_listener_of_the_stateless_era_is_told() {
 fn a_listener_that_did_not_ask_is_not_told() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
+    // What the first scan finds is no change, so it must be over.
+    client.tools();
     client.post(
         "subscriptions/listen",
         json!({"notifications": {"promptsListChanged": true}}),
