@@ -1,0 +1,179 @@
+"""Drives `wharf serve` with the official Python client, version 1 or 2, whichever is installed.
+
+    check.py BINARY
+
+It holds what the client makes of the answers, not the bytes. Prints one line for each check
+and a count at the end; the exit code says whether all passed.
+"""
+
+import asyncio
+import contextlib
+import importlib.metadata
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPONENTS = Path(os.environ.get("WHARF_TEST_COMPONENTS", ROOT / "target/guests/components"))
+VERSION = importlib.metadata.version("mcp")
+PATIENCE = 60
+
+
+class Home:
+    """A plugin folder and everything else that a host writes to, gone afterwards."""
+
+    def __init__(self, root: str):
+        self.root = Path(root)
+        self.plugins = self.root / "plugins"
+        self.plugins.mkdir()
+        self.put("echo", "echo")
+        self.put("echo-v1", "versioned")
+
+    def put(self, guest: str, name: str) -> None:
+        part = self.root / f"{name}.part"
+        shutil.copyfile(COMPONENTS / f"{guest}.wasm", part)
+        part.rename(self.plugins / f"{name}.wasm")
+
+    def server(self, binary: str) -> StdioServerParameters:
+        folders = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+        environment = {f"XDG_{name}": str(self.root / name.lower()) for name in folders}
+        environment |= {"HOME": str(self.root), "PATH": os.environ["PATH"]}
+        return StdioServerParameters(command=binary, args=["serve", str(self.plugins)], env=environment)
+
+
+def structured(result):
+    return getattr(result, "structured_content", None) or getattr(result, "structuredContent", None)
+
+
+def is_error(result) -> bool:
+    return bool(getattr(result, "is_error", getattr(result, "isError", None)))
+
+
+async def drive(client) -> None:
+    """What is the same for every client: a list, calls, and their failures."""
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    assert {"echo", "echo_add", "versioned_version"} <= set(names), names
+    assert len(names) == len(set(names)), names
+    echoed = await client.call_tool("echo", {"message": "héllo\n"})
+    assert echoed.content[0].text == "héllo\n", echoed
+    assert not is_error(echoed), echoed
+    total = await client.call_tool("echo_add", {"a": 2, "b": 3})
+    assert structured(total) == {"sum": 5}, total
+    wrong = await client.call_tool("echo_add", {"a": "two", "b": 3})
+    assert is_error(wrong) and "/a" in wrong.content[0].text, wrong
+    try:
+        await client.call_tool("ech", {})
+    except Exception as error:
+        assert "ech" in str(error), error
+    else:
+        raise AssertionError("a tool that is not there was called")
+
+
+async def replaced(home: Home, client) -> None:
+    """Replaces a plugin under the client and waits for the new one to answer."""
+    first = await client.call_tool("versioned_version", {})
+    assert first.content[0].text == "1", first
+    home.put("echo-v2", "versioned")
+    async with asyncio.timeout(PATIENCE):
+        while (await client.call_tool("versioned_version", {})).content[0].text != "2":
+            pass
+
+
+@contextlib.asynccontextmanager
+async def session(home: Home, binary: str):
+    """A handshake; the event is set when the server says that its tools have changed."""
+    changed = asyncio.Event()
+
+    async def notice(message) -> None:
+        inner = getattr(message, "root", message)
+        if getattr(inner, "method", None) == "notifications/tools/list_changed":
+            changed.set()
+
+    async with stdio_client(home.server(binary)) as (read, write):
+        async with ClientSession(read, write, message_handler=notice) as client:
+            answer = await client.initialize()
+            version = getattr(answer, "protocol_version", None) or getattr(answer, "protocolVersion", None)
+            assert version == "2025-11-25", answer
+            yield client, changed
+
+
+async def by_handshake(home: Home, binary: str) -> None:
+    async with session(home, binary) as (client, _):
+        await drive(client)
+
+
+async def replacement_under_a_session(home: Home, binary: str) -> None:
+    async with session(home, binary) as (client, _):
+        await replaced(home, client)
+
+
+async def list_changed_by_notification(home: Home, binary: str) -> None:
+    async with session(home, binary) as (client, changed):
+        await client.list_tools()
+        home.put("echo-v1", "late")
+        async with asyncio.timeout(PATIENCE):
+            await changed.wait()
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert "late_version" in names, names
+
+
+async def by_probing(home: Home, binary: str) -> None:
+    from mcp import Client
+
+    async with Client(home.server(binary)) as client:
+        assert client.protocol_version == "2026-07-28", client.protocol_version
+        await drive(client)
+        await replaced(home, client)
+
+
+async def by_handshake_of_the_newest_client(home: Home, binary: str) -> None:
+    from mcp import Client
+
+    async with Client(home.server(binary), mode="legacy") as client:
+        assert client.protocol_version == "2025-11-25", client.protocol_version
+        await drive(client)
+
+
+async def list_changed_by_subscription(home: Home, binary: str) -> None:
+    from mcp import Client
+
+    async with Client(home.server(binary)) as client:
+        # What the first scan finds is no change, so it must be over.
+        await client.list_tools()
+        async with client.listen(tools_list_changed=True) as changes:
+            home.put("echo-v1", "late")
+            async with asyncio.timeout(PATIENCE):
+                await anext(aiter(changes))
+        names = [tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools]
+        assert "late_version" in names, names
+
+
+CHECKS = [by_handshake, replacement_under_a_session, list_changed_by_notification]
+if VERSION.startswith("2."):
+    CHECKS += [by_probing, by_handshake_of_the_newest_client, list_changed_by_subscription]
+
+
+def main(binary: str) -> int:
+    passed = failed = 0
+    for check in CHECKS:
+        with tempfile.TemporaryDirectory(prefix="wharf-client-") as root:
+            try:
+                asyncio.run(asyncio.wait_for(check(Home(root), binary), 2 * PATIENCE))
+                print(f"mcp {VERSION}: {check.__name__}: ok")
+                passed += 1
+            except Exception:
+                traceback.print_exc()
+                print(f"mcp {VERSION}: {check.__name__}: FAILED")
+                failed += 1
+    print(f"tests: {passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(str(Path(sys.argv[1]).resolve())))

@@ -1,0 +1,58 @@
+"""Holds what the host said in the tests against the types of the official Python package.
+
+    validate.py FOLDER
+
+The folder has JSON lines, each with a message, the method that it answers and the revision
+that it was said in. The package knows all five revisions by method; its shapes are those of
+2025-11-25 for the four older ones. Prints a count of messages; the exit code says whether all
+were valid.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import mcp_types.methods as methods
+from mcp_types import jsonrpc
+
+LATEST_WITH_HANDSHAKE = "2025-11-25"
+
+
+def validate(revision: str, method: str, message: dict) -> None:
+    """Raises when the message is not valid in that revision."""
+    if isinstance(message.get("id"), float) and message["id"].is_integer():
+        # `1e2` is an integer in JSON Schema, and comes back as the client spelt it.
+        message = {**message, "id": int(message["id"])}
+    if "method" in message:
+        params = message.get("params")
+        parse = methods.parse_server_request if "id" in message else methods.parse_server_notification
+        parse(message["method"], revision, params)
+    elif "result" in message:
+        jsonrpc.JSONRPCResponse.model_validate(message)
+        if method:
+            methods.validate_server_result(method, revision, message["result"])
+    else:
+        # The newer schemas leave out an id that could not be read, the older ones know only null.
+        jsonrpc.JSONRPCError.model_validate({"id": None, **message})
+
+
+def main(folder: str) -> int:
+    passed = failed = 0
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            entry = json.loads(line)
+            try:
+                validate(entry["revision"] or LATEST_WITH_HANDSHAKE, entry["method"], entry["message"])
+                passed += 1
+            except Exception as error:
+                print(f"{path.name}:{number}: {entry['revision']} {entry['method']}: {error}\n  {line[:500]}")
+                failed += 1
+    if passed + failed == 0:
+        print("nothing was recorded: run the Rust tests first")
+        failed = 1
+    print(f"tests: {passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,280 @@
+//! The command line: what each command prints where, and what its exit code says.
+
+use std::ffi::OsStr;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::{Home, component};
+use crate::support::process::{command, run};
+
+/// The output of a command that must succeed.
+fn out<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> String {
+    let output = run(home, arguments);
+    assert!(
+        output.status.success(),
+        "{}: {}",
+        output.status,
+        err(&output)
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// Runs a command that must fail with that code, saying nothing on stdout, and gives what it
+/// says on stderr.
+fn fails<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I, code: i32) -> String {
+    let output = run(home, arguments);
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "",
+        "stdout is for data"
+    );
+    assert!(!said.is_empty() && !said.contains("panicked"), "{said}");
+    said
+}
+
+#[test]
+fn call_prints_what_the_tool_answers() {
+    let home = Home::with(&["echo"]);
+    let plugins = home.plugins();
+    let folder = plugins.as_os_str();
+    assert_eq!(
+        out(
+            &home,
+            [
+                "call".as_ref(),
+                folder,
+                "echo".as_ref(),
+                r#"{"message":"hello"}"#.as_ref()
+            ]
+        )
+        .trim_end(),
+        "hello"
+    );
+    let file = component("echo");
+    let sum = out(
+        &home,
+        [
+            "call".as_ref(),
+            file.as_os_str(),
+            "echo_add".as_ref(),
+            r#"{"a":2,"b":3}"#.as_ref(),
+        ],
+    );
+    assert!(sum.contains('5'), "{sum}");
+}
+
+#[test]
+fn call_fails_when_the_tool_does() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::trapping().build(), "trapper");
+    let folder = home.plugins();
+    let call = |tool: &str, arguments: &str| {
+        let output = run(
+            &home,
+            [
+                "call".as_ref(),
+                folder.as_os_str(),
+                tool.as_ref(),
+                arguments.as_ref(),
+            ],
+        );
+        assert!(!output.status.success(), "{tool} {arguments} went well");
+        err(&output) + &String::from_utf8_lossy(&output.stdout)
+    };
+    let said = call("ech", "{}");
+    assert!(
+        said.contains("ech") && said.contains("hint:") && said.contains("echo"),
+        "{said}"
+    );
+    let said = call("echo", r#"{"message":5}"#);
+    assert!(said.contains("/message"), "{said}");
+    let said = call("echo", "{");
+    assert!(said.contains("JSON"), "{said}");
+    let said = call("echo", "[]");
+    assert!(said.contains("object"), "{said}");
+    let said = call("trapper_version", "{}");
+    assert!(said.contains("trapper"), "{said}");
+}
+
+#[test]
+fn list_prints_what_a_client_would_see() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(b"no plugin", "broken");
+    let folder = home.plugins();
+    let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
+    let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    assert!(text.contains("echo_add"), "{text}");
+    assert!(
+        err(&output).contains("broken") || text.contains("broken"),
+        "the broken one is passed over in silence"
+    );
+    let json = run(
+        &home,
+        ["list".as_ref(), folder.as_os_str(), "--json".as_ref()],
+    );
+    let listed: Value =
+        serde_json::from_slice(&json.stdout).expect("one JSON document and nothing else");
+    let mut client = Client::start(&home);
+    for name in client.tools() {
+        assert!(
+            listed.to_string().contains(&format!("\"{name}\"")),
+            "no {name} in {listed}"
+        );
+    }
+}
+
+#[test]
+fn list_without_a_folder_is_of_the_users_own() {
+    let home = Home::new();
+    let own = home.path("data/wharf/plugins");
+    out(&home, ["list"]);
+    assert!(own.is_dir(), "the user's folder is made on first use");
+    std::fs::copy(component("echo"), own.join("echo.wasm")).expect("a copy");
+    assert!(out(&home, ["list"]).contains("echo_add"));
+}
+
+#[test]
+fn check_says_what_a_plugin_is() {
+    let home = Home::new();
+    let file = component("echo");
+    let output = run(&home, ["check".as_ref(), file.as_os_str()]);
+    let said = String::from_utf8(output.stdout.clone()).expect("UTF-8") + &err(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("echo") && said.contains("add"), "{said}");
+}
+
+#[test]
+fn check_of_many_files_fails_when_one_is_bad() {
+    let home = Home::new();
+    home.put_bytes(b"no plugin", "broken");
+    let (good, bad) = (component("echo"), home.plugin("broken"));
+    let output = run(
+        &home,
+        [
+            "check".as_ref(),
+            good.as_os_str(),
+            bad.as_os_str(),
+            good.as_os_str(),
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+}
+
+#[test]
+fn config_prints_a_file_that_changes_nothing() {
+    let home = Home::with(&["echo"]);
+    let defaults = out(&home, ["config"]);
+    assert!(
+        defaults.contains("[limits]") && defaults.contains("timeout"),
+        "{defaults}"
+    );
+    home.configure(&defaults);
+    assert_eq!(out(&home, ["config"]), defaults);
+    assert!(out(&home, ["list".as_ref(), home.plugins().as_os_str()]).contains("echo_add"));
+}
+
+#[test]
+fn an_unknown_setting_is_an_error_with_a_guess() {
+    let home = Home::with(&["echo"]);
+    home.configure("[limits]\ntimeuot = \"3s\"\n");
+    let folder = home.plugins();
+    let said = fails(&home, ["list".as_ref(), folder.as_os_str()], 2);
+    assert!(
+        said.contains("timeuot") && said.contains("timeout") && said.contains("wharf.toml"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_settings_file_here_or_among_the_plugins_is_not_read() {
+    let home = Home::with(&["echo"]);
+    for place in ["home/wharf.toml", "plugins/wharf.toml"] {
+        std::fs::write(home.path(place), "this is no TOML [").expect("a file");
+    }
+    assert!(out(&home, ["list".as_ref(), home.plugins().as_os_str()]).contains("echo_add"));
+    std::fs::write(home.path("asked.toml"), "this is no TOML [").expect("a file");
+    let asked = home.path("asked.toml");
+    let said = fails(
+        &home,
+        [
+            "list".as_ref(),
+            home.plugins().as_os_str(),
+            "--config".as_ref(),
+            asked.as_os_str(),
+        ],
+        2,
+    );
+    assert!(said.contains("asked.toml"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told_at_once() {
+    let home = Home::new();
+    let missing = home.path("missing");
+    for command in ["serve", "list"] {
+        let said = fails(&home, [command.as_ref(), missing.as_os_str()], 2);
+        assert!(said.contains("missing"), "{said}");
+        assert!(said.starts_with("error: "), "{said}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_code_two() {
+    let home = Home::new();
+    fails(&home, ["serve", "--no-such-flag"], 2);
+    fails(&home, ["no-such-command"], 2);
+    fails(&home, ["check"], 2);
+    fails(&home, ["call"], 2);
+}
+
+#[test]
+fn help_and_version_are_data() {
+    let home = Home::new();
+    let version = out(&home, ["--version"]);
+    assert_eq!(
+        version.trim_end(),
+        concat!("wharf ", env!("CARGO_PKG_VERSION"))
+    );
+    let help = out(&home, ["--help"]);
+    for command in ["serve", "check", "list", "call", "new", "config"] {
+        assert!(help.contains(command), "{help}");
+        let text = out(&home, [command, "--help"]);
+        assert!(text.contains("Usage"), "{text}");
+    }
+    assert!(!help.contains("compile-worker"), "{help}");
+}
+
+/// Nothing here is a terminal, so nothing is coloured; and asking for none is heard too.
+#[test]
+fn pipes_get_no_colours() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(b"no plugin", "broken");
+    let folder = home.plugins();
+    for arguments in [
+        vec!["list".as_ref(), folder.as_os_str()],
+        vec!["--help".as_ref()],
+        vec!["nonsense".as_ref()],
+    ] {
+        for no_color in [false, true] {
+            let mut command = command(&home, &arguments);
+            if no_color {
+                command.env("NO_COLOR", "1");
+            }
+            let output = command.output().expect("the binary runs");
+            assert!(
+                !output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b),
+                "{arguments:?}: {}",
+                err(&output)
+            );
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Lines on stdio: how they end, how long they get, and what bytes they hold.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::PATIENCE;
+use crate::support::client::Client;
+use crate::support::home::Home;
+use crate::support::process::Process;
+use crate::support::wire::{Received, Wire};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+fn answer(process: &mut Process) -> Value {
+    match process.receive(PATIENCE) {
+        Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
+        ended => panic!(
+            "{ended:?} instead of an answer; the log:\n{}",
+            process.log()
+        ),
+    }
+}
+
+/// Sends bytes and wants the error with that code, and a ping answered afterwards.
+fn refused(process: &mut Process, bytes: &[u8], code: i64) {
+    process.send_bytes(bytes);
+    let error = answer(process);
+    assert_eq!(
+        error["error"]["code"],
+        code,
+        "{error} to {:?}",
+        String::from_utf8_lossy(bytes)
+    );
+    assert!(error.get("id").is_none_or(Value::is_null), "{error}");
+    alive(process);
+}
+
+fn alive(process: &mut Process) {
+    process.send(PING);
+    assert_eq!(
+        answer(process),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+    );
+}
+
+#[test]
+fn line_endings_and_blank_lines_do_not_matter() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    process.send_bytes(b"\n\r\n   \t \n\n");
+    process.send_bytes(format!("{PING}\r\n").as_bytes());
+    assert_eq!(answer(&mut process)["id"], 1);
+    process.send_bytes(format!("  {PING}\t\n").as_bytes());
+    assert_eq!(answer(&mut process)["id"], 1);
+    process.send_bytes(format!("\u{feff}{PING}\n").as_bytes());
+    assert_eq!(answer(&mut process)["id"], 1);
+    alive(&mut process);
+}
+
+#[test]
+fn what_is_not_utf8_is_refused_and_not_repaired() {
+    let home = Home::with(&["echo"]);
+    let mut process = Process::serve(&home);
+    let call = |bytes: &[u8]| {
+        let head = br#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":""#;
+        [head.as_slice(), bytes, b"\"}}\n"].concat()
+    };
+    for bytes in [
+        b"\xff".as_slice(),
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xc0\xaf",
+    ] {
+        refused(&mut process, &call(bytes), -32700);
+    }
+    let utf16: Vec<u8> = PING
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .chain(*b"\n")
+        .collect();
+    refused(&mut process, &utf16, -32700);
+    refused(
+        &mut process,
+        b"{\"jsonrpc\":\"2.0\",\0\"id\":5,\"method\":\"ping\"}\n",
+        -32700,
+    );
+}
+
+#[test]
+fn two_messages_on_a_line_are_none() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    refused(&mut process, format!("{PING}{PING}\n").as_bytes(), -32700);
+    refused(&mut process, format!("{PING} {PING}\n").as_bytes(), -32700);
+}
+
+#[test]
+fn a_message_in_many_pieces_is_one() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    for byte in format!("{PING}\n").bytes() {
+        process.send_bytes(&[byte]);
+    }
+    assert_eq!(answer(&mut process)["id"], 1);
+    process.send_bytes(format!("{PING}\n").repeat(500).as_bytes());
+    (0..500).for_each(|_| assert_eq!(answer(&mut process)["id"], 1));
+}
+
+#[test]
+fn a_last_line_without_its_end_is_answered() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    process.send_bytes(PING.as_bytes());
+    process.close();
+    assert_eq!(answer(&mut process)["id"], 1);
+    assert!(process.wait().success());
+}
+
+#[test]
+fn deep_nesting_is_refused_before_it_is_parsed() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        for depth in [200, 1_000_000] {
+            let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":{deep}}}}}"#);
+            process.send(&line);
+            let error = answer(&mut process);
+            // Too long, or too deep: either way refused.
+            assert!(
+                [-32700, -32600]
+                    .map(Value::from)
+                    .contains(&error["error"]["code"]),
+                "{error}"
+            );
+            alive(&mut process);
+        }
+    }
+    // Brackets in a string are no nesting.
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#,
+        "[".repeat(10_000)
+    );
+    process.send(&line);
+    assert_eq!(answer(&mut process)["id"], 5);
+}
+
+/// A gigabyte without a newline: thrown away as it comes, answered once it ends.
+#[test]
+fn an_endless_line_takes_no_memory() {
+    const CHUNKS: usize = 1024;
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    alive(&mut process);
+    let before = process.resident();
+    let chunk = vec![b'x'; 1 << 20];
+    let mut most = 0;
+    for _ in 0..CHUNKS {
+        assert!(
+            process.send_bytes(&chunk),
+            "the host has gone away; the log:\n{}",
+            process.log()
+        );
+        most = most.max(process.resident());
+    }
+    process.send_bytes(b"\n");
+    let error = answer(&mut process);
+    assert_eq!(error["error"]["code"], -32600, "{error}");
+    alive(&mut process);
+    let growth = most.saturating_sub(before) >> 20;
+    assert!(growth < 64, "{growth} MiB for a line that is thrown away");
+}
+
+/// A flood of requests whose answers nobody reads must neither grow without bound nor fail.
+#[test]
+fn answers_that_wait_for_a_reader_are_not_lost() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    let message = "x".repeat(10_000);
+    let ids: Vec<u64> = (0..300)
+        .map(|_| {
+            client.post(
+                "tools/call",
+                json!({"name": "echo", "arguments": {"message": message}}),
+            )
+        })
+        .collect();
+    for id in ids {
+        assert!(client.answer(id).get("result").is_some());
+    }
+}
+
+#[test]
+fn answers_are_one_line_whatever_they_hold() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    let message =
+        "a\nb\r\nc\u{2028}d\u{85}e\u{0}f\"\\{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
+    assert_eq!(client.text("echo", json!({"message": message})), message);
+    let deadline = Instant::now() + Duration::from_millis(1);
+    assert_eq!(client.next_before(deadline), None);
+}

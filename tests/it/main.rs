@@ -1,0 +1,16 @@
+//! The integration tests: the real binary, or the library, held against what it promises.
+//! One file per area.
+
+#[path = "../support/support.rs"]
+#[allow(unreachable_pub, reason = "a test binary has no outside")]
+mod support;
+
+mod cli;
+mod engine;
+mod framing;
+mod refusals;
+mod reload;
+mod rmcp;
+mod shutdown;
+mod tidy;
+mod transcripts;

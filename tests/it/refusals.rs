@@ -1,0 +1,258 @@
+//! What is no plugin is refused in one clear sentence and disturbs nobody.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::{Home, component};
+use crate::support::process::run;
+
+/// A component that imports what no host has.
+fn with_unknown_import() -> Vec<u8> {
+    wat::parse_str(r#"(component (import "evil:host/run@1.0.0" (instance (export "run" (func)))))"#)
+        .expect("valid text")
+}
+
+fn empty_component() -> Vec<u8> {
+    wat::parse_str("(component)").expect("valid text")
+}
+
+fn core_module() -> Vec<u8> {
+    wat::parse_str(r#"(module (func (export "run")))"#).expect("valid text")
+}
+
+/// Exports the interface's name with functions of other types.
+fn with_wrong_exports() -> Vec<u8> {
+    let text = r#"(component
+        (core module $m (func (export "f")))
+        (core instance $i (instantiate $m))
+        (func $f (canon lift (core func $i "f")))
+        (instance $tools (export "list-tools" (func $f)) (export "call-tool" (func $f)))
+        (export "wharf:plugin/tools@0.1.0" (instance $tools)))"#;
+    wat::parse_str(text).expect("valid text")
+}
+
+/// What each bad file holds, and a word of the sentence that refuses it.
+fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let good = Guest::saying("1").build();
+    let elf = [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 4096]].concat();
+    vec![
+        ("empty", Vec::new(), "empty"),
+        ("text", b"(component)".to_vec(), "not"),
+        ("html", b"<!doctype html><title>404</title>".to_vec(), "not"),
+        ("module", core_module(), "module"),
+        ("precompiled", elf, "not"),
+        ("byte-short", good[..good.len() - 1].to_vec(), ""),
+        ("half", good[..good.len() / 2].to_vec(), ""),
+        ("header-only", good[..8].to_vec(), "export"),
+        ("no-exports", empty_component(), "export"),
+        ("wrong-exports", with_wrong_exports(), "wharf:plugin/tools"),
+        ("unknown-import", with_unknown_import(), "evil:host/run"),
+        ("traps-in-list", Guest::trapping_in_list().build(), "list"),
+        (
+            "later-abi",
+            replaced(&good, b"tools@0.1.0", b"tools@9.1.0"),
+            "9.1.0",
+        ),
+    ]
+}
+
+/// The bytes with each occurrence of a text replaced by one of the same length.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len() - from.len() {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn one_bad_file_disturbs_nobody() {
+    let home = Home::with(&["echo"]);
+    for (name, bytes, _) in bad_files() {
+        home.put_bytes(&bytes, name);
+    }
+    home.put_bytes(&Guest::saying("1").build(), "zebra");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add", "zebra_version"]);
+    assert_eq!(
+        client.text("echo", json!({"message": "still here"})),
+        "still here"
+    );
+    assert_eq!(client.text("zebra_version", json!({})), "1");
+    // Each is refused by name, where a person looks for it.
+    let log = client.process().log();
+    for (name, ..) in bad_files() {
+        assert!(
+            log.contains(name),
+            "nothing about {name} in the log:\n{log}"
+        );
+    }
+}
+
+#[test]
+fn check_says_in_a_sentence_what_is_wrong() {
+    let home = Home::new();
+    for (name, bytes, word) in bad_files() {
+        home.put_bytes(&bytes, name);
+        refused(&home, &home.plugin(name), word);
+    }
+}
+
+#[test]
+fn check_refuses_what_is_no_file() {
+    let home = Home::new();
+    refused(&home, &home.plugin("missing"), "missing.wasm");
+    let folder = home.plugin("folder");
+    fs::create_dir(&folder).expect("a folder");
+    refused(&home, &folder, "folder.wasm");
+    refused(&home, &fifo(&home), "pipe.wasm");
+    refused(&home, &too_large(&home), "more than");
+}
+
+/// Runs `wharf check` and holds its sentence against the rules for such sentences.
+fn refused(home: &Home, file: &Path, word: &str) {
+    let output = run(home, [OsStr::new("check"), file.as_os_str()]);
+    let said = String::from_utf8(output.stderr.clone()).expect("UTF-8")
+        + &String::from_utf8_lossy(&output.stdout);
+    let name = file
+        .file_name()
+        .and_then(OsStr::to_str)
+        .expect("a plain name");
+    assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+    assert!(said.contains(name), "{name} is not named: {said}");
+    assert!(
+        said.to_lowercase().contains(word),
+        "{name}: no {word:?} in: {said}"
+    );
+    assert!(
+        !said.contains("panicked") && !said.contains("0x"),
+        "{name}: {said}"
+    );
+    let longest = said
+        .lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0);
+    assert!((1..400).contains(&longest), "{name}: {said}");
+}
+
+/// A FIFO that nobody writes: whoever opens it the plain way waits for ever.
+fn fifo(home: &Home) -> PathBuf {
+    let path = home.plugin("pipe");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+    path
+}
+
+/// A file with a good head that is larger than any plugin, and takes no space.
+fn too_large(home: &Home) -> PathBuf {
+    let path = home.plugin("huge");
+    fs::write(&path, Guest::saying("1").build()).expect("a file");
+    File::options()
+        .write(true)
+        .open(&path)
+        .and_then(|file| file.set_len(1 << 30))
+        .expect("a sparse file");
+    path
+}
+
+#[test]
+fn what_is_no_plain_file_is_left_alone() {
+    let home = Home::with(&["echo"]);
+    let outside = home.path("outside.wasm");
+    fs::copy(component("echo"), &outside).expect("a copy outside");
+    symlink(&outside, home.plugin("link")).expect("a link out of the folder");
+    symlink("/dev/zero", home.plugin("zero")).expect("a link to a device");
+    symlink(home.plugin("loop"), home.plugin("loop")).expect("a link to itself");
+    fs::create_dir(home.plugin("folder")).expect("a folder");
+    fifo(&home);
+    too_large(&home);
+    fs::copy(component("echo"), home.plugins().join("Echo Two!.wasm")).expect("a bad name");
+    fs::copy(component("echo"), home.plugins().join("echo.wasm.part")).expect("another ending");
+    fs::copy(component("echo"), home.plugins().join(".hidden.wasm")).expect("a hidden file");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    let resident = client.process().resident();
+    assert!(
+        resident < 512 << 20,
+        "the sparse file was read: {resident} bytes resident"
+    );
+}
+
+#[test]
+fn an_unreadable_file_is_refused_until_it_can_be_read() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::saying("1").build(), "locked");
+    fs::set_permissions(home.plugin("locked"), Permissions::from_mode(0o000)).expect("no rights");
+    if File::open(home.plugin("locked")).is_ok() {
+        // The superuser reads everything: nothing is unreadable to it, so it must be served.
+        let mut client = Client::start(&home);
+        client.tools_until(|tools| tools.len() == 3);
+        return;
+    }
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    fs::set_permissions(home.plugin("locked"), Permissions::from_mode(0o644)).expect("rights");
+    client.tools_until(|tools| tools.len() == 3);
+}
+
+#[test]
+fn a_plugin_that_never_lists_delays_nobody_else() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::spinning_in_list().build(), "spinner");
+    let mut client = Client::start(&home);
+    assert_eq!(
+        client.tools_until(|tools| tools.len() == 2),
+        ["echo", "echo_add"]
+    );
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+}
+
+#[test]
+fn one_bad_tool_does_not_take_the_others_with_it() {
+    let home = Home::new();
+    let object = r#"{"type":"object"}"#;
+    let guest = Guest::saying("1").tools(&[
+        ("fine", object),
+        ("not a name", object),
+        ("", object),
+        ("schema", "[1,"),
+        ("fine-too", object),
+    ]);
+    home.put_bytes(&guest.build(), "mixed");
+    let mut client = Client::start(&home);
+    let tools = client.tools();
+    assert!(
+        tools.contains(&"mixed_fine".to_owned()) && tools.contains(&"mixed_fine-too".to_owned()),
+        "{tools:?}"
+    );
+    assert_eq!(tools.len(), 2, "{tools:?}");
+}
+
+#[test]
+fn a_trap_costs_one_call() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::trapping().build(), "trapper");
+    let mut client = Client::start(&home);
+    for _ in 0..3 {
+        let result = client.call("trapper_version", json!({}));
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(
+            result["content"][0]["text"]
+                .as_str()
+                .is_some_and(|text| text.contains("trapper")),
+            "{result}"
+        );
+    }
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+}

@@ -1,0 +1,281 @@
+//! The folder is the truth: a file that comes, changes or goes is a tool that comes, changes
+//! or goes, with no call lost on the way.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, first_text};
+use crate::support::guest::Guest;
+use crate::support::home::{Home, component};
+
+#[test]
+fn a_new_file_is_a_new_tool() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    home.put_bytes(&Guest::saying("1").build(), "late");
+    client.notification("notifications/tools/list_changed");
+    let tools = client.tools_until(|tools| tools.len() == 3);
+    assert_eq!(tools, ["echo", "echo_add", "late_version"]);
+    assert_eq!(client.text("late_version", json!({})), "1");
+}
+
+#[test]
+fn a_replaced_file_is_a_changed_tool() {
+    let home = Home::new();
+    home.put("echo-v1", "versioned");
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("versioned_version", json!({})), "1");
+    home.put("echo-v2", "versioned");
+    let deadline = Instant::now() + PATIENCE;
+    while client.text("versioned_version", json!({})) != "2" {
+        assert!(Instant::now() < deadline, "the old version still answers");
+    }
+}
+
+#[test]
+fn a_changed_list_is_announced() {
+    let home = Home::new();
+    home.put_bytes(&Guest::saying("1").build(), "changing");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["changing_version"]);
+    home.put_bytes(
+        &Guest::saying("1")
+            .tools(&[("other", r#"{"type":"object"}"#)])
+            .build(),
+        "changing",
+    );
+    client.notification("notifications/tools/list_changed");
+    assert_eq!(
+        client.tools_until(|tools| tools != ["changing_version"]),
+        ["changing_other"]
+    );
+}
+
+#[test]
+fn a_deleted_file_is_a_tool_gone() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::saying("1").build(), "brief");
+    let mut client = Client::start(&home);
+    client.tools_until(|tools| tools.len() == 3);
+    home.remove("brief");
+    client.notification("notifications/tools/list_changed");
+    client.tools_until(|tools| tools == ["echo", "echo_add"]);
+    let error = client.error("tools/call", json!({"name": "brief_version"}));
+    assert_eq!(
+        (&error["code"], &error["data"]["reason"]),
+        (&json!(-32602), &json!("tool_not_found"))
+    );
+}
+
+#[test]
+fn a_listener_of_the_stateless_era_is_told() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start_modern(&home);
+    // What the first scan finds is no change, so it must be over.
+    client.tools();
+    let id = client.post(
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true}}),
+    );
+    let acknowledged = client.notification("notifications/subscriptions/acknowledged");
+    assert_eq!(
+        acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        id
+    );
+    home.put_bytes(&Guest::saying("1").build(), "late");
+    let changed = client.notification("notifications/tools/list_changed");
+    assert_eq!(
+        changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        id
+    );
+    client.tools_until(|tools| tools.len() == 3);
+}
+
+#[test]
+fn a_listener_that_did_not_ask_is_not_told() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start_modern(&home);
+    // What the first scan finds is no change, so it must be over.
+    client.tools();
+    client.post(
+        "subscriptions/listen",
+        json!({"notifications": {"promptsListChanged": true}}),
+    );
+    client.notification("notifications/subscriptions/acknowledged");
+    home.put_bytes(&Guest::saying("1").build(), "late");
+    let deadline = Instant::now() + PATIENCE;
+    while client.tools().len() != 3 {
+        assert!(Instant::now() < deadline, "the new tool does not come");
+    }
+    let rest = client.finish();
+    assert!(
+        rest.iter()
+            .all(|message| message["method"] != "notifications/tools/list_changed"),
+        "{rest:?}"
+    );
+}
+
+/// A writer that takes its time, and stops in the middle for as long as other files need to
+/// come and be served.
+#[test]
+fn a_half_written_file_is_not_loaded() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    client.tools_until(|tools| tools.len() == 2);
+    let bytes = Guest::saying("whole").build();
+    let mut file = OpenOptions::new()
+        .create_new(true)
+        .append(true)
+        .open(home.plugin("slow"))
+        .expect("a new file");
+    for (i, part) in bytes.chunks(bytes.len() / 2).enumerate() {
+        file.write_all(part)
+            .and_then(|()| file.flush())
+            .expect("half a file");
+        if i == 0 {
+            home.put_bytes(&Guest::saying("1").build(), "marker");
+            let tools = client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
+            assert!(!tools.contains(&"slow_version".to_owned()));
+        }
+    }
+    drop(file);
+    client.tools_until(|tools| tools.contains(&"slow_version".to_owned()));
+    assert_eq!(client.text("slow_version", json!({})), "whole");
+}
+
+#[test]
+fn a_broken_new_version_leaves_the_old_one_serving() {
+    let home = Home::new();
+    let good = Guest::saying("1").build();
+    home.put_bytes(&good, "versioned");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["versioned_version"]);
+    let half = good[..good.len() / 2].to_vec();
+    for broken in [
+        Vec::new(),
+        b"not wasm".to_vec(),
+        half,
+        Guest::trapping_in_list().build(),
+    ] {
+        home.put_bytes(&broken, "versioned");
+        // A sign that the folder was looked at after the bad file came.
+        home.put_bytes(&good, "marker");
+        client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
+        assert_eq!(client.text("versioned_version", json!({})), "1");
+        home.remove("marker");
+        client.tools_until(|tools| tools == ["versioned_version"]);
+    }
+    home.put_bytes(&Guest::saying("2").build(), "versioned");
+    let deadline = Instant::now() + PATIENCE;
+    while client.text("versioned_version", json!({})) != "2" {
+        assert!(
+            Instant::now() < deadline,
+            "the repaired version does not come"
+        );
+    }
+}
+
+#[test]
+fn a_file_written_in_place_is_taken_up() {
+    let home = Home::new();
+    fs::write(home.plugin("inplace"), Guest::saying("1").build()).expect("the plugin's file");
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("inplace_version", json!({})), "1");
+    fs::write(home.plugin("inplace"), Guest::saying("2").build()).expect("the plugin's file");
+    let deadline = Instant::now() + PATIENCE;
+    while client.text("inplace_version", json!({})) != "2" {
+        assert!(Instant::now() < deadline, "the old version still answers");
+    }
+}
+
+#[test]
+fn a_folder_renamed_over_with_many_files_is_seen_whole() {
+    let home = Home::new();
+    let mut client = Client::start(&home);
+    assert!(client.tools().is_empty());
+    let bytes = Guest::saying("1").build();
+    for number in 0..40 {
+        home.put_bytes(&bytes, &format!("p{number:02}"));
+    }
+    let tools = client.tools_until(|tools| tools.len() == 40);
+    assert!(tools.is_sorted(), "{tools:?}");
+    (0..40).for_each(|number| home.remove(&format!("p{number:02}")));
+    client.tools_until(<[String]>::is_empty);
+}
+
+/// A thousand replacements under two hundred calls a second: each call is answered once, by
+/// one version or the other and never by a mixture.
+#[test]
+fn a_thousand_replacements_lose_no_call() {
+    const REPLACEMENTS: u32 = 1000;
+    const CALLS: u32 = 5 * REPLACEMENTS;
+    let pace = Duration::from_millis(5);
+    let versions = [Guest::saying("1").build(), Guest::saying("2").build()];
+    let home = Home::new();
+    home.put_bytes(&versions[0], "versioned");
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("versioned_version", json!({})), "1");
+
+    let mut open = std::collections::BTreeSet::new();
+    let (mut seen, mut switches, mut last) = ([0_u32; 2], 0, 0);
+    let started = Instant::now();
+    let mut note = |message: &serde_json::Value, open: &mut std::collections::BTreeSet<u64>| {
+        if message.get("method").is_some() {
+            return;
+        }
+        let id = message["id"].as_u64().expect("an id of ours");
+        assert!(
+            open.remove(&id),
+            "answered twice, or never asked: {message}"
+        );
+        let version = ["1", "2"]
+            .iter()
+            .position(|v| *v == first_text(&message["result"]))
+            .expect("one version or the other");
+        seen[version] += 1;
+        switches += u32::from(version != last);
+        last = version;
+    };
+    for call in 0..CALLS {
+        open.insert(client.post(
+            "tools/call",
+            json!({"name": "versioned_version", "arguments": {}}),
+        ));
+        if call % 5 == 0 {
+            home.put_bytes(&versions[(call as usize / 5 + 1) % 2], "versioned");
+        }
+        // The wait for answers keeps the pace.
+        while let Some(message) = client.next_before(started + pace * (call + 1)) {
+            note(&message, &mut open);
+        }
+    }
+    let deadline = Instant::now() + PATIENCE;
+    while !open.is_empty() {
+        let message = client
+            .next_before(deadline)
+            .unwrap_or_else(|| panic!("{} calls lost", open.len()));
+        note(&message, &mut open);
+    }
+    assert_eq!(seen[0] + seen[1], CALLS);
+    assert!(switches >= 10, "only {switches} replacements were taken up");
+    while client.text("versioned_version", json!({})) != "1" {
+        assert!(Instant::now() < deadline, "the last version does not come");
+    }
+}
+
+#[test]
+fn the_sample_guests_are_components() {
+    for guest in ["echo", "echo-v1", "echo-v2"] {
+        assert!(
+            fs::read(component(guest))
+                .expect("a guest")
+                .starts_with(b"\0asm\x0d\0\x01\0"),
+            "{guest}"
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! The official Rust client drives the real binary, in both eras.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, ClientConfig, ErrorCode, JsonObject, ProtocolVersion,
+    ServerNotification, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RoleClient, RunningService, ServiceError};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::support::PATIENCE;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::process::binary;
+
+/// Notices that the list of tools has changed.
+#[derive(Clone, Default)]
+struct Listener {
+    changed: Arc<Notify>,
+    version: Option<ProtocolVersion>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        let info = ClientConfig::default();
+        match &self.version {
+            Some(version) => info.with_protocol_version(version.clone()),
+            None => info,
+        }
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+}
+
+type Running = RunningService<RoleClient, Listener>;
+
+async fn connect(home: &Home, listener: Listener, mode: ClientLifecycleMode) -> Running {
+    let mut command = Command::new(binary());
+    command
+        .arg("serve")
+        .arg(home.plugins())
+        .env_clear()
+        .envs(home.environment())
+        .kill_on_drop(true);
+    let (transport, _) = TokioChildProcess::builder(command)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    within(listener.serve_with_lifecycle(transport, mode))
+        .await
+        .expect("a connection")
+}
+
+/// No step of a conversation takes for ever.
+async fn within<F: Future>(step: F) -> F::Output {
+    timeout(PATIENCE, step).await.expect("an answer in time")
+}
+
+async fn call(
+    client: &Running,
+    tool: &'static str,
+    arguments: Value,
+) -> Result<rmcp::model::CallToolResult, ServiceError> {
+    let arguments: JsonObject = serde_json::from_value(arguments).expect("an object");
+    within(client.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments))).await
+}
+
+/// What is the same in both eras.
+async fn drive(client: &Running, structured: bool) {
+    let tools = within(client.list_all_tools()).await.expect("a list");
+    let names: BTreeMap<_, _> = tools
+        .iter()
+        .map(|tool| (tool.name.as_ref(), tool))
+        .collect();
+    assert!(
+        names.contains_key("echo") && names.contains_key("echo_add"),
+        "{names:?}"
+    );
+
+    let echoed = call(client, "echo", json!({"message": "héllo\n"}))
+        .await
+        .expect("a result");
+    assert_eq!(echoed.content[0].as_text().expect("text").text, "héllo\n");
+    let sum = call(client, "echo_add", json!({"a": 2, "b": 3}))
+        .await
+        .expect("a result");
+    assert_eq!(
+        sum.structured_content,
+        structured.then(|| json!({"sum": 5}))
+    );
+
+    let unknown = call(client, "ech", json!({}))
+        .await
+        .expect_err("no such tool");
+    let ServiceError::McpError(error) = unknown else {
+        panic!("{unknown}")
+    };
+    assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
+    assert_eq!(error.data.expect("data")["availableTools"][0], "echo");
+}
+
+#[tokio::test]
+async fn by_handshake_in_each_revision() {
+    let revisions = [
+        (ProtocolVersion::V_2024_11_05, false),
+        (ProtocolVersion::V_2025_03_26, false),
+        (ProtocolVersion::V_2025_06_18, true),
+        (ProtocolVersion::V_2025_11_25, true),
+    ];
+    for (version, structured) in revisions {
+        let home = Home::with(&["echo"]);
+        let listener = Listener {
+            version: Some(version.clone()),
+            ..Listener::default()
+        };
+        let client = connect(&home, listener.clone(), ClientLifecycleMode::Initialize).await;
+        assert_eq!(
+            client
+                .peer_info()
+                .expect("the server's answer")
+                .protocol_version,
+            version
+        );
+        drive(&client, structured).await;
+        home.put_bytes(&Guest::saying("1").build(), "late");
+        within(listener.changed.notified()).await;
+        assert_eq!(text(&client, "late_version").await, "1");
+        client.cancel().await.expect("an end");
+    }
+}
+
+#[tokio::test]
+async fn without_a_handshake() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::saying("1").build(), "versioned");
+    let mode = ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    };
+    let client = connect(&home, Listener::default(), mode).await;
+    drive(&client, true).await;
+    assert_eq!(text(&client, "versioned_version").await, "1");
+
+    let filter = SubscriptionFilter::builder().tools_list_changed().build();
+    let mut subscription = within(client.listen(filter)).await.expect("a subscription");
+    home.remove("versioned");
+    let notification = within(subscription.next())
+        .await
+        .expect("no error")
+        .expect("a notification");
+    assert!(
+        matches!(
+            notification,
+            ServerNotification::ToolListChangedNotification(_)
+        ),
+        "{notification:?}"
+    );
+    client.cancel().await.expect("an end");
+}
+
+/// The client probes and must not give up: what takes longer than ten seconds is legacy to it.
+#[tokio::test]
+async fn by_probing() {
+    let home = Home::with(&["echo"]);
+    let mode = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    };
+    let client = timeout(
+        Duration::from_secs(8),
+        connect(&home, Listener::default(), mode),
+    )
+    .await
+    .expect("a quick answer");
+    assert_eq!(
+        client
+            .peer_info()
+            .expect("the server's answer")
+            .protocol_version,
+        ProtocolVersion::V_2026_07_28
+    );
+    drive(&client, true).await;
+    client.cancel().await.expect("an end");
+}
+
+async fn text(client: &Running, tool: &'static str) -> String {
+    let result = call(client, tool, json!({})).await.expect("a result");
+    result.content[0].as_text().expect("text").text.clone()
+}

@@ -1,0 +1,250 @@
+//! How it ends: the end of input, a signal, a reader gone, a call cancelled, a kill.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::process::{Process, command};
+use crate::support::wire::{Received, Wire};
+use crate::support::{MODERN, PATIENCE};
+
+/// A home with `echo` and a plugin whose only tool, `spinner_version`, never ends.
+fn with_a_spinner() -> Home {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::spinning().build(), "spinner");
+    home
+}
+
+#[test]
+fn the_end_of_input_answers_what_can_be_answered() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    client.tools();
+    let ids: Vec<u64> = (0..20)
+        .map(|_| {
+            client.post(
+                "tools/call",
+                json!({"name": "echo", "arguments": {"message": "x"}}),
+            )
+        })
+        .collect();
+    let rest = client.finish();
+    for id in ids {
+        assert_eq!(
+            rest.iter().filter(|message| message["id"] == id).count(),
+            1,
+            "request {id} in {rest:?}"
+        );
+    }
+}
+
+#[test]
+fn the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
+    let home = with_a_spinner();
+    let mut client = Client::start(&home);
+    client.tools();
+    client.post("tools/call", json!({"name": "spinner_version"}));
+    let echo = client.post(
+        "tools/call",
+        json!({"name": "echo", "arguments": {"message": "x"}}),
+    );
+    client.answer(echo);
+    let started = Instant::now();
+    client.process().close();
+    let status = client.process().wait();
+    assert!(status.success(), "{status}");
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "took {:?}",
+        started.elapsed()
+    );
+}
+
+#[test]
+fn a_host_that_was_never_spoken_to_ends_with_its_input() {
+    let home = with_a_spinner();
+    let mut process = Process::serve(&home);
+    assert!(process.wait().success());
+    assert_eq!(process.receive(PATIENCE), Received::Closed);
+}
+
+#[test]
+fn a_signal_drains_and_ends() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let home = with_a_spinner();
+        let mut client = Client::start(&home);
+        client.tools();
+        client.post("tools/call", json!({"name": "spinner_version"}));
+        let echo = client.post(
+            "tools/call",
+            json!({"name": "echo", "arguments": {"message": "x"}}),
+        );
+        client.answer(echo);
+        let started = Instant::now();
+        client.process().signal(signal);
+        let status = client.process().wait();
+        assert!(status.success(), "{signal:?}: {status}");
+        assert!(
+            started.elapsed() < Duration::from_secs(8),
+            "{signal:?}: took {:?}",
+            started.elapsed()
+        );
+    }
+}
+
+#[test]
+fn a_subscription_ends_with_a_result() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start_modern(&home);
+    let id = client.post(
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true}}),
+    );
+    client.notification("notifications/subscriptions/acknowledged");
+    let rest = client.finish();
+    let last = rest
+        .last()
+        .unwrap_or_else(|| panic!("nothing said at the end of {MODERN}'s subscription"));
+    assert_eq!(last["id"], id, "{rest:?}");
+    assert_eq!(last["result"]["resultType"], "complete");
+    assert_eq!(
+        last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        id
+    );
+}
+
+/// A reader that goes away, as `head` does, is no fault to speak of.
+#[test]
+fn a_reader_gone_is_a_quiet_end() {
+    let home = Home::with(&["echo"]);
+    let mut child = command(&home, ["serve".as_ref(), home.plugins().as_os_str()])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // Written until the host no longer reads: that is its end.
+    let deadline = Instant::now() + PATIENCE;
+    while std::io::Write::write_all(
+        &mut stdin,
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+    )
+    .is_ok()
+    {
+        assert!(
+            Instant::now() < deadline,
+            "the host goes on without a reader"
+        );
+    }
+    let output = child.wait_with_output().expect("its end");
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !log.contains("panicked") && !log.to_lowercase().contains("error"),
+        "{log}"
+    );
+    assert!(output.status.success(), "{}: {log}", output.status);
+}
+
+#[test]
+fn a_cancelled_call_stops_and_says_nothing_more() {
+    let home = with_a_spinner();
+    for modern in [false, true] {
+        let mut client = if modern {
+            Client::start_modern(&home)
+        } else {
+            Client::start(&home)
+        };
+        client.tools();
+        // More of them, one after the other, than run at a time: each must give its place back.
+        for _ in 0..64 {
+            let id = client.post("tools/call", json!({"name": "spinner_version"}));
+            client.notify(
+                "notifications/cancelled",
+                json!({"requestId": id, "reason": "tests"}),
+            );
+        }
+        assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+        let rest = client.finish();
+        assert!(rest.is_empty(), "said after its cancellation: {rest:?}");
+    }
+}
+
+#[test]
+fn a_cancellation_of_something_else_cancels_nothing() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    let id = client.post(
+        "tools/call",
+        json!({"name": "echo", "arguments": {"message": "x"}}),
+    );
+    client.notify(
+        "notifications/cancelled",
+        json!({"requestId": id.to_string()}),
+    );
+    client.notify("notifications/cancelled", json!({"requestId": id + 1000}));
+    assert!(client.answer(id).get("result").is_some());
+}
+
+#[test]
+fn a_spinning_guest_does_not_delay_a_ping() {
+    let home = with_a_spinner();
+    let mut client = Client::start(&home);
+    client.tools();
+    for _ in 0..8 {
+        client.post("tools/call", json!({"name": "spinner_version"}));
+    }
+    let mut slowest = Duration::ZERO;
+    for _ in 0..50 {
+        let started = Instant::now();
+        client.result("ping", json!({}));
+        slowest = slowest.max(started.elapsed());
+    }
+    assert!(slowest < Duration::from_secs(1), "a ping took {slowest:?}");
+}
+
+#[test]
+fn a_call_past_its_time_is_stopped_and_told() {
+    let home = with_a_spinner();
+    home.configure("[limits]\ntimeout = \"300ms\"\n");
+    let mut client = Client::start(&home);
+    let result = client.call("spinner_version", json!({}));
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(
+        result["content"][0]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("spinner")),
+        "{result}"
+    );
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+}
+
+#[test]
+fn a_killed_host_starts_again() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    client.process().signal(Signal::KILL);
+    assert!(!client.process().wait().success());
+    drop(client);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    assert_eq!(client.text("echo", json!({"message": "again"})), "again");
+}
+
+/// What a client does that was started twice on one folder.
+#[test]
+fn two_hosts_share_a_folder() {
+    let home = Home::with(&["echo"]);
+    let (mut one, mut two) = (Client::start(&home), Client::start(&home));
+    home.put_bytes(&Guest::saying("1").build(), "late");
+    for client in [&mut one, &mut two] {
+        client.tools_until(|tools| tools.len() == 3);
+        assert_eq!(client.text("late_version", json!({})), "1");
+    }
+}

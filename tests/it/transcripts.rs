@@ -1,0 +1,112 @@
+//! Every transcript, played to the real binary on stdio.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::home::{Home, repository};
+use crate::support::process::Process;
+use crate::support::record::Recorded;
+use crate::support::transcript::Transcript;
+
+/// One test for each transcript, and one that none is forgotten.
+macro_rules! transcripts {
+    ($($test:ident)*) => {
+        $(#[test]
+        fn $test() {
+            play(&repository().join("tests/transcripts").join(file(stringify!($test))), &[]);
+        })*
+
+        #[test]
+        fn each_transcript_is_played() {
+            let listed: Vec<String> = [$(stringify!($test)),*].into_iter().map(file).collect();
+            for entry in fs::read_dir(repository().join("tests/transcripts")).expect("the transcripts") {
+                let name = entry.expect("a folder entry").file_name().into_string().expect("a plain name");
+                // The examples of JSON-RPC's own specification; the host's unit tests play them.
+                let elsewhere = name == "jsonrpc-2.0.txt";
+                assert!(elsewhere || listed.contains(&name), "{name} is not in tests/it/transcripts.rs");
+            }
+        }
+    };
+}
+
+fn file(test: &str) -> String {
+    format!("{}.txt", test.replace('_', "-"))
+}
+
+transcripts! {
+    batch_2024_11_05
+    batch_2025_03_26
+    batch_refused
+    both_eras
+    calls_2024_11_05
+    calls_2025_03_26
+    calls_2025_06_18
+    calls_2025_11_25
+    calls_2026_07_28
+    discover
+    envelope
+    ids
+    lifecycle_2024_11_05
+    lifecycle_2025_03_26
+    lifecycle_2025_06_18
+    lifecycle_2025_11_25
+    lists
+    notifications
+    openings
+    params
+    parse_errors
+    responses
+    subscriptions
+}
+
+/// Plays one transcript, with the plugins that it names or else with `plugins`.
+fn play(path: &Path, plugins: &[&str]) {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let name = path
+        .strip_prefix(repository())
+        .unwrap_or(path)
+        .display()
+        .to_string();
+    let transcript = Transcript::parse(&name, &text);
+    let home = Home::new();
+    let named = transcript.plugins.iter().map(String::as_str);
+    for plugin in named.chain(
+        plugins
+            .iter()
+            .copied()
+            .filter(|_| transcript.plugins.is_empty()),
+    ) {
+        home.put(plugin, plugin);
+    }
+    if !transcript.settings.is_empty() {
+        home.configure(&transcript.settings);
+    }
+    let mut wire = Recorded::new(Process::serve(&home));
+    transcript.play(&mut wire);
+    let status = wire.wire().wait();
+    assert!(
+        status.success(),
+        "{name}: the host ended with {status}; its log:\n{}",
+        wire.wire().log()
+    );
+}
+
+/// The transcripts beside the sample plugins, each played to its own plugin.
+#[test]
+fn sample_plugins_do_as_their_transcripts_say() {
+    for entry in fs::read_dir(repository().join("plugins")).expect("the plugins") {
+        let folder = entry.expect("a folder entry").path();
+        let path = folder.join("transcript.txt");
+        if path.is_file() {
+            let name = folder
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("a plain name");
+            let (plugin, _language) = name
+                .rsplit_once('-')
+                .expect("a folder called <name>-<language>");
+            play(&path, &[plugin]);
+        }
+    }
+}

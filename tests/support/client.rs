@@ -1,0 +1,215 @@
+//! A line client: asks, matches answers by id, keeps notifications until they are wanted.
+//! It believes nothing: what is not JSON-RPC, or answers what was not asked, panics.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::home::Home;
+use super::process::Process;
+use super::record::Recorded;
+use super::wire::{Received, Wire};
+use super::{MODERN, PATIENCE};
+
+pub struct Client<W: Wire = Process> {
+    wire: Recorded<W>,
+    modern: bool,
+    next: u64,
+    kept: VecDeque<Value>,
+}
+
+impl Client<Process> {
+    /// Serves that home and shakes hands on 2025-11-25.
+    pub fn start(home: &Home) -> Self {
+        Self::legacy(Process::serve(home), "2025-11-25")
+    }
+
+    /// Serves that home, speaking 2026-07-28.
+    pub fn start_modern(home: &Home) -> Self {
+        Self::new(Process::serve(home), true)
+    }
+
+    pub fn process(&mut self) -> &mut Process {
+        self.wire.wire()
+    }
+}
+
+impl<W: Wire> Client<W> {
+    /// A client that has said nothing yet. A modern one puts the `_meta` of 2026-07-28 into
+    /// each request.
+    pub fn new(wire: W, modern: bool) -> Self {
+        Self {
+            wire: Recorded::new(wire),
+            modern,
+            next: 0,
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// A client that has shaken hands.
+    pub fn legacy(wire: W, revision: &str) -> Self {
+        let mut client = Self::new(wire, false);
+        let settled = client.result(
+            "initialize",
+            json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}),
+        );
+        assert_eq!(settled["protocolVersion"], revision);
+        client.notify("notifications/initialized", json!({}));
+        client
+    }
+
+    /// Sends a request and does not wait. The id is for [`Client::answer`].
+    pub fn post(&mut self, method: &str, mut params: Value) -> u64 {
+        if self.modern {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        self.next += 1;
+        let message =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        self.wire.send(&message.to_string());
+        self.next
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.wire
+            .send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+    }
+
+    /// Waits for the answer to that request.
+    pub fn answer(&mut self, id: u64) -> Value {
+        self.wait(&format!("an answer to request {id}"), |message| {
+            message["id"] == id && message.get("method").is_none()
+        })
+    }
+
+    /// Asks, waits, and gives the result.
+    ///
+    /// # Panics
+    /// When the answer is an error.
+    pub fn result(&mut self, method: &str, params: Value) -> Value {
+        let id = self.post(method, params);
+        let mut answer = self.answer(id);
+        assert!(answer.get("error").is_none(), "{method} failed: {answer}");
+        answer["result"].take()
+    }
+
+    /// Asks, waits, and gives the error.
+    pub fn error(&mut self, method: &str, params: Value) -> Value {
+        let id = self.post(method, params);
+        let mut answer = self.answer(id);
+        assert!(
+            answer.get("error").is_some(),
+            "{method} did not fail: {answer}"
+        );
+        answer["error"].take()
+    }
+
+    /// A tool's whole result.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.result("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// The first text of a tool's result.
+    pub fn text(&mut self, tool: &str, arguments: Value) -> String {
+        first_text(&self.call(tool, arguments)).to_owned()
+    }
+
+    /// The names in `tools/list`, all pages of it.
+    pub fn tools(&mut self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut params = json!({});
+        loop {
+            let page = self.result("tools/list", params);
+            let tools = page["tools"].as_array().expect("a list of tools");
+            names.extend(
+                tools
+                    .iter()
+                    .map(|tool| tool["name"].as_str().expect("a tool's name").to_owned()),
+            );
+            match page.get("nextCursor") {
+                Some(cursor) => params = json!({"cursor": cursor}),
+                None => return names,
+            }
+        }
+    }
+
+    /// Waits for the next notification of that method.
+    pub fn notification(&mut self, method: &str) -> Value {
+        self.wait(method, |message| message["method"] == method)
+    }
+
+    /// Waits, over as many announced changes as it takes, until the list of tools is as wanted.
+    pub fn tools_until(&mut self, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+        loop {
+            let tools = self.tools();
+            if wanted(&tools) {
+                return tools;
+            }
+            self.notification("notifications/tools/list_changed");
+        }
+    }
+
+    /// The next message that is here already or comes before the deadline.
+    pub fn next_before(&mut self, deadline: Instant) -> Option<Value> {
+        self.kept
+            .pop_front()
+            .or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// Closes the client's side and gives all that still comes.
+    pub fn finish(mut self) -> Vec<Value> {
+        self.wire.close();
+        let mut rest: Vec<Value> = std::mem::take(&mut self.kept).into();
+        loop {
+            match self.wire.receive(PATIENCE) {
+                Received::Frame(frame) => rest.push(parse(&frame)),
+                Received::Closed => return rest,
+                Received::Silence => panic!("the host does not close after the end of its input"),
+            }
+        }
+    }
+
+    fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.kept.iter().position(&wanted) {
+            return self.kept.remove(at).expect("just found");
+        }
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let Some(message) = self.receive(deadline.saturating_duration_since(Instant::now()))
+            else {
+                panic!("no {what}; kept: {:?}", self.kept);
+            };
+            if wanted(&message) {
+                return message;
+            }
+            self.kept.push_back(message);
+        }
+    }
+
+    fn receive(&mut self, patience: Duration) -> Option<Value> {
+        match self.wire.receive(patience) {
+            Received::Frame(frame) => Some(parse(&frame)),
+            Received::Silence => None,
+            Received::Closed => panic!("the host has closed the connection; kept: {:?}", self.kept),
+        }
+    }
+}
+
+fn parse(frame: &str) -> Value {
+    let message: Value =
+        serde_json::from_str(frame).unwrap_or_else(|error| panic!("{error} in {frame:?}"));
+    assert!(
+        message.is_array() || message["jsonrpc"] == "2.0",
+        "not JSON-RPC: {frame}"
+    );
+    message
+}
+
+/// The text of a result's first content block.
+pub fn first_text(result: &Value) -> &str {
+    result["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text in {result}"))
+}

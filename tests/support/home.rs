@@ -1,0 +1,121 @@
+//! A private home for one host: its plugin folder, its XDG folders, and the guests to put there.
+//! It starts nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// Removed with all that is in it when dropped.
+pub struct Home {
+    root: TempDir,
+}
+
+impl Home {
+    /// A home with an empty plugin folder.
+    pub fn new() -> Self {
+        let root = TempDir::with_prefix("wharf-it-").expect("a temporary folder");
+        let home = Self { root };
+        for folder in [
+            "plugins",
+            "home",
+            "config/wharf",
+            "data",
+            "state",
+            "runtime",
+        ] {
+            fs::create_dir_all(home.path(folder)).expect("a folder in it");
+        }
+        home
+    }
+
+    /// A home whose plugin folder holds these guests under their own names.
+    pub fn with(guests: &[&str]) -> Self {
+        let home = Self::new();
+        for guest in guests {
+            home.put(guest, guest);
+        }
+        home
+    }
+
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.root.path().join(below)
+    }
+
+    pub fn plugins(&self) -> PathBuf {
+        self.path("plugins")
+    }
+
+    /// The file of the plugin of that name.
+    pub fn plugin(&self, name: &str) -> PathBuf {
+        self.plugins().join(format!("{name}.wasm"))
+    }
+
+    /// Puts a guest in the folder as the plugin `name`, at once and whole.
+    pub fn put(&self, guest: &str, name: &str) {
+        let bytes = fs::read(component(guest)).expect("the guest's file");
+        self.put_bytes(&bytes, name);
+    }
+
+    /// As [`Home::put`], for any bytes.
+    pub fn put_bytes(&self, bytes: &[u8], name: &str) {
+        let aside = self.path(&format!("{name}.part"));
+        fs::write(&aside, bytes).expect("a file beside the folder");
+        fs::rename(aside, self.plugin(name)).expect("a rename into the folder");
+    }
+
+    pub fn remove(&self, name: &str) {
+        fs::remove_file(self.plugin(name)).expect("the plugin's file");
+    }
+
+    /// Writes `wharf.toml` where the host looks for it.
+    pub fn configure(&self, toml: &str) {
+        fs::write(self.path("config/wharf/wharf.toml"), toml).expect("the settings file");
+    }
+
+    /// The whole environment of a host that lives here. Only the cache of compiled
+    /// components is shared between homes, so that a guest is compiled once.
+    pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
+        let cache = scratch("xdg-cache");
+        vec![
+            ("PATH", std::env::var_os("PATH").unwrap_or_default().into()),
+            ("HOME", self.path("home")),
+            ("XDG_CONFIG_HOME", self.path("config")),
+            ("XDG_DATA_HOME", self.path("data")),
+            ("XDG_STATE_HOME", self.path("state")),
+            ("XDG_RUNTIME_DIR", self.path("runtime")),
+            ("XDG_CACHE_HOME", cache),
+        ]
+    }
+}
+
+/// A folder of that name in the build's scratch space, made on first use.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).expect("a folder in the target folder");
+    folder
+}
+
+/// The repository's root.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the host crate lives in a workspace")
+}
+
+/// The file of a guest that `plugins/build.sh` has built.
+///
+/// `WHARF_TEST_COMPONENTS` names another folder to look in.
+pub fn component(guest: &str) -> PathBuf {
+    let folder = std::env::var_os("WHARF_TEST_COMPONENTS").map_or_else(
+        || repository().join("target/guests/components"),
+        PathBuf::from,
+    );
+    let file = folder.join(format!("{guest}.wasm"));
+    assert!(
+        file.is_file(),
+        "no {}: build the guests first, with plugins/build.sh",
+        file.display()
+    );
+    file
+}

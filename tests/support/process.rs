@@ -1,0 +1,187 @@
+//! The real binary: run to its end, or served from on its pipes.
+//! It does not look into what passes.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::PATIENCE;
+use super::home::Home;
+use super::wire::{Received, Wire};
+
+/// The binary under test. `WHARF_TEST_BIN` names another one.
+pub fn binary() -> PathBuf {
+    std::env::var_os("WHARF_TEST_BIN")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_wharf")), PathBuf::from)
+}
+
+/// A command in that home, with nothing of the tests' own environment.
+pub fn command<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(home.environment())
+        .current_dir(home.path("home"));
+    command
+}
+
+/// Runs a command to its end, with nothing on its standard input.
+pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Output {
+    command(home, arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary runs")
+}
+
+/// `wharf serve` on its pipes. Killed when dropped.
+pub struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Process {
+    /// Serves the home's plugin folder.
+    pub fn serve(home: &Home) -> Self {
+        Self::start(command(
+            home,
+            ["serve".as_ref(), home.plugins().as_os_str()],
+        ))
+    }
+
+    /// Starts that command with all three streams piped.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let stdout = child.stdout.take().expect("a pipe");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).split(b'\n') {
+                let Ok(line) = line else { return };
+                let line =
+                    String::from_utf8(line).unwrap_or_else(|bad| format!("not UTF-8: {bad}"));
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut stderr = child.stderr.take().expect("a pipe");
+        let log = Arc::new(Mutex::new(String::new()));
+        let writer = Arc::clone(&log);
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(n @ 1..) = stderr.read(&mut chunk) {
+                let text = String::from_utf8_lossy(&chunk[..n]);
+                writer.lock().expect("no writer panics").push_str(&text);
+            }
+        });
+        Self {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            log,
+        }
+    }
+
+    /// What it has written to stderr so far.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("no writer panics").clone()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Bytes as they are, no newline added. False when nobody reads them any more.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> bool {
+        let stdin = self.stdin.as_mut().expect("not closed by the test");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).is_ok()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("the process can be signalled");
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it has not ended in time.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.stdin = None;
+        let deadline = Instant::now() + PATIENCE;
+        // Wait for the streams' end first, so that the poll below is short.
+        while self
+            .lines
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            .is_ok()
+        {}
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+                return status;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "the host has not ended; its log:\n{}",
+                self.log()
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    /// Resident memory in bytes.
+    pub fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))
+            .expect("a running process");
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .expect("a running process has memory");
+        let kib: u64 = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|n| n.parse().ok())
+            .expect("a number of KiB");
+        kib * 1024
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.id()).expect("a process id")).expect("not zero")
+    }
+}
+
+impl Wire for Process {
+    fn send(&mut self, frame: &str) {
+        self.send_bytes(format!("{frame}\n").as_bytes());
+    }
+
+    fn receive(&mut self, patience: Duration) -> Received {
+        match self.lines.recv_timeout(patience) {
+            Ok(line) => Received::Frame(line),
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
+            Err(RecvTimeoutError::Timeout) => Received::Silence,
+        }
+    }
+
+    fn close(&mut self) {
+        self.stdin = None;
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

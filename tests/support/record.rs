@@ -1,0 +1,115 @@
+//! Writes down what a host says, each message with the revision it was said in, for the
+//! validators that hold it against the official schemas afterwards.
+//! It judges nothing itself.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::home::scratch;
+use super::wire::{Received, Wire};
+
+/// A wire that keeps a record of what comes over it.
+pub struct Recorded<W> {
+    wire: W,
+    file: File,
+    /// What the handshake settled on.
+    revision: Option<String>,
+    /// By request id: the method asked for, and the revision it was asked in.
+    asked: HashMap<String, (String, Option<String>)>,
+}
+
+impl<W: Wire> Recorded<W> {
+    /// The record is named after the running test.
+    pub fn new(wire: W) -> Self {
+        let name = std::thread::current()
+            .name()
+            .unwrap_or("unnamed")
+            .replace("::", "-");
+        let path = scratch("wire-log").join(format!("{name}.jsonl"));
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .expect("a file in the target folder");
+        Self {
+            wire,
+            file,
+            revision: None,
+            asked: HashMap::new(),
+        }
+    }
+
+    pub fn wire(&mut self) -> &mut W {
+        &mut self.wire
+    }
+
+    fn sent(&mut self, message: &Value) {
+        if let Some(batch) = message.as_array() {
+            return batch.iter().for_each(|element| self.sent(element));
+        }
+        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
+            return;
+        };
+        let modern = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        let revision = modern
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+            .or_else(|| self.revision.clone());
+        self.asked
+            .insert(id.to_string(), (method.to_owned(), revision));
+    }
+
+    fn received(&mut self, message: &Value) {
+        if let Some(batch) = message.as_array() {
+            return batch.iter().for_each(|element| self.received(element));
+        }
+        let answers = message.get("method").is_none();
+        let asked = message
+            .get("id")
+            .filter(|_| answers)
+            .and_then(|id| self.asked.get(&id.to_string()).cloned());
+        let (method, mut revision) =
+            asked.unwrap_or_else(|| (String::new(), self.revision.clone()));
+        if method == "initialize"
+            && let Some(settled) = message.pointer("/result/protocolVersion")
+        {
+            revision = settled.as_str().map(str::to_owned);
+            self.revision = revision.clone();
+        }
+        if message
+            .pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId")
+            .is_some()
+        {
+            revision = Some(super::MODERN.to_owned());
+        }
+        let entry = json!({"revision": revision, "method": method, "message": message});
+        writeln!(self.file, "{entry}").expect("the record can be written");
+    }
+}
+
+impl<W: Wire> Wire for Recorded<W> {
+    fn send(&mut self, frame: &str) {
+        if let Ok(message) = serde_json::from_str::<Value>(frame) {
+            self.sent(&message);
+        }
+        self.wire.send(frame);
+    }
+
+    fn receive(&mut self, patience: Duration) -> Received {
+        let received = self.wire.receive(patience);
+        if let Received::Frame(frame) = &received
+            && let Ok(message) = serde_json::from_str::<Value>(frame)
+        {
+            self.received(&message);
+        }
+        received
+    }
+
+    fn close(&mut self) {
+        self.wire.close();
+    }
+}
