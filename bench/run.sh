@@ -10,6 +10,7 @@
 # if not given.
 set -euo pipefail
 
+[[ ! ${WHARF_COMPONENTS:-} ]] || WHARF_COMPONENTS=$(realpath -- "$WHARF_COMPONENTS")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 profile=${WHARF_BENCH_PROFILE:-release}
@@ -31,4 +32,9 @@ if [[ ! ${WHARF_COMPONENTS:-} ]]; then
     ((${#missing[@]} == 0)) || plugins/build.sh "${missing[@]}" >&2
 fi
 
-exec "$binaries/drive" --wharf "$binaries/wharf" --native "$binaries/native" --components "$components" "$@"
+# Everything that is written while measuring is in here, also when the run is broken off.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
+"$binaries/drive" --wharf "$binaries/wharf" --native "$binaries/native" --components "$components" "$@"
