@@ -1,0 +1,156 @@
+//! The client's side of MCP 2025-11-25, as much as measuring needs.
+//! It measures nothing but the start.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::home::Home;
+use crate::process::Process;
+
+const REVISION: &str = "2025-11-25";
+const LIST_CHANGED: &str = "notifications/tools/list_changed";
+
+pub struct Client {
+    pub process: Process,
+    /// When the process was started.
+    pub started: Instant,
+    /// From then to the answer to `initialize`.
+    pub answered: Duration,
+    next_id: u64,
+    /// Whether the list has changed since it was last asked for.
+    stale: bool,
+}
+
+impl Client {
+    /// Starts the server and shakes hands.
+    pub fn start(command: Command, home: &Home) -> Result<Self> {
+        let started = Instant::now();
+        let process = Process::start(command, home)?;
+        let mut client = Self {
+            process,
+            started,
+            answered: Duration::ZERO,
+            next_id: 0,
+            stale: false,
+        };
+        let answer = client.request(
+            "initialize",
+            json!({
+                "protocolVersion": REVISION,
+                "capabilities": {},
+                "clientInfo": { "name": "wharf-bench", "version": env!("CARGO_PKG_VERSION") },
+            }),
+        )?;
+        client.answered = started.elapsed();
+        ensure!(
+            answer["protocolVersion"] == REVISION,
+            "speak {REVISION} with the server: {answer}"
+        );
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(client)
+    }
+
+    /// Sends a request and waits for its result.
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value> {
+        let id = self.ids(1);
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        loop {
+            let mut message = self.receive()?;
+            if message["id"] == id && message.get("method").is_none() {
+                ensure!(
+                    message.get("result").is_some(),
+                    "have {method} answered: {message}"
+                );
+                return Ok(message["result"].take());
+            }
+        }
+    }
+
+    /// Reserves that many request ids, and gives the first.
+    pub fn ids(&mut self, count: u64) -> u64 {
+        let first = self.next_id;
+        self.next_id += count;
+        first
+    }
+
+    /// The names of all tools, page by page.
+    pub fn tools(&mut self) -> Result<Vec<String>> {
+        self.stale = false;
+        let (mut names, mut params) = (Vec::new(), json!({}));
+        loop {
+            let page = self.request("tools/list", params)?;
+            let tools = page["tools"]
+                .as_array()
+                .with_context(|| format!("read the list of tools: {page}"))?;
+            names.extend(
+                tools
+                    .iter()
+                    .filter_map(|tool| tool["name"].as_str().map(str::to_owned)),
+            );
+            match page.get("nextCursor") {
+                Some(cursor) => params = json!({ "cursor": cursor }),
+                None => return Ok(names),
+            }
+        }
+    }
+
+    /// Lists the tools, again whenever their change is announced, until there are so many.
+    pub fn tools_until(&mut self, count: usize) -> Result<()> {
+        loop {
+            let found = self.tools()?.len();
+            ensure!(found <= count, "find {count} tools: there are {found}");
+            if found == count {
+                return Ok(());
+            }
+            while !self.stale {
+                self.receive()?;
+            }
+        }
+    }
+
+    /// Waits until all that the server has to say so far is read.
+    pub fn drain(&mut self) -> Result<()> {
+        self.request("ping", json!({})).map(drop)
+    }
+
+    /// Waits for the announcement of a changed list, and says when it came.
+    pub fn list_changed(&mut self) -> Result<Instant> {
+        loop {
+            let mut line = Vec::new();
+            self.process.read_line(&mut line)?;
+            let came = Instant::now();
+            if self.note(&line)?["method"] == LIST_CHANGED {
+                return Ok(came);
+            }
+        }
+    }
+
+    /// The text of a tool's result.
+    pub fn text(&mut self, tool: &str) -> Result<String> {
+        let result = self.request("tools/call", json!({ "name": tool, "arguments": {} }))?;
+        match result["content"][0]["text"].as_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => bail!("have text from {tool}: {result}"),
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> Result<()> {
+        self.process.write(format!("{message}\n").as_bytes())
+    }
+
+    fn receive(&mut self) -> Result<Value> {
+        let mut line = Vec::new();
+        self.process.read_line(&mut line)?;
+        self.note(&line)
+    }
+
+    fn note(&mut self, line: &[u8]) -> Result<Value> {
+        let message: Value = serde_json::from_slice(line)
+            .with_context(|| format!("read {}", String::from_utf8_lossy(line)))?;
+        self.stale |= message["method"] == LIST_CHANGED;
+        Ok(message)
+    }
+}

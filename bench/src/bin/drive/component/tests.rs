@@ -1,0 +1,25 @@
+use super::{leb128, renewed, with_section};
+
+#[test]
+fn a_section_is_its_id_its_size_its_name_and_its_bytes() {
+    let extended = with_section(b"\0asm\x0d\0\x01\0", b"xyz");
+    assert_eq!(extended, b"\0asm\x0d\0\x01\0\x00\x09\x05benchxyz");
+}
+
+#[test]
+fn sizes_run_over_seven_bits() {
+    let of = |n| {
+        let mut bytes = Vec::new();
+        leb128(n, &mut bytes);
+        bytes
+    };
+    assert_eq!(of(127), [0x7f]);
+    assert_eq!(of(128), [0x80, 0x01]);
+    assert_eq!(of(300), [0xac, 0x02]);
+}
+
+#[test]
+fn each_is_another() -> std::io::Result<()> {
+    assert_ne!(renewed(b"x")?, renewed(b"x")?);
+    Ok(())
+}

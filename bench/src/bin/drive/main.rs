@@ -1,0 +1,113 @@
+//! The load generator: starts MCP servers, measures them over stdio, and prints a table.
+//! It blocks on its pipes: no runtime of its own is in the figures.
+
+#![allow(unreachable_pub, reason = "a binary exports nothing")]
+
+mod batch;
+mod calls;
+mod client;
+mod component;
+mod contender;
+mod home;
+mod machine;
+mod memory;
+mod options;
+mod process;
+mod reload;
+mod report;
+mod start;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use contender::Contender;
+use home::Scratch;
+use options::{Options, Suite, USAGE};
+use report::Report;
+
+/// What every suite gets.
+struct Bench {
+    options: Options,
+    scratch: Scratch,
+    /// The guest `echo`, with the tools `echo` and `add`.
+    echo: Vec<u8>,
+    /// The same with a third tool, `version`, that says `1`.
+    v1: Vec<u8>,
+    /// That says `2`.
+    v2: Vec<u8>,
+}
+
+impl Bench {
+    fn new(options: Options) -> Result<Self> {
+        let read = |name: &str| {
+            let file = options.components.join(name);
+            std::fs::read(&file).with_context(|| format!("read the component {}", file.display()))
+        };
+        let (echo, v1, v2) = (
+            read("echo.wasm")?,
+            read("echo-v1.wasm")?,
+            read("echo-v2.wasm")?,
+        );
+        Ok(Self {
+            scratch: Scratch::new()?,
+            echo,
+            v1,
+            v2,
+            options,
+        })
+    }
+
+    fn contenders(&self) -> &[Contender] {
+        &self.options.contenders
+    }
+
+    /// Says on stderr where the run is.
+    fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "failed to {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let Some(options) = Options::parse(std::env::args().skip(1))? else {
+        return io::stdout()
+            .write_all(USAGE.as_bytes())
+            .context("print the usage");
+    };
+    let machine = machine::description();
+    let bench = Bench::new(options)?;
+    let mut report = Report::new(bench.contenders().iter().map(Contender::name).collect());
+    for suite in &bench.options.suites {
+        match suite {
+            Suite::Calls => calls::run(&bench, &mut report)?,
+            Suite::Start => start::run(&bench, &mut report)?,
+            Suite::Reload => reload::run(&bench, &mut report)?,
+        }
+    }
+    let rounds = bench.options.rounds;
+    let text = if bench.options.json {
+        let all = json!({ "machine": machine, "rounds": rounds, "quick": bench.options.quick, "measures": report.json() });
+        format!("{all:#}\n")
+    } else {
+        let size = bench.options.size("", ", quick: not to be cited");
+        format!(
+            "{machine}; {rounds} rounds, median (min – max){size}\n\n{}",
+            report.markdown()
+        )
+    };
+    io::stdout()
+        .write_all(text.as_bytes())
+        .context("print the figures")
+}

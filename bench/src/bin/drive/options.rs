@@ -1,0 +1,102 @@
+//! The command line of the load generator.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::contender::{Contender, Kind};
+
+pub const USAGE: &str = "\
+usage: drive [--wharf FILE] [--native FILE] [--components DIR]
+             [--only SUITE[,SUITE]…] [--rounds N] [--quick] [--json]
+
+  --wharf FILE       the host's binary; without it only the others are measured
+  --native FILE      the baseline's binary, likewise
+  --components DIR   where echo.wasm, echo-v1.wasm and echo-v2.wasm are
+  --only SUITE       calls, start or reload; all of them if not given
+  --rounds N         paired rounds, 5 if not given
+  --quick            fewer calls and files: to see that it works, not to cite
+  --json             every round's figure, for programs
+";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Suite {
+    Calls,
+    Start,
+    Reload,
+}
+
+pub struct Options {
+    pub contenders: Vec<Contender>,
+    pub components: PathBuf,
+    pub suites: Vec<Suite>,
+    pub rounds: usize,
+    pub quick: bool,
+    pub json: bool,
+}
+
+impl Options {
+    /// What was asked for; `None` if it was for help. An option given twice counts as given last.
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>> {
+        let (mut wharf, mut native) = (None, None);
+        let mut options = Self {
+            contenders: Vec::new(),
+            components: PathBuf::from("."),
+            suites: vec![Suite::Calls, Suite::Start, Suite::Reload],
+            rounds: 5,
+            quick: false,
+            json: false,
+        };
+        while let Some(option) = arguments.next() {
+            let mut value = || {
+                arguments
+                    .next()
+                    .with_context(|| format!("find the value of {option}"))
+            };
+            match option.as_str() {
+                "--wharf" => wharf = Some(PathBuf::from(value()?)),
+                "--native" => native = Some(PathBuf::from(value()?)),
+                "--components" => options.components = value()?.into(),
+                "--only" => {
+                    options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?
+                }
+                "--rounds" => {
+                    options.rounds = value()?.parse().context("read the number of rounds")?
+                }
+                "--quick" => options.quick = true,
+                "--json" => options.json = true,
+                "-h" | "--help" => return Ok(None),
+                _ => bail!("understand the option {option}"),
+            }
+        }
+        let named = [(Kind::Wharf, wharf), (Kind::Native, native)];
+        for (kind, program) in named
+            .into_iter()
+            .filter_map(|(kind, program)| Some((kind, program?)))
+        {
+            // The server is started from another folder.
+            let program = program
+                .canonicalize()
+                .with_context(|| format!("find {}", program.display()))?;
+            options.contenders.push(Contender { kind, program });
+        }
+        if options.contenders.is_empty() {
+            bail!("find a server to measure: give --wharf or --native");
+        }
+        Ok(Some(options))
+    }
+
+    /// One of two sizes.
+    pub fn size<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+fn suite(name: &str) -> Result<Suite> {
+    Ok(match name {
+        "calls" => Suite::Calls,
+        "start" => Suite::Start,
+        "reload" => Suite::Reload,
+        _ => bail!("find the suite {name}: there are calls, start and reload"),
+    })
+}
