@@ -13,12 +13,7 @@ use crate::support::process::{command, run};
 /// The output of a command that must succeed.
 fn out<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> String {
     let output = run(home, arguments);
-    assert!(
-        output.status.success(),
-        "{}: {}",
-        output.status,
-        err(&output)
-    );
+    assert!(output.status.success(), "{}: {}", output.status, err(&output));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -32,11 +27,7 @@ fn fails<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I, code: i
     let output = run(home, arguments);
     let said = err(&output);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "",
-        "stdout is for data"
-    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "stdout is for data");
     assert!(!said.is_empty() && !said.contains("panicked"), "{said}");
     said
 }
@@ -47,28 +38,11 @@ fn call_prints_what_the_tool_answers() {
     let plugins = home.plugins();
     let folder = plugins.as_os_str();
     assert_eq!(
-        out(
-            &home,
-            [
-                "call".as_ref(),
-                folder,
-                "echo".as_ref(),
-                r#"{"message":"hello"}"#.as_ref()
-            ]
-        )
-        .trim_end(),
+        out(&home, ["call".as_ref(), folder, "echo".as_ref(), r#"{"message":"hello"}"#.as_ref()]).trim_end(),
         "hello"
     );
     let file = component("echo");
-    let sum = out(
-        &home,
-        [
-            "call".as_ref(),
-            file.as_os_str(),
-            "echo_add".as_ref(),
-            r#"{"a":2,"b":3}"#.as_ref(),
-        ],
-    );
+    let sum = out(&home, ["call".as_ref(), file.as_os_str(), "echo_add".as_ref(), r#"{"a":2,"b":3}"#.as_ref()]);
     assert!(sum.contains('5'), "{sum}");
 }
 
@@ -78,23 +52,12 @@ fn call_fails_when_the_tool_does() {
     home.put_bytes(&Guest::trapping().build(), "trapper");
     let folder = home.plugins();
     let call = |tool: &str, arguments: &str| {
-        let output = run(
-            &home,
-            [
-                "call".as_ref(),
-                folder.as_os_str(),
-                tool.as_ref(),
-                arguments.as_ref(),
-            ],
-        );
+        let output = run(&home, ["call".as_ref(), folder.as_os_str(), tool.as_ref(), arguments.as_ref()]);
         assert!(!output.status.success(), "{tool} {arguments} went well");
         err(&output) + &String::from_utf8_lossy(&output.stdout)
     };
     let said = call("ech", "{}");
-    assert!(
-        said.contains("ech") && said.contains("hint:") && said.contains("echo"),
-        "{said}"
-    );
+    assert!(said.contains("ech") && said.contains("hint:") && said.contains("echo"), "{said}");
     let said = call("echo", r#"{"message":5}"#);
     assert!(said.contains("/message"), "{said}");
     let said = call("echo", "{");
@@ -113,22 +76,12 @@ fn list_prints_what_a_client_would_see() {
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     assert!(text.contains("echo_add"), "{text}");
-    assert!(
-        err(&output).contains("broken") || text.contains("broken"),
-        "the broken one is passed over in silence"
-    );
-    let json = run(
-        &home,
-        ["list".as_ref(), folder.as_os_str(), "--json".as_ref()],
-    );
-    let listed: Value =
-        serde_json::from_slice(&json.stdout).expect("one JSON document and nothing else");
+    assert!(err(&output).contains("broken") || text.contains("broken"), "the broken one is passed over in silence");
+    let json = run(&home, ["list".as_ref(), folder.as_os_str(), "--json".as_ref()]);
+    let listed: Value = serde_json::from_slice(&json.stdout).expect("one JSON document and nothing else");
     let mut client = Client::start(&home);
     for name in client.tools() {
-        assert!(
-            listed.to_string().contains(&format!("\"{name}\"")),
-            "no {name} in {listed}"
-        );
+        assert!(listed.to_string().contains(&format!("\"{name}\"")), "no {name} in {listed}");
     }
 }
 
@@ -157,15 +110,7 @@ fn check_of_many_files_fails_when_one_is_bad() {
     let home = Home::new();
     home.put_bytes(b"no plugin", "broken");
     let (good, bad) = (component("echo"), home.plugin("broken"));
-    let output = run(
-        &home,
-        [
-            "check".as_ref(),
-            good.as_os_str(),
-            bad.as_os_str(),
-            good.as_os_str(),
-        ],
-    );
+    let output = run(&home, ["check".as_ref(), good.as_os_str(), bad.as_os_str(), good.as_os_str()]);
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
 }
 
@@ -173,10 +118,7 @@ fn check_of_many_files_fails_when_one_is_bad() {
 fn config_prints_a_file_that_changes_nothing() {
     let home = Home::with(&["echo"]);
     let defaults = out(&home, ["config"]);
-    assert!(
-        defaults.contains("[limits]") && defaults.contains("timeout"),
-        "{defaults}"
-    );
+    assert!(defaults.contains("[limits]") && defaults.contains("timeout"), "{defaults}");
     home.configure(&defaults);
     assert_eq!(out(&home, ["config"]), defaults);
     assert!(out(&home, ["list".as_ref(), home.plugins().as_os_str()]).contains("echo_add"));
@@ -188,10 +130,7 @@ fn an_unknown_setting_is_an_error_with_a_guess() {
     home.configure("[limits]\ntimeuot = \"3s\"\n");
     let folder = home.plugins();
     let said = fails(&home, ["list".as_ref(), folder.as_os_str()], 2);
-    assert!(
-        said.contains("timeuot") && said.contains("timeout") && said.contains("wharf.toml"),
-        "{said}"
-    );
+    assert!(said.contains("timeuot") && said.contains("timeout") && said.contains("wharf.toml"), "{said}");
 }
 
 #[test]
@@ -203,16 +142,7 @@ fn a_settings_file_here_or_among_the_plugins_is_not_read() {
     assert!(out(&home, ["list".as_ref(), home.plugins().as_os_str()]).contains("echo_add"));
     std::fs::write(home.path("asked.toml"), "this is no TOML [").expect("a file");
     let asked = home.path("asked.toml");
-    let said = fails(
-        &home,
-        [
-            "list".as_ref(),
-            home.plugins().as_os_str(),
-            "--config".as_ref(),
-            asked.as_os_str(),
-        ],
-        2,
-    );
+    let said = fails(&home, ["list".as_ref(), home.plugins().as_os_str(), "--config".as_ref(), asked.as_os_str()], 2);
     assert!(said.contains("asked.toml"), "{said}");
 }
 
@@ -240,10 +170,7 @@ fn wrong_usage_is_code_two() {
 fn help_and_version_are_data() {
     let home = Home::new();
     let version = out(&home, ["--version"]);
-    assert_eq!(
-        version.trim_end(),
-        concat!("wharf ", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(version.trim_end(), concat!("wharf ", env!("CARGO_PKG_VERSION")));
     let help = out(&home, ["--help"]);
     for command in ["serve", "check", "list", "call", "new", "config"] {
         assert!(help.contains(command), "{help}");
@@ -259,11 +186,7 @@ fn pipes_get_no_colours() {
     let home = Home::with(&["echo"]);
     home.put_bytes(b"no plugin", "broken");
     let folder = home.plugins();
-    for arguments in [
-        vec!["list".as_ref(), folder.as_os_str()],
-        vec!["--help".as_ref()],
-        vec!["nonsense".as_ref()],
-    ] {
+    for arguments in [vec!["list".as_ref(), folder.as_os_str()], vec!["--help".as_ref()], vec!["nonsense".as_ref()]] {
         for no_color in [false, true] {
             let mut command = command(&home, &arguments);
             if no_color {

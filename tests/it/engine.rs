@@ -23,39 +23,16 @@ const LEFT_OUT: [&str; 11] = [
 fn features_left_out_stay_out() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args([
-            "tree",
-            "--locked",
-            "--offline",
-            "-p",
-            "wharf",
-            "-e",
-            "normal,features",
-            "-i",
-            "wasmtime",
-        ])
+        .args(["tree", "--locked", "--offline", "-p", "wharf", "-e", "normal,features", "-i", "wasmtime"])
         .current_dir(repository())
         .output()
         .expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let tree = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
-    let features: Vec<&str> = tree
-        .split("wasmtime feature \"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
-        .collect();
-    assert!(
-        features.contains(&"component-model"),
-        "cargo tree says something else than it did:\n{tree}"
-    );
+    let features: Vec<&str> =
+        tree.split("wasmtime feature \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(features.contains(&"component-model"), "cargo tree says something else than it did:\n{tree}");
     for feature in LEFT_OUT {
-        assert!(
-            !features.contains(&feature),
-            "wasmtime is built with {feature:?}:\n{tree}"
-        );
+        assert!(!features.contains(&feature), "wasmtime is built with {feature:?}:\n{tree}");
     }
 }

@@ -15,10 +15,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 fn answer(process: &mut Process) -> Value {
     match process.receive(PATIENCE) {
         Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
-        ended => panic!(
-            "{ended:?} instead of an answer; the log:\n{}",
-            process.log()
-        ),
+        ended => panic!("{ended:?} instead of an answer; the log:\n{}", process.log()),
     }
 }
 
@@ -26,22 +23,14 @@ fn answer(process: &mut Process) -> Value {
 fn refused(process: &mut Process, bytes: &[u8], code: i64) {
     process.send_bytes(bytes);
     let error = answer(process);
-    assert_eq!(
-        error["error"]["code"],
-        code,
-        "{error} to {:?}",
-        String::from_utf8_lossy(bytes)
-    );
+    assert_eq!(error["error"]["code"], code, "{error} to {:?}", String::from_utf8_lossy(bytes));
     assert!(error.get("id").is_none_or(Value::is_null), "{error}");
     alive(process);
 }
 
 fn alive(process: &mut Process) {
     process.send(PING);
-    assert_eq!(
-        answer(process),
-        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
-    );
+    assert_eq!(answer(process), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
 }
 
 #[test]
@@ -66,26 +55,12 @@ fn what_is_not_utf8_is_refused_and_not_repaired() {
         let head = br#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":""#;
         [head.as_slice(), bytes, b"\"}}\n"].concat()
     };
-    for bytes in [
-        b"\xff".as_slice(),
-        b"\xc3",
-        b"\xed\xa0\x80",
-        b"\xf4\x90\x80\x80",
-        b"\xc0\xaf",
-    ] {
+    for bytes in [b"\xff".as_slice(), b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\xaf"] {
         refused(&mut process, &call(bytes), -32700);
     }
-    let utf16: Vec<u8> = PING
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .chain(*b"\n")
-        .collect();
+    let utf16: Vec<u8> = PING.encode_utf16().flat_map(u16::to_le_bytes).chain(*b"\n").collect();
     refused(&mut process, &utf16, -32700);
-    refused(
-        &mut process,
-        b"{\"jsonrpc\":\"2.0\",\0\"id\":5,\"method\":\"ping\"}\n",
-        -32700,
-    );
+    refused(&mut process, b"{\"jsonrpc\":\"2.0\",\0\"id\":5,\"method\":\"ping\"}\n", -32700);
 }
 
 #[test]
@@ -125,25 +100,16 @@ fn deep_nesting_is_refused_before_it_is_parsed() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
         for depth in [200, 1_000_000] {
             let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
-            let line =
-                format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":{deep}}}}}"#);
+            let line = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":{deep}}}}}"#);
             process.send(&line);
             let error = answer(&mut process);
             // Too long, or too deep: either way refused.
-            assert!(
-                [-32700, -32600]
-                    .map(Value::from)
-                    .contains(&error["error"]["code"]),
-                "{error}"
-            );
+            assert!([-32700, -32600].map(Value::from).contains(&error["error"]["code"]), "{error}");
             alive(&mut process);
         }
     }
     // Brackets in a string are no nesting.
-    let line = format!(
-        r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#,
-        "[".repeat(10_000)
-    );
+    let line = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#, "[".repeat(10_000));
     process.send(&line);
     assert_eq!(answer(&mut process)["id"], 5);
 }
@@ -159,11 +125,7 @@ fn an_endless_line_takes_no_memory() {
     let chunk = vec![b'x'; 1 << 20];
     let mut most = 0;
     for _ in 0..CHUNKS {
-        assert!(
-            process.send_bytes(&chunk),
-            "the host has gone away; the log:\n{}",
-            process.log()
-        );
+        assert!(process.send_bytes(&chunk), "the host has gone away; the log:\n{}", process.log());
         most = most.max(process.resident());
     }
     process.send_bytes(b"\n");
@@ -181,12 +143,7 @@ fn answers_that_wait_for_a_reader_are_not_lost() {
     let mut client = Client::start(&home);
     let message = "x".repeat(10_000);
     let ids: Vec<u64> = (0..300)
-        .map(|_| {
-            client.post(
-                "tools/call",
-                json!({"name": "echo", "arguments": {"message": message}}),
-            )
-        })
+        .map(|_| client.post("tools/call", json!({"name": "echo", "arguments": {"message": message}})))
         .collect();
     for id in ids {
         assert!(client.answer(id).get("result").is_some());
@@ -197,8 +154,7 @@ fn answers_that_wait_for_a_reader_are_not_lost() {
 fn answers_are_one_line_whatever_they_hold() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
-    let message =
-        "a\nb\r\nc\u{2028}d\u{85}e\u{0}f\"\\{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
+    let message = "a\nb\r\nc\u{2028}d\u{85}e\u{0}f\"\\{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
     assert_eq!(client.text("echo", json!({"message": message})), message);
     let deadline = Instant::now() + Duration::from_millis(1);
     assert_eq!(client.next_before(deadline), None);

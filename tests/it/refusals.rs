@@ -55,11 +55,7 @@ fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("wrong-exports", with_wrong_exports(), "wharf:plugin/tools"),
         ("unknown-import", with_unknown_import(), "evil:host/run"),
         ("traps-in-list", Guest::trapping_in_list().build(), "list"),
-        (
-            "later-abi",
-            replaced(&good, b"tools@0.1.0", b"tools@9.1.0"),
-            "9.1.0",
-        ),
+        ("later-abi", replaced(&good, b"tools@0.1.0", b"tools@9.1.0"), "9.1.0"),
     ]
 }
 
@@ -84,18 +80,12 @@ fn one_bad_file_disturbs_nobody() {
     home.put_bytes(&Guest::saying("1").build(), "zebra");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add", "zebra_version"]);
-    assert_eq!(
-        client.text("echo", json!({"message": "still here"})),
-        "still here"
-    );
+    assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     assert_eq!(client.text("zebra_version", json!({})), "1");
     // Each is refused by name, where a person looks for it.
     let log = client.process().log();
     for (name, ..) in bad_files() {
-        assert!(
-            log.contains(name),
-            "nothing about {name} in the log:\n{log}"
-        );
+        assert!(log.contains(name), "nothing about {name} in the log:\n{log}");
     }
 }
 
@@ -122,27 +112,13 @@ fn check_refuses_what_is_no_file() {
 /// Runs `wharf check` and holds its sentence against the rules for such sentences.
 fn refused(home: &Home, file: &Path, word: &str) {
     let output = run(home, [OsStr::new("check"), file.as_os_str()]);
-    let said = String::from_utf8(output.stderr.clone()).expect("UTF-8")
-        + &String::from_utf8_lossy(&output.stdout);
-    let name = file
-        .file_name()
-        .and_then(OsStr::to_str)
-        .expect("a plain name");
+    let said = String::from_utf8(output.stderr.clone()).expect("UTF-8") + &String::from_utf8_lossy(&output.stdout);
+    let name = file.file_name().and_then(OsStr::to_str).expect("a plain name");
     assert_eq!(output.status.code(), Some(1), "{name}: {said}");
     assert!(said.contains(name), "{name} is not named: {said}");
-    assert!(
-        said.to_lowercase().contains(word),
-        "{name}: no {word:?} in: {said}"
-    );
-    assert!(
-        !said.contains("panicked") && !said.contains("0x"),
-        "{name}: {said}"
-    );
-    let longest = said
-        .lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0);
+    assert!(said.to_lowercase().contains(word), "{name}: no {word:?} in: {said}");
+    assert!(!said.contains("panicked") && !said.contains("0x"), "{name}: {said}");
+    let longest = said.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     assert!((1..400).contains(&longest), "{name}: {said}");
 }
 
@@ -157,11 +133,7 @@ fn fifo(home: &Home) -> PathBuf {
 fn too_large(home: &Home) -> PathBuf {
     let path = home.plugin("huge");
     fs::write(&path, Guest::saying("1").build()).expect("a file");
-    File::options()
-        .write(true)
-        .open(&path)
-        .and_then(|file| file.set_len(1 << 30))
-        .expect("a sparse file");
+    File::options().write(true).open(&path).and_then(|file| file.set_len(1 << 30)).expect("a sparse file");
     path
 }
 
@@ -183,10 +155,7 @@ fn what_is_no_plain_file_is_left_alone() {
     assert_eq!(client.tools(), ["echo", "echo_add"]);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let resident = client.process().resident();
-    assert!(
-        resident < 512 << 20,
-        "the sparse file was read: {resident} bytes resident"
-    );
+    assert!(resident < 512 << 20, "the sparse file was read: {resident} bytes resident");
 }
 
 #[test]
@@ -211,10 +180,7 @@ fn a_plugin_that_never_lists_delays_nobody_else() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning_in_list().build(), "spinner");
     let mut client = Client::start(&home);
-    assert_eq!(
-        client.tools_until(|tools| tools.len() == 2),
-        ["echo", "echo_add"]
-    );
+    assert_eq!(client.tools_until(|tools| tools.len() == 2), ["echo", "echo_add"]);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
 }
 
@@ -232,10 +198,7 @@ fn one_bad_tool_does_not_take_the_others_with_it() {
     home.put_bytes(&guest.build(), "mixed");
     let mut client = Client::start(&home);
     let tools = client.tools();
-    assert!(
-        tools.contains(&"mixed_fine".to_owned()) && tools.contains(&"mixed_fine-too".to_owned()),
-        "{tools:?}"
-    );
+    assert!(tools.contains(&"mixed_fine".to_owned()) && tools.contains(&"mixed_fine-too".to_owned()), "{tools:?}");
     assert_eq!(tools.len(), 2, "{tools:?}");
 }
 
@@ -247,12 +210,7 @@ fn a_trap_costs_one_call() {
     for _ in 0..3 {
         let result = client.call("trapper_version", json!({}));
         assert_eq!(result["isError"], true, "{result}");
-        assert!(
-            result["content"][0]["text"]
-                .as_str()
-                .is_some_and(|text| text.contains("trapper")),
-            "{result}"
-        );
+        assert!(result["content"][0]["text"].as_str().is_some_and(|text| text.contains("trapper")), "{result}");
     }
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
 }

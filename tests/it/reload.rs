@@ -43,17 +43,9 @@ fn a_changed_list_is_announced() {
     home.put_bytes(&Guest::saying("1").build(), "changing");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["changing_version"]);
-    home.put_bytes(
-        &Guest::saying("1")
-            .tools(&[("other", r#"{"type":"object"}"#)])
-            .build(),
-        "changing",
-    );
+    home.put_bytes(&Guest::saying("1").tools(&[("other", r#"{"type":"object"}"#)]).build(), "changing");
     client.notification("notifications/tools/list_changed");
-    assert_eq!(
-        client.tools_until(|tools| tools != ["changing_version"]),
-        ["changing_other"]
-    );
+    assert_eq!(client.tools_until(|tools| tools != ["changing_version"]), ["changing_other"]);
 }
 
 #[test]
@@ -66,10 +58,7 @@ fn a_deleted_file_is_a_tool_gone() {
     client.notification("notifications/tools/list_changed");
     client.tools_until(|tools| tools == ["echo", "echo_add"]);
     let error = client.error("tools/call", json!({"name": "brief_version"}));
-    assert_eq!(
-        (&error["code"], &error["data"]["reason"]),
-        (&json!(-32602), &json!("tool_not_found"))
-    );
+    assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32602), &json!("tool_not_found")));
 }
 
 #[test]
@@ -78,21 +67,12 @@ fn a_listener_of_the_stateless_era_is_told() {
     let mut client = Client::start_modern(&home);
     // What the first scan finds is no change, so it must be over.
     client.tools();
-    let id = client.post(
-        "subscriptions/listen",
-        json!({"notifications": {"toolsListChanged": true}}),
-    );
+    let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let acknowledged = client.notification("notifications/subscriptions/acknowledged");
-    assert_eq!(
-        acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        id
-    );
+    assert_eq!(acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
     home.put_bytes(&Guest::saying("1").build(), "late");
     let changed = client.notification("notifications/tools/list_changed");
-    assert_eq!(
-        changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        id
-    );
+    assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
     client.tools_until(|tools| tools.len() == 3);
 }
 
@@ -102,10 +82,7 @@ fn a_listener_that_did_not_ask_is_not_told() {
     let mut client = Client::start_modern(&home);
     // What the first scan finds is no change, so it must be over.
     client.tools();
-    client.post(
-        "subscriptions/listen",
-        json!({"notifications": {"promptsListChanged": true}}),
-    );
+    client.post("subscriptions/listen", json!({"notifications": {"promptsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
     home.put_bytes(&Guest::saying("1").build(), "late");
     let deadline = Instant::now() + PATIENCE;
@@ -113,11 +90,7 @@ fn a_listener_that_did_not_ask_is_not_told() {
         assert!(Instant::now() < deadline, "the new tool does not come");
     }
     let rest = client.finish();
-    assert!(
-        rest.iter()
-            .all(|message| message["method"] != "notifications/tools/list_changed"),
-        "{rest:?}"
-    );
+    assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
 }
 
 /// A writer that takes its time, and stops in the middle for as long as other files need to
@@ -128,15 +101,9 @@ fn a_half_written_file_is_not_loaded() {
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 2);
     let bytes = Guest::saying("whole").build();
-    let mut file = OpenOptions::new()
-        .create_new(true)
-        .append(true)
-        .open(home.plugin("slow"))
-        .expect("a new file");
+    let mut file = OpenOptions::new().create_new(true).append(true).open(home.plugin("slow")).expect("a new file");
     for (i, part) in bytes.chunks(bytes.len() / 2).enumerate() {
-        file.write_all(part)
-            .and_then(|()| file.flush())
-            .expect("half a file");
+        file.write_all(part).and_then(|()| file.flush()).expect("half a file");
         if i == 0 {
             home.put_bytes(&Guest::saying("1").build(), "marker");
             let tools = client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
@@ -156,12 +123,7 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["versioned_version"]);
     let half = good[..good.len() / 2].to_vec();
-    for broken in [
-        Vec::new(),
-        b"not wasm".to_vec(),
-        half,
-        Guest::trapping_in_list().build(),
-    ] {
+    for broken in [Vec::new(), b"not wasm".to_vec(), half, Guest::trapping_in_list().build()] {
         home.put_bytes(&broken, "versioned");
         // A sign that the folder was looked at after the bad file came.
         home.put_bytes(&good, "marker");
@@ -173,10 +135,7 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
     home.put_bytes(&Guest::saying("2").build(), "versioned");
     let deadline = Instant::now() + PATIENCE;
     while client.text("versioned_version", json!({})) != "2" {
-        assert!(
-            Instant::now() < deadline,
-            "the repaired version does not come"
-        );
+        assert!(Instant::now() < deadline, "the repaired version does not come");
     }
 }
 
@@ -229,23 +188,15 @@ fn a_thousand_replacements_lose_no_call() {
             return;
         }
         let id = message["id"].as_u64().expect("an id of ours");
-        assert!(
-            open.remove(&id),
-            "answered twice, or never asked: {message}"
-        );
-        let version = ["1", "2"]
-            .iter()
-            .position(|v| *v == first_text(&message["result"]))
-            .expect("one version or the other");
+        assert!(open.remove(&id), "answered twice, or never asked: {message}");
+        let version =
+            ["1", "2"].iter().position(|v| *v == first_text(&message["result"])).expect("one version or the other");
         seen[version] += 1;
         switches += u32::from(version != last);
         last = version;
     };
     for call in 0..CALLS {
-        open.insert(client.post(
-            "tools/call",
-            json!({"name": "versioned_version", "arguments": {}}),
-        ));
+        open.insert(client.post("tools/call", json!({"name": "versioned_version", "arguments": {}})));
         if call % 5 == 0 {
             home.put_bytes(&versions[(call as usize / 5 + 1) % 2], "versioned");
         }
@@ -256,9 +207,7 @@ fn a_thousand_replacements_lose_no_call() {
     }
     let deadline = Instant::now() + PATIENCE;
     while !open.is_empty() {
-        let message = client
-            .next_before(deadline)
-            .unwrap_or_else(|| panic!("{} calls lost", open.len()));
+        let message = client.next_before(deadline).unwrap_or_else(|| panic!("{} calls lost", open.len()));
         note(&message, &mut open);
     }
     assert_eq!(seen[0] + seen[1], CALLS);
@@ -271,11 +220,6 @@ fn a_thousand_replacements_lose_no_call() {
 #[test]
 fn the_sample_guests_are_components() {
     for guest in ["echo", "echo-v1", "echo-v2"] {
-        assert!(
-            fs::read(component(guest))
-                .expect("a guest")
-                .starts_with(b"\0asm\x0d\0\x01\0"),
-            "{guest}"
-        );
+        assert!(fs::read(component(guest)).expect("a guest").starts_with(b"\0asm\x0d\0\x01\0"), "{guest}");
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, ClientConfig, ErrorCode, JsonObject, ProtocolVersion,
-    ServerNotification, SubscriptionFilter,
+    CallToolRequestParams, ClientConfig, ErrorCode, JsonObject, ProtocolVersion, ServerNotification, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RoleClient, RunningService, ServiceError};
 use rmcp::transport::TokioChildProcess;
@@ -47,19 +46,9 @@ type Running = RunningService<RoleClient, Listener>;
 
 async fn connect(home: &Home, listener: Listener, mode: ClientLifecycleMode) -> Running {
     let mut command = Command::new(binary());
-    command
-        .arg("serve")
-        .arg(home.plugins())
-        .env_clear()
-        .envs(home.environment())
-        .kill_on_drop(true);
-    let (transport, _) = TokioChildProcess::builder(command)
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    within(listener.serve_with_lifecycle(transport, mode))
-        .await
-        .expect("a connection")
+    command.arg("serve").arg(home.plugins()).env_clear().envs(home.environment()).kill_on_drop(true);
+    let (transport, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn().expect("the binary starts");
+    within(listener.serve_with_lifecycle(transport, mode)).await.expect("a connection")
 }
 
 /// No step of a conversation takes for ever.
@@ -79,33 +68,16 @@ async fn call(
 /// What is the same in both eras.
 async fn drive(client: &Running, structured: bool) {
     let tools = within(client.list_all_tools()).await.expect("a list");
-    let names: BTreeMap<_, _> = tools
-        .iter()
-        .map(|tool| (tool.name.as_ref(), tool))
-        .collect();
-    assert!(
-        names.contains_key("echo") && names.contains_key("echo_add"),
-        "{names:?}"
-    );
+    let names: BTreeMap<_, _> = tools.iter().map(|tool| (tool.name.as_ref(), tool)).collect();
+    assert!(names.contains_key("echo") && names.contains_key("echo_add"), "{names:?}");
 
-    let echoed = call(client, "echo", json!({"message": "héllo\n"}))
-        .await
-        .expect("a result");
+    let echoed = call(client, "echo", json!({"message": "héllo\n"})).await.expect("a result");
     assert_eq!(echoed.content[0].as_text().expect("text").text, "héllo\n");
-    let sum = call(client, "echo_add", json!({"a": 2, "b": 3}))
-        .await
-        .expect("a result");
-    assert_eq!(
-        sum.structured_content,
-        structured.then(|| json!({"sum": 5}))
-    );
+    let sum = call(client, "echo_add", json!({"a": 2, "b": 3})).await.expect("a result");
+    assert_eq!(sum.structured_content, structured.then(|| json!({"sum": 5})));
 
-    let unknown = call(client, "ech", json!({}))
-        .await
-        .expect_err("no such tool");
-    let ServiceError::McpError(error) = unknown else {
-        panic!("{unknown}")
-    };
+    let unknown = call(client, "ech", json!({})).await.expect_err("no such tool");
+    let ServiceError::McpError(error) = unknown else { panic!("{unknown}") };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
     assert_eq!(error.data.expect("data")["availableTools"][0], "echo");
 }
@@ -120,18 +92,9 @@ async fn by_handshake_in_each_revision() {
     ];
     for (version, structured) in revisions {
         let home = Home::with(&["echo"]);
-        let listener = Listener {
-            version: Some(version.clone()),
-            ..Listener::default()
-        };
+        let listener = Listener { version: Some(version.clone()), ..Listener::default() };
         let client = connect(&home, listener.clone(), ClientLifecycleMode::Initialize).await;
-        assert_eq!(
-            client
-                .peer_info()
-                .expect("the server's answer")
-                .protocol_version,
-            version
-        );
+        assert_eq!(client.peer_info().expect("the server's answer").protocol_version, version);
         drive(&client, structured).await;
         home.put_bytes(&Guest::saying("1").build(), "late");
         within(listener.changed.notified()).await;
@@ -144,9 +107,7 @@ async fn by_handshake_in_each_revision() {
 async fn without_a_handshake() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::saying("1").build(), "versioned");
-    let mode = ClientLifecycleMode::Discover {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-    };
+    let mode = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     let client = connect(&home, Listener::default(), mode).await;
     drive(&client, true).await;
     assert_eq!(text(&client, "versioned_version").await, "1");
@@ -154,17 +115,8 @@ async fn without_a_handshake() {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let mut subscription = within(client.listen(filter)).await.expect("a subscription");
     home.remove("versioned");
-    let notification = within(subscription.next())
-        .await
-        .expect("no error")
-        .expect("a notification");
-    assert!(
-        matches!(
-            notification,
-            ServerNotification::ToolListChangedNotification(_)
-        ),
-        "{notification:?}"
-    );
+    let notification = within(subscription.next()).await.expect("no error").expect("a notification");
+    assert!(matches!(notification, ServerNotification::ToolListChangedNotification(_)), "{notification:?}");
     client.cancel().await.expect("an end");
 }
 
@@ -176,19 +128,9 @@ async fn by_probing() {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     };
-    let client = timeout(
-        Duration::from_secs(8),
-        connect(&home, Listener::default(), mode),
-    )
-    .await
-    .expect("a quick answer");
-    assert_eq!(
-        client
-            .peer_info()
-            .expect("the server's answer")
-            .protocol_version,
-        ProtocolVersion::V_2026_07_28
-    );
+    let client =
+        timeout(Duration::from_secs(8), connect(&home, Listener::default(), mode)).await.expect("a quick answer");
+    assert_eq!(client.peer_info().expect("the server's answer").protocol_version, ProtocolVersion::V_2026_07_28);
     drive(&client, true).await;
     client.cancel().await.expect("an end");
 }

@@ -24,21 +24,11 @@ fn the_end_of_input_answers_what_can_be_answered() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
-    let ids: Vec<u64> = (0..20)
-        .map(|_| {
-            client.post(
-                "tools/call",
-                json!({"name": "echo", "arguments": {"message": "x"}}),
-            )
-        })
-        .collect();
+    let ids: Vec<u64> =
+        (0..20).map(|_| client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}))).collect();
     let rest = client.finish();
     for id in ids {
-        assert_eq!(
-            rest.iter().filter(|message| message["id"] == id).count(),
-            1,
-            "request {id} in {rest:?}"
-        );
+        assert_eq!(rest.iter().filter(|message| message["id"] == id).count(), 1, "request {id} in {rest:?}");
     }
 }
 
@@ -48,20 +38,13 @@ fn the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
     let mut client = Client::start(&home);
     client.tools();
     client.post("tools/call", json!({"name": "spinner_version"}));
-    let echo = client.post(
-        "tools/call",
-        json!({"name": "echo", "arguments": {"message": "x"}}),
-    );
+    let echo = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
     client.answer(echo);
     let started = Instant::now();
     client.process().close();
     let status = client.process().wait();
     assert!(status.success(), "{status}");
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "took {:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
 }
 
 #[test]
@@ -79,20 +62,13 @@ fn a_signal_drains_and_ends() {
         let mut client = Client::start(&home);
         client.tools();
         client.post("tools/call", json!({"name": "spinner_version"}));
-        let echo = client.post(
-            "tools/call",
-            json!({"name": "echo", "arguments": {"message": "x"}}),
-        );
+        let echo = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
         client.answer(echo);
         let started = Instant::now();
         client.process().signal(signal);
         let status = client.process().wait();
         assert!(status.success(), "{signal:?}: {status}");
-        assert!(
-            started.elapsed() < Duration::from_secs(8),
-            "{signal:?}: took {:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < Duration::from_secs(8), "{signal:?}: took {:?}", started.elapsed());
     }
 }
 
@@ -100,21 +76,13 @@ fn a_signal_drains_and_ends() {
 fn a_subscription_ends_with_a_result() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
-    let id = client.post(
-        "subscriptions/listen",
-        json!({"notifications": {"toolsListChanged": true}}),
-    );
+    let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
     let rest = client.finish();
-    let last = rest
-        .last()
-        .unwrap_or_else(|| panic!("nothing said at the end of {MODERN}'s subscription"));
+    let last = rest.last().unwrap_or_else(|| panic!("nothing said at the end of {MODERN}'s subscription"));
     assert_eq!(last["id"], id, "{rest:?}");
     assert_eq!(last["result"]["resultType"], "complete");
-    assert_eq!(
-        last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
-        id
-    );
+    assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
 }
 
 /// A reader that goes away, as `head` does, is no fault to speak of.
@@ -131,23 +99,12 @@ fn a_reader_gone_is_a_quiet_end() {
     let mut stdin = child.stdin.take().expect("a pipe");
     // Written until the host no longer reads: that is its end.
     let deadline = Instant::now() + PATIENCE;
-    while std::io::Write::write_all(
-        &mut stdin,
-        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
-    )
-    .is_ok()
-    {
-        assert!(
-            Instant::now() < deadline,
-            "the host goes on without a reader"
-        );
+    while std::io::Write::write_all(&mut stdin, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_ok() {
+        assert!(Instant::now() < deadline, "the host goes on without a reader");
     }
     let output = child.wait_with_output().expect("its end");
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        !log.contains("panicked") && !log.to_lowercase().contains("error"),
-        "{log}"
-    );
+    assert!(!log.contains("panicked") && !log.to_lowercase().contains("error"), "{log}");
     assert!(output.status.success(), "{}: {log}", output.status);
 }
 
@@ -155,19 +112,12 @@ fn a_reader_gone_is_a_quiet_end() {
 fn a_cancelled_call_stops_and_says_nothing_more() {
     let home = with_a_spinner();
     for modern in [false, true] {
-        let mut client = if modern {
-            Client::start_modern(&home)
-        } else {
-            Client::start(&home)
-        };
+        let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
         client.tools();
         // More of them, one after the other, than run at a time: each must give its place back.
         for _ in 0..64 {
             let id = client.post("tools/call", json!({"name": "spinner_version"}));
-            client.notify(
-                "notifications/cancelled",
-                json!({"requestId": id, "reason": "tests"}),
-            );
+            client.notify("notifications/cancelled", json!({"requestId": id, "reason": "tests"}));
         }
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
         let rest = client.finish();
@@ -179,14 +129,8 @@ fn a_cancelled_call_stops_and_says_nothing_more() {
 fn a_cancellation_of_something_else_cancels_nothing() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
-    let id = client.post(
-        "tools/call",
-        json!({"name": "echo", "arguments": {"message": "x"}}),
-    );
-    client.notify(
-        "notifications/cancelled",
-        json!({"requestId": id.to_string()}),
-    );
+    let id = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+    client.notify("notifications/cancelled", json!({"requestId": id.to_string()}));
     client.notify("notifications/cancelled", json!({"requestId": id + 1000}));
     assert!(client.answer(id).get("result").is_some());
 }
@@ -215,12 +159,7 @@ fn a_call_past_its_time_is_stopped_and_told() {
     let mut client = Client::start(&home);
     let result = client.call("spinner_version", json!({}));
     assert_eq!(result["isError"], true, "{result}");
-    assert!(
-        result["content"][0]["text"]
-            .as_str()
-            .is_some_and(|text| text.contains("spinner")),
-        "{result}"
-    );
+    assert!(result["content"][0]["text"].as_str().is_some_and(|text| text.contains("spinner")), "{result}");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
 }
 

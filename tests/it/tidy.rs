@@ -18,19 +18,9 @@ const FLOORS: [(&str, &[&str], &[&str]); 12] = [
     (
         "server",
         &["json", "jsonrpc", "protocol", "plugin", "catalog"],
-        &[
-            "std::net",
-            "tokio::net",
-            "io::stdin",
-            "io::stdout",
-            "HeaderMap",
-        ],
+        &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
-    (
-        "transport",
-        &["json", "jsonrpc", "server", "protocol::revision"],
-        &["wasmtime"],
-    ),
+    ("transport", &["json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),
     ("config", &["json", "plugin"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
@@ -39,9 +29,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 12] = [
 ];
 
 /// Words that name nothing.
-const EMPTY_WORDS: [&str; 8] = [
-    "Manager", "Service", "Helper", "Util", "Common", "Inner", "Data", "Info",
-];
+const EMPTY_WORDS: [&str; 8] = ["Manager", "Service", "Helper", "Util", "Common", "Inner", "Data", "Info"];
 
 const MOST_LINES: usize = 600;
 
@@ -54,24 +42,17 @@ struct Source {
 impl Source {
     /// Numbered lines, without those that are only comments.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        (1..)
-            .zip(self.text.lines())
-            .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        (1..).zip(self.text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
     /// The module of the host that the file belongs to.
     fn module(&self) -> Option<&str> {
         let below = self.path.strip_prefix("host/src/")?;
-        below
-            .split('/')
-            .next()
-            .map(|first| first.trim_end_matches(".rs"))
+        below.split('/').next().map(|first| first.trim_end_matches(".rs"))
     }
 
     fn is_test(&self) -> bool {
-        self.path.ends_with("tests.rs")
-            || self.path.contains("/tests/")
-            || !self.path.contains("/src/")
+        self.path.ends_with("tests.rs") || self.path.contains("/tests/") || !self.path.contains("/src/")
     }
 }
 
@@ -82,11 +63,7 @@ fn sources(folder: &str) -> Vec<Source> {
     found.sort();
     let read = |path: PathBuf| Source {
         text: fs::read_to_string(&path).expect("a source file is UTF-8"),
-        path: path
-            .strip_prefix(repository())
-            .expect("below the root")
-            .display()
-            .to_string(),
+        path: path.strip_prefix(repository()).expect("below the root").display().to_string(),
     };
     found.into_iter().map(read).collect()
 }
@@ -97,10 +74,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     };
     for entry in entries {
         let path = entry.expect("a folder entry").path();
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .expect("a plain name");
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a plain name");
         if path.is_dir() && name != "target" && name != "node_modules" {
             collect(&path, found);
         } else if name.ends_with(".rs") {
@@ -150,16 +124,9 @@ fn siblings(code: &str) -> Vec<String> {
 
 /// The first two segments of a path.
 fn head(path: &str) -> String {
-    let end = path
-        .trim_start()
-        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    let end = path.trim_start().find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
     let path = path.trim_start();
-    path[..end.unwrap_or(path.len())]
-        .trim_matches(':')
-        .split("::")
-        .take(2)
-        .collect::<Vec<_>>()
-        .join("::")
+    path[..end.unwrap_or(path.len())].trim_matches(':').split("::").take(2).collect::<Vec<_>>().join("::")
 }
 
 /// Whether a floor may use that path.
@@ -170,66 +137,33 @@ fn allowed(module: &str, may_use: &[&str], path: &str) -> bool {
 
 #[test]
 fn siblings_are_seen() {
-    assert_eq!(
-        siblings("use crate::server::scope::Scope;"),
-        ["server::scope"]
-    );
-    assert_eq!(
-        siblings("use crate::{json, plugin::{abi, call}};"),
-        ["json", "plugin"]
-    );
-    assert_eq!(
-        siblings("let x = crate::jsonrpc::decode(y);"),
-        ["jsonrpc::decode"]
-    );
+    assert_eq!(siblings("use crate::server::scope::Scope;"), ["server::scope"]);
+    assert_eq!(siblings("use crate::{json, plugin::{abi, call}};"), ["json", "plugin"]);
+    assert_eq!(siblings("let x = crate::jsonrpc::decode(y);"), ["jsonrpc::decode"]);
     assert!(siblings("use my_crate::server;").is_empty());
     assert!(!allowed("jsonrpc", &["json"], "server::scope"));
-    assert!(allowed(
-        "transport",
-        &["protocol::revision"],
-        "protocol::revision"
-    ));
-    assert!(!allowed(
-        "transport",
-        &["protocol::revision"],
-        "protocol::request"
-    ));
+    assert!(allowed("transport", &["protocol::revision"], "protocol::revision"));
+    assert!(!allowed("transport", &["protocol::revision"], "protocol::request"));
 }
 
 #[test]
 fn each_floor_uses_only_what_it_may() {
     let mut offences = Vec::new();
-    for source in sources("host/src")
-        .iter()
-        .filter(|source| !source.is_test())
-    {
+    for source in sources("host/src").iter().filter(|source| !source.is_test()) {
         let module = source.module().expect("a file of the host");
-        let Some((_, may_use, must_not_know)) = FLOORS.iter().find(|(name, ..)| *name == module)
-        else {
+        let Some((_, may_use, must_not_know)) = FLOORS.iter().find(|(name, ..)| *name == module) else {
             offences.push(format!("{}: `{module}` has no floor", source.path));
             continue;
         };
         // Groups run over lines, so the paths are looked for in the whole.
         let whole: String = source.code().map(|(_, line)| format!("{line}\n")).collect();
-        for path in siblings(&whole)
-            .iter()
-            .filter(|path| is_module(path) && !allowed(module, may_use, path))
-        {
-            let line = source
-                .code()
-                .find(|(_, line)| line.contains(path.as_str()))
-                .map_or(0, |(line, _)| line);
-            offences.push(format!(
-                "{}:{line}: `{module}` must not use `{path}`",
-                source.path
-            ));
+        for path in siblings(&whole).iter().filter(|path| is_module(path) && !allowed(module, may_use, path)) {
+            let line = source.code().find(|(_, line)| line.contains(path.as_str())).map_or(0, |(line, _)| line);
+            offences.push(format!("{}:{line}: `{module}` must not use `{path}`", source.path));
         }
         for (line, code) in source.code() {
             for word in must_not_know.iter().filter(|word| code.contains(**word)) {
-                offences.push(format!(
-                    "{}:{line}: `{module}` must not know `{word}`",
-                    source.path
-                ));
+                offences.push(format!("{}:{line}: `{module}` must not know `{word}`", source.path));
             }
         }
     }
@@ -249,10 +183,7 @@ fn files_are_short_and_named_after_their_module() {
         for source in sources(folder) {
             let lines = source.text.lines().count();
             if lines > MOST_LINES {
-                offences.push(format!(
-                    "{}: {lines} lines, of {MOST_LINES} at most",
-                    source.path
-                ));
+                offences.push(format!("{}: {lines} lines, of {MOST_LINES} at most", source.path));
             }
             if source.path.ends_with("/mod.rs") {
                 offences.push(format!("{}: is called mod.rs", source.path));
@@ -265,10 +196,8 @@ fn files_are_short_and_named_after_their_module() {
 #[test]
 fn modules_say_what_they_are() {
     let said = |source: &Source| source.text.trim_start().starts_with("//!");
-    let silent = sources("host/src")
-        .into_iter()
-        .filter(|source| !said(source) && !source.is_test())
-        .map(|source| source.path);
+    let silent =
+        sources("host/src").into_iter().filter(|source| !said(source) && !source.is_test()).map(|source| source.path);
     none(&silent.collect::<Vec<_>>());
 }
 
@@ -278,12 +207,9 @@ fn types_have_names_that_say_something() {
     for folder in ["host/src", "plugin-sdk/src"] {
         for source in sources(folder) {
             for (line, code) in source.code() {
-                let words: Vec<&str> = code
-                    .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-                    .collect();
-                for pair in words
-                    .windows(2)
-                    .filter(|pair| ["struct", "enum", "trait", "type", "union"].contains(&pair[0]))
+                let words: Vec<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+                for pair in
+                    words.windows(2).filter(|pair| ["struct", "enum", "trait", "type", "union"].contains(&pair[0]))
                 {
                     if EMPTY_WORDS.iter().any(|word| is_word_of(word, pair[1])) {
                         offences.push(format!("{}:{line}: `{}`", source.path, pair[1]));
@@ -297,8 +223,7 @@ fn types_have_names_that_say_something() {
 
 /// Whether a camel-case name has that word: `DataPath` has `Data`, `Database` has not.
 fn is_word_of(word: &str, name: &str) -> bool {
-    name.match_indices(word)
-        .any(|(at, _)| !name[at + word.len()..].starts_with(|next: char| next.is_lowercase()))
+    name.match_indices(word).any(|(at, _)| !name[at + word.len()..].starts_with(|next: char| next.is_lowercase()))
 }
 
 #[test]
@@ -312,10 +237,7 @@ fn elsewhere(words: &[&str], homes: &[&str]) -> Vec<String> {
     let at_home = |source: &Source| homes.iter().any(|home| source.path.starts_with(home));
     let mut found = Vec::new();
     for source in sources("host/src").iter().filter(|source| !at_home(source)) {
-        for (line, code) in source
-            .code()
-            .filter(|(_, code)| words.iter().any(|word| code.contains(word)))
-        {
+        for (line, code) in source.code().filter(|(_, code)| words.iter().any(|word| code.contains(word))) {
             found.push(format!("{}:{line}: {}", source.path, code.trim()));
         }
     }
@@ -326,14 +248,7 @@ fn elsewhere(words: &[&str], homes: &[&str]) -> Vec<String> {
 /// goes to its parent; `serve` has none.
 #[test]
 fn only_the_stdio_transport_touches_stdout() {
-    let words = [
-        "io::stdout",
-        "stdio::stdout",
-        "inherit_stdout",
-        "inherit_stdio",
-        "print!(",
-        "println!(",
-    ];
+    let words = ["io::stdout", "stdio::stdout", "inherit_stdout", "inherit_stdio", "print!(", "println!("];
     none(&elsewhere(
         &words,
         &[
@@ -349,29 +264,16 @@ fn only_the_stdio_transport_touches_stdout() {
 /// Invariant 2.
 #[test]
 fn only_the_abi_names_bindgen_paths() {
-    none(&elsewhere(
-        &["bindgen!", "exports::wharf", "wharf::plugin::"],
-        &["host/src/plugin/abi"],
-    ));
-    let serialised =
-        |source: &Source| source.path.contains("/plugin/abi") && source.text.contains("Serialize");
-    let wire_types = sources("host/src")
-        .into_iter()
-        .filter(serialised)
-        .map(|source| source.path);
+    none(&elsewhere(&["bindgen!", "exports::wharf", "wharf::plugin::"], &["host/src/plugin/abi"]));
+    let serialised = |source: &Source| source.path.contains("/plugin/abi") && source.text.contains("Serialize");
+    let wire_types = sources("host/src").into_iter().filter(serialised).map(|source| source.path);
     none(&wire_types.collect::<Vec<_>>());
 }
 
 #[test]
 fn there_is_at_most_one_file_with_unsafe_code() {
-    let is_unsafe = |line: &str| {
-        ["unsafe {", "unsafe fn", "unsafe impl"]
-            .iter()
-            .any(|word| line.contains(word))
-    };
-    let with = sources("host/src")
-        .into_iter()
-        .filter(|source| source.code().any(|(_, line)| is_unsafe(line)));
+    let is_unsafe = |line: &str| ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|word| line.contains(word));
+    let with = sources("host/src").into_iter().filter(|source| source.code().any(|(_, line)| is_unsafe(line)));
     let paths: Vec<String> = with.map(|source| source.path).collect();
     assert!(paths.len() <= 1, "unsafe code in {paths:?}");
 }

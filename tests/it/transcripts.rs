@@ -61,22 +61,12 @@ transcripts! {
 
 /// Plays one transcript, with the plugins that it names or else with `plugins`.
 fn play(path: &Path, plugins: &[&str]) {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let name = path
-        .strip_prefix(repository())
-        .unwrap_or(path)
-        .display()
-        .to_string();
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
     let transcript = Transcript::parse(&name, &text);
     let home = Home::new();
     let named = transcript.plugins.iter().map(String::as_str);
-    for plugin in named.chain(
-        plugins
-            .iter()
-            .copied()
-            .filter(|_| transcript.plugins.is_empty()),
-    ) {
+    for plugin in named.chain(plugins.iter().copied().filter(|_| transcript.plugins.is_empty())) {
         home.put(plugin, plugin);
     }
     if !transcript.settings.is_empty() {
@@ -85,11 +75,7 @@ fn play(path: &Path, plugins: &[&str]) {
     let mut wire = Recorded::new(Process::serve(&home));
     transcript.play(&mut wire);
     let status = wire.wire().wait();
-    assert!(
-        status.success(),
-        "{name}: the host ended with {status}; its log:\n{}",
-        wire.wire().log()
-    );
+    assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
 }
 
 /// The transcripts beside the sample plugins, each played to its own plugin.
@@ -99,13 +85,8 @@ fn sample_plugins_do_as_their_transcripts_say() {
         let folder = entry.expect("a folder entry").path();
         let path = folder.join("transcript.txt");
         if path.is_file() {
-            let name = folder
-                .file_name()
-                .and_then(|name| name.to_str())
-                .expect("a plain name");
-            let (plugin, _language) = name
-                .rsplit_once('-')
-                .expect("a folder called <name>-<language>");
+            let name = folder.file_name().and_then(|name| name.to_str()).expect("a plain name");
+            let (plugin, _language) = name.rsplit_once('-').expect("a folder called <name>-<language>");
             play(&path, &[plugin]);
         }
     }

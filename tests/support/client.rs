@@ -39,12 +39,7 @@ impl<W: Wire> Client<W> {
     /// A client that has said nothing yet. A modern one puts the `_meta` of 2026-07-28 into
     /// each request.
     pub fn new(wire: W, modern: bool) -> Self {
-        Self {
-            wire: Recorded::new(wire),
-            modern,
-            next: 0,
-            kept: VecDeque::new(),
-        }
+        Self { wire: Recorded::new(wire), modern, next: 0, kept: VecDeque::new() }
     }
 
     /// A client that has shaken hands.
@@ -66,15 +61,13 @@ impl<W: Wire> Client<W> {
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
         }
         self.next += 1;
-        let message =
-            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        let message = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
         self.wire.send(&message.to_string());
         self.next
     }
 
     pub fn notify(&mut self, method: &str, params: Value) {
-        self.wire
-            .send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+        self.wire.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
     /// Waits for the answer to that request.
@@ -99,10 +92,7 @@ impl<W: Wire> Client<W> {
     pub fn error(&mut self, method: &str, params: Value) -> Value {
         let id = self.post(method, params);
         let mut answer = self.answer(id);
-        assert!(
-            answer.get("error").is_some(),
-            "{method} did not fail: {answer}"
-        );
+        assert!(answer.get("error").is_some(), "{method} did not fail: {answer}");
         answer["error"].take()
     }
 
@@ -123,11 +113,7 @@ impl<W: Wire> Client<W> {
         loop {
             let page = self.result("tools/list", params);
             let tools = page["tools"].as_array().expect("a list of tools");
-            names.extend(
-                tools
-                    .iter()
-                    .map(|tool| tool["name"].as_str().expect("a tool's name").to_owned()),
-            );
+            names.extend(tools.iter().map(|tool| tool["name"].as_str().expect("a tool's name").to_owned()));
             match page.get("nextCursor") {
                 Some(cursor) => params = json!({"cursor": cursor}),
                 None => return names,
@@ -153,9 +139,7 @@ impl<W: Wire> Client<W> {
 
     /// The next message that is here already or comes before the deadline.
     pub fn next_before(&mut self, deadline: Instant) -> Option<Value> {
-        self.kept
-            .pop_front()
-            .or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
+        self.kept.pop_front().or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
     }
 
     /// Closes the client's side and gives all that still comes.
@@ -177,8 +161,7 @@ impl<W: Wire> Client<W> {
         }
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let Some(message) = self.receive(deadline.saturating_duration_since(Instant::now()))
-            else {
+            let Some(message) = self.receive(deadline.saturating_duration_since(Instant::now())) else {
                 panic!("no {what}; kept: {:?}", self.kept);
             };
             if wanted(&message) {
@@ -198,18 +181,12 @@ impl<W: Wire> Client<W> {
 }
 
 fn parse(frame: &str) -> Value {
-    let message: Value =
-        serde_json::from_str(frame).unwrap_or_else(|error| panic!("{error} in {frame:?}"));
-    assert!(
-        message.is_array() || message["jsonrpc"] == "2.0",
-        "not JSON-RPC: {frame}"
-    );
+    let message: Value = serde_json::from_str(frame).unwrap_or_else(|error| panic!("{error} in {frame:?}"));
+    assert!(message.is_array() || message["jsonrpc"] == "2.0", "not JSON-RPC: {frame}");
     message
 }
 
 /// The text of a result's first content block.
 pub fn first_text(result: &Value) -> &str {
-    result["content"][0]["text"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no text in {result}"))
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
 }

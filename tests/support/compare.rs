@@ -16,9 +16,7 @@ pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
 fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
     match (expected, actual) {
         (Value::String(pattern), _) if pattern == "<any>" || pattern == "<maybe>" => None,
-        (Value::String(pattern), _) if pattern == "<absent>" => {
-            Some(format!("{path} must not be there"))
-        }
+        (Value::String(pattern), _) if pattern == "<absent>" => Some(format!("{path} must not be there")),
         (Value::String(pattern), Value::String(text)) if pattern.starts_with("<has:") => {
             let part = &pattern["<has:".len()..pattern.len() - 1];
             (!text.contains(part)).then(|| format!("{path} is {text:?}, without {part:?}"))
@@ -37,9 +35,7 @@ fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
             }
             let closed = !expected.contains_key("<rest>");
             let extra = actual.keys().find(|name| !expected.contains_key(*name));
-            extra
-                .filter(|_| closed)
-                .map(|name| format!("{path}.{name} is one too many"))
+            extra.filter(|_| closed).map(|name| format!("{path}.{name} is one too many"))
         }
         (Value::Array(expected), Value::Array(actual)) => {
             let open = expected.last().is_some_and(|last| last == "<rest>");
@@ -48,9 +44,7 @@ fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
                 return Some(format!("{path} has {} elements, not {named}", actual.len()));
             }
             let pairs = expected[..named].iter().zip(actual).enumerate();
-            pairs
-                .into_iter()
-                .find_map(|(i, (e, a))| differ(e, a, &format!("{path}[{i}]")))
+            pairs.into_iter().find_map(|(i, (e, a))| differ(e, a, &format!("{path}[{i}]")))
         }
         _ => (expected != actual).then(|| format!("{path} is {actual}, not {expected}")),
     }

@@ -40,42 +40,27 @@ impl Guest {
 
     /// Its tool never ends.
     pub fn spinning() -> Self {
-        Self {
-            calling: "(loop $for_ever (br $for_ever))".into(),
-            ..Self::saying("never")
-        }
+        Self { calling: "(loop $for_ever (br $for_ever))".into(), ..Self::saying("never") }
     }
 
     /// Its tool hits an instruction that stops it.
     pub fn trapping() -> Self {
-        Self {
-            calling: "unreachable".into(),
-            ..Self::saying("never")
-        }
+        Self { calling: "unreachable".into(), ..Self::saying("never") }
     }
 
     /// It never says what tools it has.
     pub fn spinning_in_list() -> Self {
-        Self {
-            listing: "(loop $for_ever (br $for_ever))".into(),
-            ..Self::saying("never")
-        }
+        Self { listing: "(loop $for_ever (br $for_ever))".into(), ..Self::saying("never") }
     }
 
     /// It fails to say what tools it has.
     pub fn trapping_in_list() -> Self {
-        Self {
-            listing: "unreachable".into(),
-            ..Self::saying("never")
-        }
+        Self { listing: "unreachable".into(), ..Self::saying("never") }
     }
 
     /// With these tools instead, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
-        self.tools = tools
-            .iter()
-            .map(|(name, schema)| ((*name).into(), (*schema).into()))
-            .collect();
+        self.tools = tools.iter().map(|(name, schema)| ((*name).into(), (*schema).into())).collect();
         self
     }
 
@@ -83,17 +68,10 @@ impl Guest {
     pub fn build(&self) -> Vec<u8> {
         let mut module = wat::parse_str(self.module()).expect("valid text");
         let mut resolve = Resolve::default();
-        let (package, _) = resolve
-            .push_dir(repository().join("wit"))
-            .expect("the plugin interface");
-        let world = resolve
-            .select_world(&[package], Some("tools-plugin"))
-            .expect("a world of it");
-        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)
-            .expect("metadata");
-        let mut encoder = ComponentEncoder::default()
-            .module(&module)
-            .expect("a module of that world");
+        let (package, _) = resolve.push_dir(repository().join("wit")).expect("the plugin interface");
+        let world = resolve.select_world(&[package], Some("tools-plugin")).expect("a world of it");
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
+        let mut encoder = ComponentEncoder::default().module(&module).expect("a module of that world");
         encoder.encode().expect("a component")
     }
 
@@ -148,15 +126,13 @@ impl Memory {
 
     /// Two little-endian words.
     fn pair(&mut self, at: usize, first: usize, second: usize) {
-        let words =
-            [first, second].map(|word| u32::try_from(word).expect("a small guest").to_le_bytes());
+        let words = [first, second].map(|word| u32::try_from(word).expect("a small guest").to_le_bytes());
         self.bytes(at, words.as_flattened());
     }
 
     fn bytes(&mut self, at: usize, bytes: &[u8]) {
         let escaped: String = bytes.iter().map(|byte| format!("\\{byte:02x}")).collect();
-        self.segments
-            .push_str(&format!("(data (i32.const {at}) \"{escaped}\")\n"));
+        self.segments.push_str(&format!("(data (i32.const {at}) \"{escaped}\")\n"));
     }
 }
 
@@ -169,10 +145,7 @@ fn guests_made_here_are_components() {
         Guest::trapping_in_list(),
         Guest::saying("").tools(&[("a", two), ("b", two)]),
     ] {
-        let mut validator =
-            wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
-        validator
-            .validate_all(&guest.build())
-            .expect("a valid component");
+        let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
+        validator.validate_all(&guest.build()).expect("a valid component");
     }
 }

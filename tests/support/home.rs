@@ -16,14 +16,7 @@ impl Home {
     pub fn new() -> Self {
         let root = TempDir::with_prefix("wharf-it-").expect("a temporary folder");
         let home = Self { root };
-        for folder in [
-            "plugins",
-            "home",
-            "config/wharf",
-            "data",
-            "state",
-            "runtime",
-        ] {
+        for folder in ["plugins", "home", "config/wharf", "data", "state", "runtime"] {
             fs::create_dir_all(home.path(folder)).expect("a folder in it");
         }
         home
@@ -98,24 +91,16 @@ pub fn scratch(name: &str) -> PathBuf {
 
 /// The repository's root.
 pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the host crate lives in a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the host crate lives in a workspace")
 }
 
 /// The file of a guest that `plugins/build.sh` has built.
 ///
 /// `WHARF_TEST_COMPONENTS` names another folder to look in.
 pub fn component(guest: &str) -> PathBuf {
-    let folder = std::env::var_os("WHARF_TEST_COMPONENTS").map_or_else(
-        || repository().join("target/guests/components"),
-        PathBuf::from,
-    );
+    let folder = std::env::var_os("WHARF_TEST_COMPONENTS")
+        .map_or_else(|| repository().join("target/guests/components"), PathBuf::from);
     let file = folder.join(format!("{guest}.wasm"));
-    assert!(
-        file.is_file(),
-        "no {}: build the guests first, with plugins/build.sh",
-        file.display()
-    );
+    assert!(file.is_file(), "no {}: build the guests first, with plugins/build.sh", file.display());
     file
 }

@@ -17,27 +17,19 @@ use super::wire::{Received, Wire};
 
 /// The binary under test. `WHARF_TEST_BIN` names another one.
 pub fn binary() -> PathBuf {
-    std::env::var_os("WHARF_TEST_BIN")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_wharf")), PathBuf::from)
+    std::env::var_os("WHARF_TEST_BIN").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_wharf")), PathBuf::from)
 }
 
 /// A command in that home, with nothing of the tests' own environment.
 pub fn command<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Command {
     let mut command = Command::new(binary());
-    command
-        .args(arguments)
-        .env_clear()
-        .envs(home.environment())
-        .current_dir(home.path("home"));
+    command.args(arguments).env_clear().envs(home.environment()).current_dir(home.path("home"));
     command
 }
 
 /// Runs a command to its end, with nothing on its standard input.
 pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Output {
-    command(home, arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary runs")
+    command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
 /// `wharf serve` on its pipes. Killed when dropped.
@@ -51,10 +43,7 @@ pub struct Process {
 impl Process {
     /// Serves the home's plugin folder.
     pub fn serve(home: &Home) -> Self {
-        Self::start(command(
-            home,
-            ["serve".as_ref(), home.plugins().as_os_str()],
-        ))
+        Self::start(command(home, ["serve".as_ref(), home.plugins().as_os_str()]))
     }
 
     /// Starts that command with all three streams piped.
@@ -70,8 +59,7 @@ impl Process {
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).split(b'\n') {
                 let Ok(line) = line else { return };
-                let line =
-                    String::from_utf8(line).unwrap_or_else(|bad| format!("not UTF-8: {bad}"));
+                let line = String::from_utf8(line).unwrap_or_else(|bad| format!("not UTF-8: {bad}"));
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -87,12 +75,7 @@ impl Process {
                 writer.lock().expect("no writer panics").push_str(&text);
             }
         });
-        Self {
-            stdin: child.stdin.take(),
-            child,
-            lines,
-            log,
-        }
+        Self { stdin: child.stdin.take(), child, lines, log }
     }
 
     /// What it has written to stderr so far.
@@ -122,37 +105,21 @@ impl Process {
         self.stdin = None;
         let deadline = Instant::now() + PATIENCE;
         // Wait for the streams' end first, so that the poll below is short.
-        while self
-            .lines
-            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            .is_ok()
-        {}
+        while self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
         loop {
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
                 return status;
             }
-            assert!(
-                Instant::now() < deadline,
-                "the host has not ended; its log:\n{}",
-                self.log()
-            );
+            assert!(Instant::now() < deadline, "the host has not ended; its log:\n{}", self.log());
             std::thread::yield_now();
         }
     }
 
     /// Resident memory in bytes.
     pub fn resident(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))
-            .expect("a running process");
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS:"))
-            .expect("a running process has memory");
-        let kib: u64 = line
-            .split_whitespace()
-            .nth(1)
-            .and_then(|n| n.parse().ok())
-            .expect("a number of KiB");
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("a running process");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a running process has memory");
+        let kib: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of KiB");
         kib * 1024
     }
 

@@ -25,22 +25,10 @@ pub struct Recorded<W> {
 impl<W: Wire> Recorded<W> {
     /// The record is named after the running test.
     pub fn new(wire: W) -> Self {
-        let name = std::thread::current()
-            .name()
-            .unwrap_or("unnamed")
-            .replace("::", "-");
+        let name = std::thread::current().name().unwrap_or("unnamed").replace("::", "-");
         let path = scratch("wire-log").join(format!("{name}.jsonl"));
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
-            .expect("a file in the target folder");
-        Self {
-            wire,
-            file,
-            revision: None,
-            asked: HashMap::new(),
-        }
+        let file = OpenOptions::new().create(true).append(true).open(path).expect("a file in the target folder");
+        Self { wire, file, revision: None, asked: HashMap::new() }
     }
 
     pub fn wire(&mut self) -> &mut W {
@@ -55,12 +43,8 @@ impl<W: Wire> Recorded<W> {
             return;
         };
         let modern = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
-        let revision = modern
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-            .or_else(|| self.revision.clone());
-        self.asked
-            .insert(id.to_string(), (method.to_owned(), revision));
+        let revision = modern.and_then(Value::as_str).map(str::to_owned).or_else(|| self.revision.clone());
+        self.asked.insert(id.to_string(), (method.to_owned(), revision));
     }
 
     fn received(&mut self, message: &Value) {
@@ -68,22 +52,15 @@ impl<W: Wire> Recorded<W> {
             return batch.iter().for_each(|element| self.received(element));
         }
         let answers = message.get("method").is_none();
-        let asked = message
-            .get("id")
-            .filter(|_| answers)
-            .and_then(|id| self.asked.get(&id.to_string()).cloned());
-        let (method, mut revision) =
-            asked.unwrap_or_else(|| (String::new(), self.revision.clone()));
+        let asked = message.get("id").filter(|_| answers).and_then(|id| self.asked.get(&id.to_string()).cloned());
+        let (method, mut revision) = asked.unwrap_or_else(|| (String::new(), self.revision.clone()));
         if method == "initialize"
             && let Some(settled) = message.pointer("/result/protocolVersion")
         {
             revision = settled.as_str().map(str::to_owned);
             self.revision = revision.clone();
         }
-        if message
-            .pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId")
-            .is_some()
-        {
+        if message.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId").is_some() {
             revision = Some(super::MODERN.to_owned());
         }
         let entry = json!({"revision": revision, "method": method, "message": message});

@@ -30,48 +30,26 @@ impl Transcript {
     /// # Panics
     /// On a line that is none of the format's, with its number.
     pub fn parse(name: &str, text: &str) -> Self {
-        let mut transcript = Self {
-            name: name.to_owned(),
-            plugins: Vec::new(),
-            settings: String::new(),
-            blocks: Vec::new(),
-        };
+        let mut transcript =
+            Self { name: name.to_owned(), plugins: Vec::new(), settings: String::new(), blocks: Vec::new() };
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(frame) = line.strip_prefix("> ") {
-                if transcript
-                    .blocks
-                    .last()
-                    .is_none_or(|block| !block.expected.is_empty())
-                {
+                if transcript.blocks.last().is_none_or(|block| !block.expected.is_empty()) {
                     transcript.blocks.push(Block::default());
                 }
-                transcript
-                    .blocks
-                    .last_mut()
-                    .expect("just pushed")
-                    .sent
-                    .push(frame.to_owned());
+                transcript.blocks.last_mut().expect("just pushed").sent.push(frame.to_owned());
             } else if let Some(json) = line.strip_prefix("< ") {
-                let value = serde_json::from_str(json)
-                    .unwrap_or_else(|error| panic!("{name}:{number}: {error}"));
+                let value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{name}:{number}: {error}"));
                 let block = transcript.blocks.last_mut();
-                block
-                    .unwrap_or_else(|| panic!("{name}:{number}: an answer to nothing"))
-                    .expected
-                    .push((number, value));
+                block.unwrap_or_else(|| panic!("{name}:{number}: an answer to nothing")).expected.push((number, value));
             } else if let Some(plugins) = line.strip_prefix("# plugins:") {
-                transcript
-                    .plugins
-                    .extend(plugins.split_whitespace().map(str::to_owned));
+                transcript.plugins.extend(plugins.split_whitespace().map(str::to_owned));
             } else if let Some(setting) = line.strip_prefix("# settings:") {
                 transcript.settings.push_str(setting.trim());
                 transcript.settings.push('\n');
             } else {
                 let other = !line.trim().is_empty() && !line.starts_with('#');
-                assert!(
-                    !other,
-                    "{name}:{number}: neither sent, expected nor a comment"
-                );
+                assert!(!other, "{name}:{number}: neither sent, expected nor a comment");
             }
         }
         assert!(!transcript.blocks.is_empty(), "{name}: an empty transcript");
@@ -89,10 +67,7 @@ impl Transcript {
             while !open.is_empty() {
                 match wire.receive(PATIENCE) {
                     Received::Frame(frame) => self.take(&mut open, &frame),
-                    ended => panic!(
-                        "{}:{}: {ended:?} instead of {}",
-                        self.name, open[0].0, open[0].1
-                    ),
+                    ended => panic!("{}:{}: {ended:?} instead of {}", self.name, open[0].0, open[0].1),
                 }
             }
         }
@@ -100,33 +75,21 @@ impl Transcript {
         match wire.receive(PATIENCE) {
             Received::Closed => {}
             Received::Frame(frame) => panic!("{}: came at the end, unexpected: {frame}", self.name),
-            Received::Silence => panic!(
-                "{}: the host does not close after the end of its input",
-                self.name
-            ),
+            Received::Silence => panic!("{}: the host does not close after the end of its input", self.name),
         }
     }
 
     /// Strikes the message out of those expected.
     fn take(&self, open: &mut Vec<&(usize, Value)>, frame: &str) {
-        let actual: Value = serde_json::from_str(frame)
-            .unwrap_or_else(|error| panic!("{}: {error} in {frame:?}", self.name));
-        if let Some(at) = open
-            .iter()
-            .position(|(_, expected)| difference(expected, &actual).is_none())
-        {
+        let actual: Value =
+            serde_json::from_str(frame).unwrap_or_else(|error| panic!("{}: {error} in {frame:?}", self.name));
+        if let Some(at) = open.iter().position(|(_, expected)| difference(expected, &actual).is_none()) {
             open.remove(at);
             return;
         }
         // Say the difference to the one it was most likely meant to be.
-        let nearest = open
-            .iter()
-            .find(|(_, expected)| expected.get("id") == actual.get("id"))
-            .unwrap_or(&open[0]);
+        let nearest = open.iter().find(|(_, expected)| expected.get("id") == actual.get("id")).unwrap_or(&open[0]);
         let why = difference(&nearest.1, &actual).expect("else it would have matched");
-        panic!(
-            "{}:{}: {why}\n  expected {}\n  received {frame}",
-            self.name, nearest.0, nearest.1
-        );
+        panic!("{}:{}: {why}\n  expected {}\n  received {frame}", self.name, nearest.0, nearest.1);
     }
 }

@@ -18,7 +18,7 @@ use crate::protocol::{Implementation, error};
 const TOLD: usize = 10;
 
 /// Why a tool gave no result.
-pub enum Insists {
+pub(super) enum Insists {
     Call(CallError),
     /// It asked again for what it had been told cannot be had.
     OnInput,
@@ -31,7 +31,7 @@ impl From<CallError> for Insists {
 }
 
 /// The answer to a call that gave no result.
-pub fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error: Insists) -> Answer {
+pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error: Insists) -> Answer {
     let plugin = entry.provider.id();
     match error {
         Insists::OnInput => {
@@ -62,7 +62,12 @@ pub fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error: Insist
 }
 
 /// Arguments that do not fit: a result or an error, as the revision wants it.
-pub fn invalid_arguments(server: &Implementation, scope: &Scope, entry: &Entry, violations: &[Violation]) -> Answer {
+pub(super) fn invalid_arguments(
+    server: &Implementation,
+    scope: &Scope,
+    entry: &Entry,
+    violations: &[Violation],
+) -> Answer {
     let told = &violations[..violations.len().min(TOLD)];
     if !scope.revision.invalid_arguments_are_results() {
         let first = told.first().map_or("", |violation| violation.reason.as_str());

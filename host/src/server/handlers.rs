@@ -1,8 +1,8 @@
 //! One file per feature: a typed request in, the wire's answer out.
 
-pub mod lifecycle;
-pub mod subscriptions;
-pub mod tools;
+pub(in crate::server) mod lifecycle;
+pub(in crate::server) mod subscriptions;
+pub(in crate::server) mod tools;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,13 +10,13 @@ use std::pin::Pin;
 use crate::protocol::ErrorObject;
 
 /// A result as JSON text, or an error.
-pub type Answer = Result<String, ErrorObject>;
+pub(in crate::server) type Answer = Result<String, ErrorObject>;
 
 /// Work that may be dropped at any time, which cancels it.
-pub type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(in crate::server) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// How a request is answered.
-pub enum Reply {
+pub(in crate::server) enum Reply {
     Now(Answer),
     Later(Later),
     /// As `Later`, for as long as the client wants: it takes no place among the running.

@@ -9,18 +9,18 @@ use tokio::sync::{oneshot, watch};
 use crate::jsonrpc::RequestId;
 
 #[derive(Default)]
-pub struct InFlight {
+pub(in crate::server) struct InFlight {
     /// Dropping the sender cancels the request.
     requests: Mutex<HashMap<RequestId, oneshot::Sender<()>>>,
     count: watch::Sender<usize>,
 }
 
 /// Ready when the request was cancelled.
-pub type Cancelled = oneshot::Receiver<()>;
+pub(in crate::server) type Cancelled = oneshot::Receiver<()>;
 
 impl InFlight {
     /// Enters a request. `None` if one with this id is in flight already.
-    pub fn start(&self, id: &RequestId) -> Option<Cancelled> {
+    pub(in crate::server) fn start(&self, id: &RequestId) -> Option<Cancelled> {
         let mut requests = self.lock();
         if requests.contains_key(id) {
             return None;
@@ -32,7 +32,7 @@ impl InFlight {
     }
 
     /// Takes a request out. `false`: it was cancelled, and must not be answered.
-    pub fn finish(&self, id: &RequestId) -> bool {
+    pub(in crate::server) fn finish(&self, id: &RequestId) -> bool {
         let mut requests = self.lock();
         let mine = requests.remove(id).is_some();
         self.count.send_replace(requests.len());
@@ -40,18 +40,18 @@ impl InFlight {
     }
 
     /// Cancels a request; one that is not in flight is left alone.
-    pub fn cancel(&self, id: &RequestId) {
+    pub(in crate::server) fn cancel(&self, id: &RequestId) {
         self.finish(id);
     }
 
-    pub fn cancel_all(&self) {
+    pub(in crate::server) fn cancel_all(&self) {
         let mut requests = self.lock();
         requests.clear();
         self.count.send_replace(0);
     }
 
     /// Waits until nothing is in flight.
-    pub async fn idle(&self) {
+    pub(in crate::server) async fn idle(&self) {
         // An error means that the sender is gone, and it lives in `self`.
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }

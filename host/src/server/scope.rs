@@ -6,19 +6,19 @@ use crate::protocol::Revision;
 
 /// Made where the two eras part; below that nobody asks which era or transport it is.
 #[derive(Clone, Debug)]
-pub struct Scope {
-    pub id: RequestId,
+pub(in crate::server) struct Scope {
+    pub(in crate::server) id: RequestId,
     /// The host's own name for the request.
-    pub call: u64,
-    pub revision: Revision,
+    pub(in crate::server) call: u64,
+    pub(in crate::server) revision: Revision,
     /// The client's `_meta` for the plugin: a JSON object.
-    pub meta: String,
+    pub(in crate::server) meta: String,
 }
 
 impl Scope {
     /// What a plugin may ask of this client: nothing, since no question is passed on yet. A
     /// plugin that asks all the same is told that the answer cannot be had.
-    pub fn features(&self) -> ClientFeatures {
+    pub(in crate::server) fn features(&self) -> ClientFeatures {
         ClientFeatures::empty()
     }
 }

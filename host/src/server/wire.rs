@@ -7,6 +7,6 @@ mod content;
 mod object;
 mod tool;
 
-pub use content::Block;
-pub use object::Object;
-pub use tool::{descriptor, result};
+pub(in crate::server) use content::Block;
+pub(in crate::server) use object::Object;
+pub(in crate::server) use tool::{descriptor, result};

@@ -8,12 +8,12 @@ use crate::protocol::{Revision, discover, initialize};
 use crate::server::Server;
 use crate::server::scope::Scope;
 
-pub fn initialize(server: &Server, revision: Revision) -> String {
+pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> String {
     let instructions = server.settings.instructions.as_deref();
     initialize::result(revision, &server.implementation(), server.capabilities(), instructions)
 }
 
-pub fn discover(server: &Server, scope: &Scope) -> String {
+pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> String {
     let instructions = server.settings.instructions.as_deref();
     discover::result(scope.revision, &server.implementation(), server.capabilities(), instructions, Caching::NONE)
 }

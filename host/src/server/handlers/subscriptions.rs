@@ -18,13 +18,13 @@ use crate::server::wire::Object;
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
 /// Announces every change to a client that shook hands, until the connection ends.
-pub async fn announce(connection: Arc<Connection>) {
+pub(in crate::server) async fn announce(connection: Arc<Connection>) {
     follow(&connection, Wanted { tools: true }, |method| encode::notification(method, None)).await;
 }
 
 /// A stream of the changes that the client asks for. Its first message says which of them
 /// it will get; its result comes when the connection ends.
-pub fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
+pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
     let wanted = Wanted { tools: filter.tools_list_changed };
     let connection = connection.clone();
     Reply::Listen(Box::pin(async move {

@@ -18,7 +18,7 @@ use crate::server::fault::{self, Insists};
 use crate::server::scope::Scope;
 use crate::server::{Server, wire};
 
-pub fn list(server: &Arc<Server>, scope: Scope, cursor: Option<&str>) -> Reply {
+pub(in crate::server) fn list(server: &Arc<Server>, scope: Scope, cursor: Option<&str>) -> Reply {
     if server.catalog.is_ready() {
         return Reply::Now(page(server, &scope, cursor));
     }
@@ -49,7 +49,7 @@ fn page(server: &Server, scope: &Scope, cursor: Option<&str>) -> Answer {
     Ok(result::object(scope.revision, &server.implementation(), &members.members(), envelope))
 }
 
-pub fn call(server: &Arc<Server>, scope: Scope, call: &CallTool<'_>) -> Reply {
+pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallTool<'_>) -> Reply {
     let server = server.clone();
     let name = call.name.clone().into_owned();
     let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());

@@ -13,10 +13,10 @@ use crate::protocol::{Revision, meta};
 
 /// Writes one kind of thing for one revision.
 #[derive(Clone, Copy)]
-pub struct Block(pub Revision);
+pub(in crate::server) struct Block(pub(in crate::server) Revision);
 
 impl Block {
-    pub fn content(self, content: &Content) -> String {
+    pub(in crate::server) fn content(self, content: &Content) -> String {
         match content {
             Content::Text(text) => self.finish(
                 Object::default().string("type", "text").string("text", &text.text),
@@ -32,7 +32,7 @@ impl Block {
         }
     }
 
-    pub fn text(self, text: &str) -> String {
+    pub(in crate::server) fn text(self, text: &str) -> String {
         Object::default().string("type", "text").string("text", text).finish()
     }
 
@@ -51,7 +51,7 @@ impl Block {
     }
 
     /// The wire's `TextResourceContents` or `BlobResourceContents`.
-    pub fn resource_contents(self, contents: &ResourceContents) -> String {
+    pub(in crate::server) fn resource_contents(self, contents: &ResourceContents) -> String {
         let object =
             Object::default().string("uri", &contents.uri).optional_string("mimeType", contents.mime_type.as_deref());
         let object = match &contents.body {
@@ -76,7 +76,7 @@ impl Block {
     }
 
     /// `icons`, where the revision has them.
-    pub fn icons(self, object: Object, icons: &[Icon]) -> Object {
+    pub(in crate::server) fn icons(self, object: Object, icons: &[Icon]) -> Object {
         if icons.is_empty() || !self.0.has_icons() {
             return object;
         }
@@ -84,7 +84,7 @@ impl Block {
     }
 
     /// `_meta`, where the revision has it on such objects.
-    pub fn meta(self, object: Object, meta: Option<&str>) -> Object {
+    pub(in crate::server) fn meta(self, object: Object, meta: Option<&str>) -> Object {
         let own = meta.filter(|_| self.0.has_item_meta()).and_then(|meta| meta::unreserved(self.0, meta).ok());
         object.optional_raw("_meta", own.as_deref().filter(|meta| *meta != "{}"))
     }

@@ -3,7 +3,7 @@
 use crate::json;
 
 /// An object being written. Keys are literals of the protocol and need no escapes.
-pub struct Object(String);
+pub(in crate::server) struct Object(String);
 
 impl Default for Object {
     fn default() -> Self {
@@ -21,54 +21,54 @@ impl Object {
         self.0.push_str("\":");
     }
 
-    pub fn string(mut self, key: &'static str, value: &str) -> Self {
+    pub(in crate::server) fn string(mut self, key: &'static str, value: &str) -> Self {
         self.key(key);
         json::write_str(&mut self.0, value);
         self
     }
 
     /// `value` is JSON text.
-    pub fn raw(mut self, key: &'static str, value: &str) -> Self {
+    pub(in crate::server) fn raw(mut self, key: &'static str, value: &str) -> Self {
         self.key(key);
         self.0.push_str(value);
         self
     }
 
-    pub fn optional_string(self, key: &'static str, value: Option<&str>) -> Self {
+    pub(in crate::server) fn optional_string(self, key: &'static str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.string(key, value),
             None => self,
         }
     }
 
-    pub fn optional_raw(self, key: &'static str, value: Option<&str>) -> Self {
+    pub(in crate::server) fn optional_raw(self, key: &'static str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.raw(key, value),
             None => self,
         }
     }
 
-    pub fn optional_bool(self, key: &'static str, value: Option<bool>) -> Self {
+    pub(in crate::server) fn optional_bool(self, key: &'static str, value: Option<bool>) -> Self {
         self.optional_raw(key, value.map(|value| if value { "true" } else { "false" }))
     }
 
     /// Elements are JSON texts.
-    pub fn array(self, key: &'static str, elements: impl IntoIterator<Item = String>) -> Self {
+    pub(in crate::server) fn array(self, key: &'static str, elements: impl IntoIterator<Item = String>) -> Self {
         let elements: Vec<String> = elements.into_iter().collect();
         self.raw(key, &format!("[{}]", elements.join(",")))
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(in crate::server) fn is_empty(&self) -> bool {
         self.0.len() == 1
     }
 
-    pub fn finish(mut self) -> String {
+    pub(in crate::server) fn finish(mut self) -> String {
         self.0.push('}');
         self.0
     }
 
     /// The members alone, without braces.
-    pub fn members(mut self) -> String {
+    pub(in crate::server) fn members(mut self) -> String {
         self.0.remove(0);
         self.0
     }

@@ -7,7 +7,7 @@ use crate::protocol::Revision;
 use crate::protocol::revision::StructuredContent;
 
 /// The wire's `Tool`, under its public name.
-pub fn descriptor(revision: Revision, name: &str, tool: &Tool) -> String {
+pub(in crate::server) fn descriptor(revision: Revision, name: &str, tool: &Tool) -> String {
     let title = tool.title.as_deref();
     let mut object = Object::default()
         .string("name", name)
@@ -53,7 +53,7 @@ fn keeps_output(revision: Revision, schema: &str) -> bool {
 }
 
 /// The members of the wire's `CallToolResult`, but for `_meta`.
-pub fn result(revision: Revision, result: &ToolResult) -> String {
+pub(in crate::server) fn result(revision: Revision, result: &ToolResult) -> String {
     let block = Block(revision);
     let structured = result.structured.as_deref();
     let mut content: Vec<String> = result.content.iter().map(|content| block.content(content)).collect();
