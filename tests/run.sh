@@ -5,6 +5,8 @@
 set -uo pipefail
 exec </dev/null
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# The steps below find what was built where it is by default.
+unset CARGO_TARGET_DIR
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}" PIP_DISABLE_PIP_VERSION_CHECK=1
 
 logs=target/test-logs

@@ -4,8 +4,8 @@
 
 The folder has JSON lines, each with a message, the method that it answers and the revision
 that it was said in. The package knows all five revisions by method; its shapes are those of
-2025-11-25 for the four older ones. Prints a count of messages; the exit code says whether all
-were valid.
+2025-11-25 for the four older ones. Counts files, each what one test recorded; the exit code
+says whether all their messages were valid.
 """
 
 import json
@@ -37,19 +37,25 @@ def validate(revision: str, method: str, message: dict) -> None:
 
 
 def main(folder: str) -> int:
-    passed = failed = 0
+    passed = failed = messages = 0
     for path in sorted(Path(folder).glob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        valid = True
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            if not line:
+                continue
             entry = json.loads(line)
             try:
                 validate(entry["revision"] or LATEST_WITH_HANDSHAKE, entry["method"], entry["message"])
-                passed += 1
+                messages += 1
             except Exception as error:
                 print(f"{path.name}:{number}: {entry['revision']} {entry['method']}: {error}\n  {line[:500]}")
-                failed += 1
+                valid = False
+        passed += valid
+        failed += not valid
     if passed + failed == 0:
         print("nothing was recorded: run the Rust tests first")
         failed = 1
+    print(f"{messages} messages are valid")
     print(f"tests: {passed} passed, {failed} failed")
     return 1 if failed else 0
 

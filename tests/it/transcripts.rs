@@ -1,9 +1,10 @@
-//! Every transcript, played to the real binary on stdio.
+//! Every transcript, played over memory and to the real binary on stdio.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::home::{Home, repository};
+use crate::support::memory::Memory;
 use crate::support::process::Process;
 use crate::support::record::Recorded;
 use crate::support::transcript::Transcript;
@@ -72,6 +73,7 @@ fn play(path: &Path, plugins: &[&str]) {
     if !transcript.settings.is_empty() {
         home.configure(&transcript.settings);
     }
+    transcript.play(&mut Memory::serve(&home));
     let mut wire = Recorded::new(Process::serve(&home));
     transcript.play(&mut wire);
     let status = wire.wire().wait();

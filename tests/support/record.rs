@@ -42,8 +42,9 @@ impl<W: Wire> Recorded<W> {
         let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
             return;
         };
+        // A version that nobody knows is refused in the words of the newest.
         let modern = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
-        let revision = modern.and_then(Value::as_str).map(str::to_owned).or_else(|| self.revision.clone());
+        let revision = modern.map(|_| super::MODERN.to_owned()).or_else(|| self.revision.clone());
         self.asked.insert(id.to_string(), (method.to_owned(), revision));
     }
 

@@ -1,0 +1,69 @@
+//! The library in this process: frames go straight into a connection, no pipe between.
+//! It loads what is in the folder once and does not follow it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use wharf::catalog::{Catalog, Folder, PluginSettings};
+use wharf::plugin::{Compiler, Limits, Sandbox, SandboxSettings};
+use wharf::server::{Connection, Server, Settings};
+
+use super::home::{Home, scratch};
+use super::process::binary;
+use super::wire::{Received, Wire};
+
+pub struct Memory {
+    runtime: Runtime,
+    connection: Option<Arc<Connection>>,
+    messages: mpsc::Receiver<String>,
+}
+
+impl Memory {
+    pub fn serve(home: &Home) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let catalog = Arc::new(Catalog::default());
+        let server = Server::new(catalog.clone(), Settings::default());
+        runtime.block_on(load(home, catalog));
+        // Large: the test reads only when it has sent.
+        let (outbox, messages) = mpsc::channel(4096);
+        let connection = runtime.block_on(async { server.connect(outbox) });
+        Self { runtime, connection: Some(connection), messages }
+    }
+}
+
+async fn load(home: &Home, catalog: Arc<Catalog>) {
+    let settings = SandboxSettings {
+        cache_dir: Some(scratch("memory-cache")),
+        compiler: Compiler::ChildProcess(binary()),
+        ..SandboxSettings::default()
+    };
+    let sandbox = Sandbox::new(settings).expect("a sandbox");
+    let plain = |_: &_| PluginSettings { limits: Limits::default(), prefix: true };
+    let (events, _) = mpsc::unbounded_channel();
+    let mut folder = Folder::new(home.plugins(), catalog, sandbox, plain, events);
+    folder.load_once().await.expect("a readable folder");
+}
+
+impl Wire for Memory {
+    fn send(&mut self, frame: &str) {
+        let connection = self.connection.as_ref().expect("not closed by the test");
+        self.runtime.block_on(connection.receive(frame.as_bytes()));
+    }
+
+    fn receive(&mut self, patience: Duration) -> Received {
+        match self.runtime.block_on(async { timeout(patience, self.messages.recv()).await }) {
+            Ok(Some(frame)) => Received::Frame(frame),
+            Ok(None) => Received::Closed,
+            Err(_) => Received::Silence,
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.runtime.block_on(connection.close(Duration::from_secs(1)));
+        }
+    }
+}
