@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::PluginSettings;
 use crate::plugin::{Limits, PluginId};
 
 /// The file as a whole. Every key is optional; an unknown one is an error.
@@ -133,15 +132,19 @@ impl Config {
         Ok(config)
     }
 
-    /// What holds for one plugin.
-    pub fn plugin(&self, id: &PluginId) -> PluginSettings {
-        let own = self.plugins.get(id.as_ref());
+    /// The limits of one plugin.
+    pub fn limits(&self, id: &PluginId) -> Limits {
         let mut limits = Limits::default();
         self.limits.apply(&mut limits);
-        if let Some(own) = own {
+        if let Some(own) = self.plugins.get(id.as_ref()) {
             own.limits.apply(&mut limits);
         }
-        PluginSettings { limits, prefix: own.is_none_or(|own| own.prefix) }
+        limits
+    }
+
+    /// Whether the names of a plugin's tools carry its own.
+    pub fn prefix(&self, id: &PluginId) -> bool {
+        self.plugins.get(id.as_ref()).is_none_or(|own| own.prefix)
     }
 
     /// The defaults, as the file that would set them.
@@ -203,11 +206,6 @@ fn did_you_mean(message: &str) -> Option<String> {
         .min()
         .filter(|(distance, _)| *distance <= 3)
         .map(|(_, name)| name.to_owned())
-}
-
-/// Where the file is when nobody says otherwise. `None` without a home folder.
-pub fn default_path() -> Option<PathBuf> {
-    Some(crate::config::base()?.config.join("wharf.toml"))
 }
 
 /// The user's folders for this program, by the XDG rules.

@@ -172,7 +172,7 @@ fn help_and_version_are_data() {
     let version = out(&home, ["--version"]);
     assert_eq!(version.trim_end(), concat!("wharf ", env!("CARGO_PKG_VERSION")));
     let help = out(&home, ["--help"]);
-    for command in ["serve", "check", "list", "call", "new", "config"] {
+    for command in ["serve", "check", "list", "call", "config"] {
         assert!(help.contains(command), "{help}");
         let text = out(&home, [command, "--help"]);
         assert!(text.contains("Usage"), "{text}");

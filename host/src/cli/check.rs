@@ -47,7 +47,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         findings.inspection = inspect(&component).unwrap_or_default();
     }
     let loaded = match id_of(file) {
-        Ok(id) => load_file(sandbox, file, &id, config.plugin(&id).limits).await,
+        Ok(id) => load_file(sandbox, file, &id, config.limits(&id)).await,
         Err(refusal) => Err(refusal),
     };
     match loaded {

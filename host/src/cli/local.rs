@@ -34,14 +34,15 @@ impl Local {
             let failed =
                 |(reason, hint): Refused| Failure::new(format!("load {}: {reason}", path.display())).hint(hint);
             let id = id_of(path).map_err(failed)?;
-            let settings = config.plugin(&id);
+            let settings = serve::plugin_settings(&config, &id);
             let plugin = load_file(&sandbox, path, &id, settings.limits).await.map_err(failed)?;
             catalog.put(Member { provider: Arc::new(plugin), prefix: settings.prefix });
             catalog.set_ready();
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();
             let settings = config.clone();
-            let mut folder = Folder::new(path.to_owned(), catalog, sandbox, move |id| settings.plugin(id), sender);
+            let mut folder =
+                Folder::new(path.to_owned(), catalog, sandbox, move |id| serve::plugin_settings(&settings, id), sender);
             folder
                 .load_once()
                 .await

@@ -10,8 +10,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::{Options, plugin_folder};
-use crate::catalog::{Catalog, Folder};
+use crate::catalog::{Catalog, Folder, PluginSettings};
 use crate::config::Config;
+use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::transport::stdio;
@@ -41,6 +42,10 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>) -> Result<ExitCo
     }
 }
 
+pub(super) fn plugin_settings(config: &Config, id: &PluginId) -> PluginSettings {
+    PluginSettings { limits: config.limits(id), prefix: config.prefix(id) }
+}
+
 pub(super) fn settings(config: &Config) -> Settings {
     Settings {
         name: config.server.name.clone(),
@@ -62,7 +67,7 @@ async fn follow(
     tokio::spawn(report::watch(events));
     let shown = dir.display().to_string();
     let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
-    match Folder::new(dir, catalog, sandbox, move |id| config.plugin(id), events_sender).follow().await {
+    match Folder::new(dir, catalog, sandbox, move |id| plugin_settings(&config, id), events_sender).follow().await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }

@@ -11,8 +11,8 @@ fn error(text: &str) -> super::ConfigError {
 fn defaults_read_back_as_the_defaults() {
     let config = Config::parse(&Config::defaults()).expect("the defaults are valid");
     let id = PluginId::parse("anything").expect("a valid id");
-    assert_eq!(config.plugin(&id), Config::default().plugin(&id));
-    assert_eq!(config.plugin(&id).limits, Limits::default());
+    assert_eq!(config.limits(&id), Limits::default());
+    assert!(config.prefix(&id));
 }
 
 #[test]
@@ -21,10 +21,11 @@ fn a_plugin_overrides_what_holds_for_all() {
         "[limits]\ntimeout = '5s'\nmemory = '16MiB'\n[plugins.slow]\nprefix = false\n[plugins.slow.limits]\ntimeout = '1m 30s'\n",
     )
     .expect("valid");
-    let slow = config.plugin(&PluginId::parse("slow").expect("a valid id"));
-    assert_eq!((slow.limits.timeout, slow.limits.memory, slow.prefix), (Duration::from_secs(90), 16 << 20, false));
-    let other = config.plugin(&PluginId::parse("other").expect("a valid id"));
-    assert_eq!((other.limits.timeout, other.prefix), (Duration::from_secs(5), true));
+    let slow = PluginId::parse("slow").expect("a valid id");
+    let limits = config.limits(&slow);
+    assert_eq!((limits.timeout, limits.memory, config.prefix(&slow)), (Duration::from_secs(90), 16 << 20, false));
+    let other = PluginId::parse("other").expect("a valid id");
+    assert_eq!((config.limits(&other).timeout, config.prefix(&other)), (Duration::from_secs(5), true));
 }
 
 #[test]

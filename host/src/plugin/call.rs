@@ -180,7 +180,7 @@ impl Program {
     fn fault(&self, error: &wasmtime::Error, state: &State) -> Fault {
         let plugin = &self.id;
         let text = text::quote(&format!("{error:#}"), 2048);
-        tracing::warn!(target: "wharf::plugin", %plugin, "call stopped: {text}");
+        tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
         if state.cpu.exceeded() {
             return Fault::Cpu { limit: self.limits.cpu };
         }
