@@ -45,6 +45,8 @@ pub enum FolderEvent {
     /// The first scan found so many files.
     Found(usize),
     Loading(PluginId),
+    /// All that the first scan found is in service or refused.
+    Settled,
     Loaded {
         id: PluginId,
         digest: Digest,
@@ -131,7 +133,7 @@ impl Folder {
         while let Some(load) = self.loads.join_next().await {
             self.finish(load);
         }
-        self.catalog.set_ready();
+        self.settled();
         Ok(())
     }
 
@@ -149,8 +151,8 @@ impl Folder {
         self.tell(FolderEvent::Found(scan.plugins.len()));
         self.take_up(scan);
         loop {
-            if self.loads.is_empty() {
-                self.catalog.set_ready();
+            if self.loads.is_empty() && !self.catalog.is_ready() {
+                self.settled();
             }
             tokio::select! {
                 Some(load) = self.loads.join_next() => self.finish(load),
@@ -165,6 +167,11 @@ impl Folder {
                 },
             }
         }
+    }
+
+    fn settled(&self) {
+        self.catalog.set_ready();
+        self.tell(FolderEvent::Settled);
     }
 
     fn take_up(&mut self, scan: Scan) {
