@@ -50,10 +50,10 @@ pub struct LimitsConfig {
     #[serde(with = "duration", skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Duration>,
     /// All memories and tables of one instance.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
     /// Of one result.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
     pub output: Option<ByteSize>,
     /// Calls that run at the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ pub struct LimitsConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
     /// What one call may write to the log.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
 }
 
@@ -225,6 +225,17 @@ pub fn base() -> Option<Base> {
         plugins: xdg.data_dir().join("wharf/plugins"),
         cache: xdg.cache_dir().join("wharf"),
     })
+}
+
+/// Sizes as people write them: `64MiB`, `1500`.
+fn plain_size<S: serde::Serializer>(size: &Option<ByteSize>, serializer: S) -> Result<S::Ok, S::Error> {
+    let bytes = size.map_or(0, |size| size.as_u64());
+    match bytes {
+        0 => serializer.serialize_u64(0),
+        _ if bytes.is_multiple_of(1 << 20) => serializer.collect_str(&format_args!("{}MiB", bytes >> 20)),
+        _ if bytes.is_multiple_of(1 << 10) => serializer.collect_str(&format_args!("{}KiB", bytes >> 10)),
+        _ => serializer.serialize_u64(bytes),
+    }
 }
 
 /// Durations as people write them: `30s`, `1m 30s`, `250ms`.

@@ -253,7 +253,7 @@ impl Folder {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
             let limits = (self.settings)(&file.id).limits;
-            self.loads.spawn(load(self.sandbox.clone(), path.clone(), file.id.clone(), limits, file.loaded.clone()));
+            self.loads.spawn(load(self.sandbox.clone(), path.clone(), file.id.clone(), limits, file.loaded));
         }
     }
 

@@ -78,7 +78,7 @@ impl Cache {
             return None;
         }
         // What is used last is dropped last.
-        let _ = File::set_modified(&mut file, SystemTime::now());
+        let _ = File::set_modified(&file, SystemTime::now());
         Some(Artifact::authenticated(code.to_vec()))
     }
 
