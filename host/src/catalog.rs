@@ -107,3 +107,6 @@ impl Catalog {
         let _ = tokio::time::timeout(limit, ready.wait_for(|ready| *ready)).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,7 +105,7 @@ pub(crate) fn start_log(filter: &str) -> Result<(), Failure> {
 /// Logs what happens in the plugin folder.
 pub(crate) fn log(event: &FolderEvent) {
     match event {
-        FolderEvent::Found(_) | FolderEvent::Loading(_) => {}
+        FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::Settled => {}
         FolderEvent::Loaded { id, digest, tools, took } => {
             tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
         }
@@ -118,34 +118,25 @@ pub(crate) fn log(event: &FolderEvent) {
     }
 }
 
-/// Shows on a terminal how the first scan goes, and logs what comes after it.
-pub(crate) async fn watch(mut events: mpsc::UnboundedReceiver<FolderEvent>) {
+/// Logs the first scan, and shows on a terminal how it goes, until all that it found is in
+/// service or refused.
+pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if io::stderr().is_terminal() {
         let style = ProgressStyle::with_template("{spinner} loading {pos}/{len} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.enable_steady_tick(Duration::from_millis(100));
     }
-    let mut open = 0;
     while let Some(event) = events.recv().await {
         match &event {
-            FolderEvent::Found(count) => {
-                open = *count;
-                bar.set_length(*count as u64);
-                if io::stderr().is_terminal() && *count > 0 {
-                    bar.set_draw_target(ProgressDrawTarget::stderr());
-                    bar.enable_steady_tick(Duration::from_millis(100));
-                }
-            }
+            FolderEvent::Found(count) => bar.set_length(*count as u64),
             FolderEvent::Loading(id) => bar.set_message(id.to_string()),
-            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) => {
-                bar.inc(1);
-                open = open.saturating_sub(1);
-            }
+            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) => bar.inc(1),
             FolderEvent::Removed(_) | FolderEvent::Warned(_) => {}
+            FolderEvent::Settled => break,
         }
         bar.suspend(|| log(&event));
-        if open == 0 {
-            bar.finish_and_clear();
-        }
     }
+    bar.finish_and_clear();
 }

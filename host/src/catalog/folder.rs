@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::files::{self, Scan};
 use super::watcher::{Signal, Watcher};
 use super::{Catalog, Member};
-use crate::plugin::{Digest, Limits, LoadError, PluginId, Provider, Sandbox, read_component};
+use crate::plugin::{Digest, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -45,6 +45,8 @@ pub enum FolderEvent {
     /// The first scan found so many files.
     Found(usize),
     Loading(PluginId),
+    /// All that the first scan found is in service or refused.
+    Settled,
     Loaded {
         id: PluginId,
         digest: Digest,
@@ -95,7 +97,7 @@ struct Load {
     path: PathBuf,
     began: Instant,
     /// `None`: the file's bytes are those that serve already.
-    result: Option<Result<Arc<dyn Provider>, LoadError>>,
+    result: Option<Result<Plugin, LoadError>>,
 }
 
 impl Folder {
@@ -131,7 +133,7 @@ impl Folder {
         while let Some(load) = self.loads.join_next().await {
             self.finish(load);
         }
-        self.catalog.set_ready();
+        self.settled();
         Ok(())
     }
 
@@ -149,8 +151,8 @@ impl Folder {
         self.tell(FolderEvent::Found(scan.plugins.len()));
         self.take_up(scan);
         loop {
-            if self.loads.is_empty() {
-                self.catalog.set_ready();
+            if self.loads.is_empty() && !self.catalog.is_ready() {
+                self.settled();
             }
             tokio::select! {
                 Some(load) = self.loads.join_next() => self.finish(load),
@@ -165,6 +167,11 @@ impl Folder {
                 },
             }
         }
+    }
+
+    fn settled(&self) {
+        self.catalog.set_ready();
+        self.tell(FolderEvent::Settled);
     }
 
     fn take_up(&mut self, scan: Scan) {
@@ -253,7 +260,7 @@ impl Folder {
     fn finish(&mut self, load: Result<Load, tokio::task::JoinError>) {
         match load {
             Ok(load) => self.settle(load),
-            // The file stays in `Loading`; its next change is taken up by a rescan only.
+            // A bug of ours: what a load does with a file is contained where it is done.
             Err(error) => tracing::error!(%error, "a load ended abnormally"),
         }
         self.start_loads();
@@ -265,13 +272,16 @@ impl Folder {
         let id = file.id.clone();
         match load.result {
             None => {}
-            Some(Ok(provider)) => {
+            Some(Ok(plugin)) => {
+                let digest = *plugin.digest();
                 file.serving = true;
-                file.loaded = Some(provider.digest().clone());
-                let tools = provider.surface().tools.as_ref().map_or(0, Vec::len);
-                let digest = provider.digest().clone();
+                file.loaded = Some(digest);
+                for warning in plugin.warnings() {
+                    self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
+                }
+                let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
                 let prefix = (self.settings)(&id).prefix;
-                self.warn(self.catalog.put(Member { provider, prefix }));
+                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix }));
                 self.tell(FolderEvent::Loaded { id, digest, tools, took: load.began.elapsed() });
             }
             Some(Err(error)) => {
@@ -309,6 +319,6 @@ async fn load(sandbox: Arc<Sandbox>, path: PathBuf, id: PluginId, limits: Limits
     if loaded == Some(Digest::of(&component)) {
         return Load { path, began, result: None };
     }
-    let result = sandbox.load(id, component, limits).await.map(|plugin| Arc::new(plugin) as Arc<dyn Provider>);
+    let result = sandbox.load(id, component, limits).await;
     Load { path, began, result: Some(result) }
 }

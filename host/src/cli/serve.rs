@@ -4,13 +4,12 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::{Options, plugin_folder};
-use crate::catalog::{Catalog, Folder, PluginSettings};
+use crate::catalog::{Catalog, Folder, PluginSettings, Snapshot};
 use crate::config::Config;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
@@ -22,9 +21,6 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>) -> Result<ExitCo
     let dir = plugin_folder(dir)?;
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), settings(&config));
-    if io::stdin().is_terminal() {
-        tokio::spawn(greet(dir.clone(), catalog.clone()));
-    }
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
@@ -63,8 +59,17 @@ async fn follow(
     catalog: Arc<Catalog>,
 ) -> Result<std::convert::Infallible, Failure> {
     let sandbox = options.sandbox().await?;
-    let (events_sender, events) = mpsc::unbounded_channel();
-    tokio::spawn(report::watch(events));
+    let (events_sender, mut events) = mpsc::unbounded_channel();
+    let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
+    tokio::spawn(async move {
+        report::first_scan(&mut events).await;
+        if io::stdin().is_terminal() {
+            greet(&shown_dir, &shown_catalog.snapshot());
+        }
+        while let Some(event) = events.recv().await {
+            report::log(&event);
+        }
+    });
     let shown = dir.display().to_string();
     let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
     match Folder::new(dir, catalog, sandbox, move |id| plugin_settings(&config, id), events_sender).follow().await {
@@ -91,9 +96,7 @@ fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 /// For a person who started this on a terminal: what it is, and what to do with it.
-async fn greet(dir: PathBuf, catalog: Arc<Catalog>) {
-    catalog.ready(Duration::from_secs(120)).await;
-    let snapshot = catalog.snapshot();
+fn greet(dir: &Path, snapshot: &Snapshot) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
     for member in snapshot.members() {
         let id = member.provider.id();
@@ -105,12 +108,12 @@ async fn greet(dir: PathBuf, catalog: Arc<Catalog>) {
         text += "  no plugins yet; copy a .wasm file into that folder, and it is served\n";
     }
     text += "An MCP client is expected on stdin: put this command into its configuration. To try a tool by hand:\n";
-    text += &format!("  {}\n", example(&dir, &snapshot));
+    text += &format!("  {}\n", example(dir, snapshot));
     text += "Stop with Ctrl-C.";
     report::tell(&text);
 }
 
-fn example(dir: &Path, snapshot: &crate::catalog::Snapshot) -> String {
+fn example(dir: &Path, snapshot: &Snapshot) -> String {
     let tool = snapshot.tools().first().map_or("TOOL", |tool| tool.name.as_str());
     format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", dir.display())
 }

@@ -41,7 +41,7 @@ impl Default for Limits {
             memory: 64 << 20,
             output: 4 << 20,
             concurrency: 4,
-            queue: 32,
+            queue: 256,
             log: 64 << 10,
         }
     }

@@ -15,7 +15,7 @@ use super::surface::FrozenTool;
 use super::text;
 
 use size::Size as _;
-use tidy::{annotations, json, meta};
+use tidy::{annotations, json};
 
 /// Bytes of the state that a plugin wants back.
 const MAX_STATE: usize = 64 << 10;
@@ -114,12 +114,12 @@ fn checked_json(text: String, what: &str) -> Checked<String> {
 }
 
 fn checked_meta(text: Option<String>) -> Checked<Option<String>> {
-    meta(text).map_err(|why| Fault::BadOutput(format!("meta that is {why}")))
+    text.map(|text| tidy::object(&text)).transpose().map_err(|why| Fault::BadOutput(format!("meta that is {why}")))
 }
 
 fn object(text: &mut String, what: &str) -> Checked<()> {
-    *text = checked_json(std::mem::take(text), what)?;
-    if super::json::is_object(text) { Ok(()) } else { bad(format!("{what} that is no object")) }
+    *text = tidy::object(text).map_err(|why| Fault::BadOutput(format!("{what} that is {why}")))?;
+    Ok(())
 }
 
 fn contents(list: &mut [Content]) -> Checked<()> {

@@ -46,7 +46,7 @@ impl Schema {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
         }
-        super::json::check_json(json, super::json::MAX_DEPTH).map_err(|why| format!("the schema is {why}"))?;
+        super::json::one_line(json).map_err(|why| format!("the schema is {why}"))?;
         let source: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let draft = draft(&source)?;
         let max_depth = bounds::check(&source)?;

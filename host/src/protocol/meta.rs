@@ -160,6 +160,7 @@ pub fn is_reserved(revision: Revision, key: &str) -> bool {
     let labels: Vec<&str> = prefix.split('.').collect();
     let second = labels.get(1).is_some_and(|label| ours(label));
     let followed = labels.split_last().is_some_and(|(_, before)| before.iter().any(|l| ours(l)));
-    // The keys this host itself writes are never a plugin's, in no revision.
-    second || (followed && revision <= Revision::V2025_06_18)
+    // What this host says of a result is never a plugin's to say.
+    let host = labels[0] == "wharf";
+    host || second || (followed && revision <= Revision::V2025_06_18)
 }

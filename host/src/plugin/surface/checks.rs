@@ -105,11 +105,11 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
 }
 
 pub(super) fn line(json: &str) -> Result<String, Refused> {
-    Ok(json::one_line(json).map_err(str::to_owned)?.into_owned())
+    Ok(json::one_line(json)?.into_owned())
 }
 
 pub(super) fn meta(meta: Option<String>) -> Result<Option<String>, Refused> {
-    tidy::meta(meta).map_err(|why| format!("its meta is {why}"))
+    meta.map(|meta| tidy::object(&meta)).transpose().map_err(|why| format!("its meta is {why}"))
 }
 
 /// Drops icons that a client must not fetch.

@@ -85,6 +85,7 @@ fn a_client_can_be_asked_for_what_it_declared() {
 #[test]
 fn reserved_keys_are_kept_from_plugins() {
     for (key, expected) in [
+        ("wharf/fault", "yyyyy"),
         ("progressToken", "yyyyy"),
         ("io.modelcontextprotocol/serverInfo", "yyyyy"),
         ("com.mcp/x", "yyyyy"),

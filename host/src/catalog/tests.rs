@@ -1,0 +1,148 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::{Catalog, Listings, Member, Warning};
+use crate::plugin::abi::{
+    Completion, GuestError, PromptOutcome, ReadOutcome, Subject, TaskSupport, Tool, ToolOutcome,
+};
+use crate::plugin::{Call, CallError, Digest, FrozenTool, PluginId, Provider, Schema, Surface};
+
+/// A plugin that only lists.
+struct Listed {
+    id: PluginId,
+    digest: Digest,
+    surface: Surface,
+}
+
+fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
+    let freeze = |(name, description): &(&str, &str)| FrozenTool {
+        tool: Tool {
+            name: (*name).into(),
+            title: None,
+            description: Some((*description).into()),
+            input_schema: r#"{"type":"object"}"#.into(),
+            output_schema: None,
+            annotations: None,
+            task_support: TaskSupport::Forbidden,
+            icons: Vec::new(),
+            meta: None,
+        },
+        input: Schema::compile(r#"{"type":"object"}"#).expect("a schema"),
+        output: None,
+    };
+    let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
+    let id = PluginId::parse(id).expect("an id");
+    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix }
+}
+
+#[async_trait]
+impl Provider for Listed {
+    fn id(&self) -> &PluginId {
+        &self.id
+    }
+    fn digest(&self) -> &Digest {
+        &self.digest
+    }
+    fn surface(&self) -> &Surface {
+        &self.surface
+    }
+    async fn call_tool(&self, _: &str, _: &str, _: Call) -> Result<ToolOutcome, CallError> {
+        Err(CallError::Guest(GuestError::NotFound))
+    }
+    async fn read_resource(&self, _: &str, _: Call) -> Result<ReadOutcome, CallError> {
+        Err(CallError::Guest(GuestError::NotFound))
+    }
+    async fn get_prompt(&self, _: &str, _: Vec<(String, String)>, _: Call) -> Result<PromptOutcome, CallError> {
+        Err(CallError::Guest(GuestError::NotFound))
+    }
+    async fn complete(
+        &self,
+        _: Subject,
+        _: &str,
+        _: &str,
+        _: Vec<(String, String)>,
+        _: Call,
+    ) -> Result<Completion, CallError> {
+        Err(CallError::Guest(GuestError::NotFound))
+    }
+}
+
+fn names(catalog: &Catalog) -> Vec<String> {
+    catalog.snapshot().tools().iter().map(|tool| tool.name.to_string()).collect()
+}
+
+fn owner(catalog: &Catalog, name: &str) -> String {
+    catalog.snapshot().tool(name).expect("a tool of that name").provider.id().to_string()
+}
+
+#[test]
+fn order_is_by_plugin_and_then_as_listed_whatever_comes_first() {
+    let members = [member("b", &[("z", ""), ("a", "")], true), member("a", &[("one", ""), ("a", "")], true)];
+    for order in [[0, 1], [1, 0]] {
+        let catalog = Catalog::default();
+        for at in order {
+            assert_eq!(catalog.put(members[at].clone()), []);
+        }
+        // A tool with its plugin's own name is just that.
+        assert_eq!(names(&catalog), ["a_one", "a", "b_z", "b_a"]);
+    }
+}
+
+#[test]
+fn a_name_stays_with_its_owner_until_it_goes() {
+    let catalog = Catalog::default();
+    catalog.put(member("late", &[("find", "")], false));
+    let warnings = catalog.put(member("early", &[("find", "")], false));
+    let id = |id| PluginId::parse(id).expect("an id");
+    assert!(
+        matches!(&warnings[..], [Warning::NameTaken { owner, refused, .. }] if *owner == id("late") && *refused == id("early")),
+        "{warnings:?}"
+    );
+    assert_eq!(owner(&catalog, "find"), "late");
+    // A new version of the owner keeps what it had.
+    catalog.put(member("late", &[("find", "better")], false));
+    assert_eq!(owner(&catalog, "find"), "late");
+    catalog.remove(&id("late"));
+    assert_eq!(owner(&catalog, "find"), "early");
+}
+
+#[test]
+fn generations_move_only_when_the_list_does() {
+    let catalog = Catalog::default();
+    let mut listings = catalog.watch();
+    let generation = || catalog.snapshot().listings().tools;
+    catalog.put(member("a", &[("x", "old words")], true));
+    assert!(listings.has_changed().expect("the catalog lives"));
+    assert_eq!(*listings.borrow_and_update(), Listings { tools: 1 });
+    // The same list of another file: another program, the same tools.
+    catalog.put(member("a", &[("x", "old words")], true));
+    catalog.put(member("empty", &[], true));
+    assert_eq!(generation(), 1);
+    assert!(!listings.has_changed().expect("the catalog lives"));
+    catalog.put(member("a", &[("x", "new words")], true));
+    assert_eq!(generation(), 2);
+    catalog.remove(&PluginId::parse("a").expect("an id"));
+    assert_eq!(generation(), 3);
+}
+
+#[test]
+fn a_call_in_flight_keeps_what_it_started_with() {
+    let catalog = Catalog::default();
+    catalog.put(member("a", &[("x", "old")], true));
+    let before = catalog.snapshot();
+    catalog.remove(&PluginId::parse("a").expect("an id"));
+    assert!(catalog.snapshot().tool("a_x").is_none());
+    assert_eq!(before.tool("a_x").map(|tool| tool.tool().tool.name.as_str()), Some("x"));
+}
+
+#[tokio::test]
+async fn waiting_for_the_first_scan_is_bounded() {
+    let catalog = Catalog::default();
+    catalog.ready(Duration::from_millis(1)).await;
+    assert!(!catalog.is_ready());
+    catalog.set_ready();
+    catalog.ready(Duration::from_secs(3600)).await;
+    assert!(catalog.is_ready());
+}
