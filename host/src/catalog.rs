@@ -74,7 +74,7 @@ impl Catalog {
         let before = self.current.load_full();
         let mut members = before.members().to_vec();
         edit(&mut members);
-        let (after, warnings) = before.succeed(members);
+        let (after, warnings) = before.succeed(members, self.is_ready());
         let listings = after.listings();
         self.current.store(Arc::new(after));
         self.listings.send_if_modified(|seen| {

@@ -30,16 +30,17 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 it went well; 1 the answer is no (a plugin would not load, a tool failed); 2 the
-question was wrong (usage, configuration, a path that is not there).";
+question was wrong (usage, configuration, a folder that is not there).";
 
 #[derive(Args)]
 struct Options {
     /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it is there]
     #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
     config: Option<PathBuf>,
-    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter
-    #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG", default_value = "info")]
-    log: String,
+    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for
+    /// serve, else warn]
+    #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG")]
+    log: Option<String>,
     /// Where compiled plugins are kept [default: $XDG_CACHE_HOME/wharf]
     #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
     cache: Option<PathBuf>,
@@ -106,8 +107,8 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // What a person types shows its result; what went into service is of interest to servers.
-    let quiet = !matches!(cli.command, Command::Serve { .. });
-    report::start_log(if quiet && options.log == "info" { "warn" } else { &options.log })?;
+    let level = if matches!(cli.command, Command::Serve { .. }) { "info" } else { "warn" };
+    report::start_log(options.log.as_deref().unwrap_or(level))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("wharf")

@@ -1,5 +1,5 @@
-//! Wharf: an MCP server whose tools, resources and prompts are sandboxed WebAssembly
-//! components. ARCHITECTURE.md says how the modules stand on each other.
+//! Wharf: an MCP server whose tools are sandboxed WebAssembly components.
+//! ARCHITECTURE.md says how the modules stand on each other.
 
 pub mod catalog;
 pub mod cli;

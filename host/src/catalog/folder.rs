@@ -110,7 +110,8 @@ impl Folder {
         events: mpsc::UnboundedSender<FolderEvent>,
     ) -> Self {
         Self {
-            root,
+            // The watcher speaks of absolute paths, and a path is compared as it is spelt.
+            root: std::path::absolute(&root).unwrap_or(root),
             catalog,
             sandbox,
             settings: Box::new(settings),

@@ -121,26 +121,27 @@ impl Snapshot {
     }
 
     /// The snapshot that follows this one when `members` are in service, and what there is
-    /// to say about names that were not in it before.
-    pub(super) fn succeed(&self, mut members: Vec<Member>) -> (Self, Vec<Warning>) {
+    /// to say about names that were not in it before. Names that `told` clients know stay
+    /// with their owners.
+    pub(super) fn succeed(&self, mut members: Vec<Member>, told: bool) -> (Self, Vec<Warning>) {
         members.sort_by(|a, b| a.provider.id().cmp(b.provider.id()));
         let mut warnings = Vec::new();
-        let tools = self.name_tools(&members, &mut warnings);
+        let tools = self.name_tools(&members, told, &mut warnings);
         let tool_index = tools.iter().enumerate().map(|(at, entry)| (entry.name.clone(), at)).collect();
         let same = tools.len() == self.tools.len() && tools.iter().zip(&self.tools).all(|(new, old)| new.lists_as(old));
         let listings = Listings { tools: self.listings.tools + u64::from(!same) };
         (Self { members, tools, tool_index, listings }, warnings)
     }
 
-    /// A name that two plugins want stays with the one that had it, else goes to the one
-    /// that comes first.
-    fn name_tools(&self, members: &[Member], warnings: &mut Vec<Warning>) -> Vec<Entry> {
+    /// A name that two plugins want stays with the one that clients know it of, else goes to
+    /// the one that comes first: what a first scan makes does not hang on who loads fastest.
+    fn name_tools(&self, members: &[Member], told: bool, warnings: &mut Vec<Warning>) -> Vec<Entry> {
         let wanted: Vec<Entry> = members.iter().flat_map(Entry::of).collect();
         let mut owners: HashMap<&PublicName, &PluginId> = HashMap::new();
         for entry in &wanted {
             let before = self.tool(entry.name.as_str()).map(|old| old.provider.id());
             let owner = owners.entry(&entry.name).or_insert(entry.provider.id());
-            if before == Some(entry.provider.id()) {
+            if told && before == Some(entry.provider.id()) {
                 *owner = entry.provider.id();
             }
         }

@@ -93,6 +93,7 @@ fn order_is_by_plugin_and_then_as_listed_whatever_comes_first() {
 #[test]
 fn a_name_stays_with_its_owner_until_it_goes() {
     let catalog = Catalog::default();
+    catalog.set_ready();
     catalog.put(member("late", &[("find", "")], false));
     let warnings = catalog.put(member("early", &[("find", "")], false));
     let id = |id| PluginId::parse(id).expect("an id");
@@ -106,6 +107,18 @@ fn a_name_stays_with_its_owner_until_it_goes() {
     assert_eq!(owner(&catalog, "find"), "late");
     catalog.remove(&id("late"));
     assert_eq!(owner(&catalog, "find"), "early");
+}
+
+#[test]
+fn names_of_the_first_scan_do_not_hang_on_who_loads_first() {
+    for order in [["early", "late"], ["late", "early"]] {
+        let catalog = Catalog::default();
+        for id in order {
+            catalog.put(member(id, &[("find", "")], false));
+        }
+        catalog.set_ready();
+        assert_eq!(owner(&catalog, "find"), "early");
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Cache {
     /// The entry of a component, if there is an authentic one.
     pub(super) fn get(&self, digest: Digest) -> Option<Artifact> {
         let name = self.name(digest);
-        let (mut file, bytes) = match read(&self.dir.join(&name), MAX_ENTRY) {
+        let (file, bytes) = match read(&self.dir.join(&name), MAX_ENTRY) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {

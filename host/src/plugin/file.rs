@@ -55,6 +55,14 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(bytes)
 }
 
+/// A group does not count as others if it is the user's own, as the convention of private
+/// groups has it: of the user's number. Where it holds, files are made group-writable.
+fn writable_by_others(file: &Metadata) -> bool {
+    let private_group = file.gid() == file.uid() && file.gid() == rustix::process::getegid().as_raw();
+    let others = if private_group { 0o002 } else { 0o022 };
+    file.mode() & others != 0
+}
+
 fn stat(file: &File) -> Result<Metadata, LoadError> {
     file.metadata().map_err(|error| LoadError::Unreadable(error.to_string()))
 }
@@ -75,7 +83,7 @@ fn check(file: &Metadata) -> Result<(), LoadError> {
     if file.uid() != 0 && file.uid() != rustix::process::geteuid().as_raw() {
         return Err(LoadError::ForeignOwner);
     }
-    if file.mode() & 0o022 != 0 {
+    if writable_by_others(file) {
         return Err(LoadError::WritableByOthers);
     }
     if file.len() > MAX_SIZE {

@@ -90,7 +90,7 @@ impl Block {
     }
 
     fn finish(self, object: Object, annotations: Option<&Annotations>, meta: Option<&str>) -> String {
-        let annotations = annotations.map(|annotations| self.annotations(annotations));
+        let annotations = annotations.map(|annotations| self.annotations(annotations)).filter(|known| known != "{}");
         self.meta(object.optional_raw("annotations", annotations.as_deref()), meta).finish()
     }
 
