@@ -156,13 +156,12 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more whose answer is that many bytes of nothing, of a memory with `pages`
-    /// more pages.
+    /// With one tool more whose answer is that many zero bytes, of which only those in the
+    /// `pages` that it takes are there.
     pub fn gives_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
-        let heap = TEXTS + self.texts.len();
         let body = format!(
-            "(drop (memory.grow (i32.const {pages})))
-             (i32.store (i32.const {}) (i32.const {heap})) (i32.store (i32.const {}) (i32.const {bytes}))",
+            "(i32.store (i32.const {}) (i32.mul (memory.grow (i32.const {pages})) (i32.const 65536)))
+             (i32.store (i32.const {}) (i32.const {bytes}))",
             CONTENT + 8,
             CONTENT + 12
         );
