@@ -13,6 +13,7 @@ mod lifecycle;
 mod refusals;
 mod reload;
 mod rmcp;
+mod samples;
 mod shutdown;
 mod tidy;
 mod transcripts;

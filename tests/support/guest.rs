@@ -100,10 +100,8 @@ impl Guest {
         let read = format!("(call $read (call $stdin) (i64.const 64) (i32.const {GIVEN}))");
         // A list is a pointer and its length. A read is that behind a case, or the end.
         let count = format!("(i32.load (i32.const {}))", GIVEN + 4);
-        let bytes = format!(
-            "(select (i32.const 0) (i32.load (i32.const {})) (i32.load8_u (i32.const {GIVEN})))",
-            GIVEN + 8
-        );
+        let bytes =
+            format!("(select (i32.const 0) (i32.load (i32.const {})) (i32.load8_u (i32.const {GIVEN})))", GIVEN + 8);
         let asked = lists.iter().map(|call| (call, &count)).chain([(&read, &bytes)]);
         for (hole, (call, found)) in holes.iter().zip(asked) {
             guest.calling += &format!(
@@ -117,11 +115,8 @@ impl Guest {
 
     /// With these tools instead, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
-        let tool = |(name, schema): &(&str, &str)| Tool {
-            name: (*name).into(),
-            schema: (*schema).into(),
-            description: None,
-        };
+        let tool =
+            |(name, schema): &(&str, &str)| Tool { name: (*name).into(), schema: (*schema).into(), description: None };
         self.tools = tools.iter().map(tool).collect();
         self
     }

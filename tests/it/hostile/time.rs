@@ -71,7 +71,8 @@ fn a_full_queue_is_told_at_once() {
     client.tools();
     let asked: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();
     let answers: Vec<_> = asked.into_iter().map(|id| client.answer(id)).collect();
-    let with = |code: &str| answers.iter().filter(|answer| answer["result"]["_meta"]["wharf/fault"]["code"] == code).count();
+    let with =
+        |code: &str| answers.iter().filter(|answer| answer["result"]["_meta"]["wharf/fault"]["code"] == code).count();
     assert_eq!((with("cpu"), with("busy")), (3, 5), "{answers:?}");
     unharmed(client);
 }

@@ -38,8 +38,10 @@ fn what_a_guest_prints_goes_to_the_log() {
     process.log_with(&forged("63"));
     process.log_with(&forged("\"half\""));
     let log = process.log_with("the host is broken");
-    let of_guest: Vec<&str> =
-        log.lines().filter(|line| line.contains("forged") || line.contains("coloured") || line.contains("broken")).collect();
+    let of_guest: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("forged") || line.contains("coloured") || line.contains("broken"))
+        .collect();
     assert_eq!(of_guest.len(), 64 + 1 + 2, "{of_guest:#?}");
     for line in of_guest {
         assert!(line.contains("Z  INFO ") && line.ends_with(" plugin=hostile source=stdout"), "whose is {line}");

@@ -7,7 +7,8 @@ pub const SPIN: &str = "(loop $for_ever (br $for_ever))";
 pub const TRAP: &str = "unreachable";
 
 /// Takes memory until there is no more, then stops.
-pub const TAKE_MEMORY: &str = "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
+pub const TAKE_MEMORY: &str =
+    "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
 
 /// Calls itself without an end.
 pub const RECUR: &str = "(drop (call $deeper (i32.const 0)))";

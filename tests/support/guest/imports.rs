@@ -22,5 +22,9 @@ pub(super) fn called_by(instructions: &str) -> String {
     let import = |(name, interface, function, kind): &(&str, &str, &str, &str)| {
         format!("(import \"{interface}\" \"{function}\" (func {name} {kind}))\n")
     };
-    IMPORTS.iter().filter(|(name, ..)| called(name) || instructions.contains(&format!("(call {name})"))).map(import).collect()
+    IMPORTS
+        .iter()
+        .filter(|(name, ..)| called(name) || instructions.contains(&format!("(call {name})")))
+        .map(import)
+        .collect()
 }
