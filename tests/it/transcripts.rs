@@ -1,7 +1,7 @@
 //! Every transcript, played over memory and to the real binary on stdio.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::home::{Home, repository};
 use crate::support::memory::Memory;
@@ -60,15 +60,18 @@ transcripts! {
     subscriptions
 }
 
-/// Plays one transcript, with the plugins that it names or else with `plugins`.
-fn play(path: &Path, plugins: &[&str]) {
+/// Plays one transcript, with the plugins that it names or else with `plugins`, each a name and
+/// its file.
+pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
     let transcript = Transcript::parse(&name, &text);
     let home = Home::new();
-    let named = transcript.plugins.iter().map(String::as_str);
-    for plugin in named.chain(plugins.iter().copied().filter(|_| transcript.plugins.is_empty())) {
+    for plugin in &transcript.plugins {
         home.put(plugin, plugin);
+    }
+    for (plugin, file) in plugins.iter().filter(|_| transcript.plugins.is_empty()) {
+        home.put_file(file, plugin);
     }
     if !transcript.settings.is_empty() {
         home.configure(&transcript.settings);
@@ -78,18 +81,4 @@ fn play(path: &Path, plugins: &[&str]) {
     transcript.play(&mut wire);
     let status = wire.wire().wait();
     assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
-}
-
-/// The transcripts beside the sample plugins, each played to its own plugin.
-#[test]
-fn sample_plugins_do_as_their_transcripts_say() {
-    for entry in fs::read_dir(repository().join("plugins")).expect("the plugins") {
-        let folder = entry.expect("a folder entry").path();
-        let path = folder.join("transcript.txt");
-        if path.is_file() {
-            let name = folder.file_name().and_then(|name| name.to_str()).expect("a plain name");
-            let (plugin, _language) = name.rsplit_once('-').expect("a folder called <name>-<language>");
-            play(&path, &[plugin]);
-        }
-    }
 }

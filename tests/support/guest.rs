@@ -2,138 +2,312 @@
 //! wants to wait for.
 //! It runs nothing. The layout of the canonical ABI is spelt out here and only here.
 
+pub mod bodies;
+mod imports;
+
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use super::home::repository;
 
-/// Where things lie in the guest's memory, in bytes. What is handed over starts above.
+/// Where things lie in the guest's memory, in bytes. Texts are followed by the list of tools
+/// and that by what is handed over.
 const TOOLS_RESULT: usize = 16;
 const CALL_RESULT: usize = 64;
+/// What a host function gives back: a pointer and a length, or a case and those.
+const GIVEN: usize = 128;
 const CONTENT: usize = 256;
-const TOOLS: usize = 1024;
-const STRINGS: usize = 16_384;
-const HEAP: usize = 65_536;
+const TEXTS: usize = 4096;
 
 /// Bytes of a `tool` record; every optional member of it that is absent is zero.
 const TOOL_SIZE: usize = 84;
 
-/// A plugin with one or more tools that all do the same thing.
+/// What a stream takes at once.
+const MOST_WRITTEN: usize = 4096;
+
+/// A plugin with one or more tools that all answer with the same text, whatever else they do.
 pub struct Guest {
-    tools: Vec<(String, String)>,
-    /// What `list-tools` and `call-tool` do before they answer, as instructions in text.
+    tools: Vec<Tool>,
+    /// What `list-tools` and the start of the component do before anything else, as
+    /// instructions in text.
     listing: String,
+    starting: String,
+    /// What `call-tool` does before it answers.
     calling: String,
-    answer: String,
+    answer: Text,
+    texts: Vec<u8>,
+}
+
+struct Tool {
+    name: String,
+    schema: String,
+    description: Option<String>,
+}
+
+/// A text in the guest's memory.
+#[derive(Clone, Copy)]
+struct Text {
+    at: usize,
+    len: usize,
 }
 
 impl Guest {
     /// One tool, `version`, that answers with that text.
     pub fn saying(answer: &str) -> Self {
-        Self {
-            tools: vec![("version".into(), r#"{"type":"object"}"#.into())],
+        let mut guest = Self {
+            tools: Vec::new(),
             listing: String::new(),
+            starting: String::new(),
             calling: String::new(),
-            answer: answer.into(),
-        }
+            answer: Text { at: 0, len: 0 },
+            texts: Vec::new(),
+        };
+        guest.answer = guest.text(answer);
+        guest.tools(&[("version", r#"{"type":"object"}"#)])
     }
 
     /// Its tool never ends.
     pub fn spinning() -> Self {
-        Self { calling: "(loop $for_ever (br $for_ever))".into(), ..Self::saying("never") }
+        Self { calling: bodies::SPIN.into(), ..Self::saying("never") }
     }
 
     /// Its tool hits an instruction that stops it.
     pub fn trapping() -> Self {
-        Self { calling: "unreachable".into(), ..Self::saying("never") }
+        Self { calling: bodies::TRAP.into(), ..Self::saying("never") }
     }
 
     /// It never says what tools it has.
     pub fn spinning_in_list() -> Self {
-        Self { listing: "(loop $for_ever (br $for_ever))".into(), ..Self::saying("never") }
+        Self { listing: bodies::SPIN.into(), ..Self::saying("never") }
     }
 
     /// It fails to say what tools it has.
     pub fn trapping_in_list() -> Self {
-        Self { listing: "unreachable".into(), ..Self::saying("never") }
+        Self { listing: bodies::TRAP.into(), ..Self::saying("never") }
+    }
+
+    /// It never comes to life.
+    pub fn spinning_in_start() -> Self {
+        Self { starting: bodies::SPIN.into(), ..Self::saying("never") }
+    }
+
+    /// Its tool tells how much of each there is: environment variables, arguments, folders,
+    /// bytes on standard input. What is not a digit is more than nine.
+    pub fn looking_around() -> Self {
+        let mut guest = Self::saying("variables ?, arguments ?, folders ?, input ?");
+        let holes: Vec<usize> = (0..).zip(&guest.texts).filter(|(_, byte)| **byte == b'?').map(|(at, _)| at).collect();
+        let lists = ["$environment", "$arguments", "$folders"].map(|list| format!("(call {list} (i32.const {GIVEN}))"));
+        let read = format!("(call $read (call $stdin) (i64.const 64) (i32.const {GIVEN}))");
+        // A list is a pointer and its length. A read is that behind a case, or the end.
+        let count = format!("(i32.load (i32.const {}))", GIVEN + 4);
+        let bytes =
+            format!("(select (i32.const 0) (i32.load (i32.const {})) (i32.load8_u (i32.const {GIVEN})))", GIVEN + 8);
+        let asked = lists.iter().map(|call| (call, &count)).chain([(&read, &bytes)]);
+        for (hole, (call, found)) in holes.iter().zip(asked) {
+            guest.calling += &format!(
+                "(memory.fill (i32.const {GIVEN}) (i32.const 255) (i32.const 16)) {call}
+                 (i32.store8 (i32.const {}) (i32.add (i32.const 48) {found}))\n",
+                TEXTS + hole
+            );
+        }
+        guest
     }
 
     /// With these tools instead, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
-        self.tools = tools.iter().map(|(name, schema)| ((*name).into(), (*schema).into())).collect();
+        let tool =
+            |(name, schema): &(&str, &str)| Tool { name: (*name).into(), schema: (*schema).into(), description: None };
+        self.tools = tools.iter().map(tool).collect();
         self
+    }
+
+    /// With one tool more that is described so.
+    pub fn described(mut self, name: &str, description: &str) -> Self {
+        let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
+        self.tools.push(Tool { name, schema, description: Some(description.into()) });
+        self
+    }
+
+    /// With one tool more that does this before it answers.
+    pub fn does(mut self, name: &str, body: &str) -> Self {
+        let Text { at, len } = self.text(name);
+        self.calling += &format!(
+            "(if (call $same (local.get 0) (local.get 1) (i32.const {at}) (i32.const {len})) (then {body}))\n"
+        );
+        self.described(name, "Does something.")
+    }
+
+    /// With one tool more that gives this as structured content beside its answer.
+    pub fn gives(mut self, name: &str, structured: &str) -> Self {
+        let Text { at, len } = self.text(structured);
+        let body = format!(
+            "(i32.store8 (i32.const {}) (i32.const 1))
+             (i32.store (i32.const {}) (i32.const {at}))
+             (i32.store (i32.const {}) (i32.const {len}))",
+            CALL_RESULT + 16,
+            CALL_RESULT + 20,
+            CALL_RESULT + 24
+        );
+        self.does(name, &body)
+    }
+
+    /// With one tool more whose answer is that many zero bytes, of which only those in the
+    /// `pages` that it takes are there.
+    pub fn gives_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
+        let body = format!(
+            "(i32.store (i32.const {}) (i32.mul (memory.grow (i32.const {pages})) (i32.const 65536)))
+             (i32.store (i32.const {}) (i32.const {bytes}))",
+            CONTENT + 8,
+            CONTENT + 12
+        );
+        self.does(name, &body)
+    }
+
+    /// With one tool more that prints this.
+    pub fn prints(mut self, name: &str, text: &str) -> Self {
+        let Text { at, len } = self.text(text);
+        let mut body = String::new();
+        for start in (0..len).step_by(MOST_WRITTEN) {
+            let part = MOST_WRITTEN.min(len - start);
+            body += &format!(
+                "(call $write (call $stdout) (i32.const {}) (i32.const {part}) (i32.const {GIVEN}))\n",
+                at + start
+            );
+        }
+        self.does(name, &body)
+    }
+
+    /// With one tool more that logs this that many times as a warning, then does the rest.
+    pub fn logs(mut self, name: &str, text: &str, times: usize, rest: &str) -> Self {
+        let Text { at, len } = self.text(text);
+        let body = format!(
+            "(loop $again
+               (call $log (i32.const 3) (i32.const {at}) (i32.const {len}))
+               (local.set $n (i32.add (local.get $n) (i32.const 1)))
+               (br_if $again (i32.lt_u (local.get $n) (i32.const {times}))))
+             {rest}"
+        );
+        self.does(name, &body)
     }
 
     /// The component's bytes.
     pub fn build(&self) -> Vec<u8> {
         let mut module = wat::parse_str(self.module()).expect("valid text");
         let mut resolve = Resolve::default();
-        let (package, _) = resolve.push_dir(repository().join("wit")).expect("the plugin interface");
-        let world = resolve.select_world(&[package], Some("tools-plugin")).expect("a world of it");
+        resolve.push_dir(repository().join("wit")).expect("the plugin interface");
+        let package = resolve.push_str("wasi.wit", include_str!("guest/wasi.wit")).expect("a world of the tests");
+        let world = resolve.select_world(&[package], Some("guest")).expect("a world of it");
         embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("metadata");
         let mut encoder = ComponentEncoder::default().module(&module).expect("a module of that world");
         encoder.encode().expect("a component")
     }
 
+    /// Puts a text into the guest's memory.
+    fn text(&mut self, text: &str) -> Text {
+        let at = TEXTS + self.texts.len();
+        self.texts.extend_from_slice(text.as_bytes());
+        Text { at, len: text.len() }
+    }
+
     fn module(&self) -> String {
-        let mut memory = Memory::default();
-        let tools = self.tools.iter().enumerate();
-        for (at, (name, schema)) in tools.map(|(i, tool)| (TOOLS + i * TOOL_SIZE, tool)) {
-            memory.string(at, name);
-            memory.string(at + 32, schema);
-        }
-        // `ok` of a list: the discriminant is zero, then pointer and length.
-        memory.pair(TOOLS_RESULT + 4, TOOLS, self.tools.len());
-        // `ok(complete(…))` whose content is one text: its discriminants are zero, too.
-        memory.pair(CALL_RESULT + 8, CONTENT, 1);
-        memory.string(CONTENT + 8, &self.answer);
+        let (texts, tools) = self.memory();
+        let list = TEXTS + texts.len();
+        let heap = (list + tools.len()).next_multiple_of(8);
+        let instructions = format!("{}{}{}", self.listing, self.starting, self.calling);
         format!(
             r#"(module
-              (memory (export "memory") 4)
-              (global $heap (mut i32) (i32.const {HEAP}))
+              {imports}
+              (memory (export "memory") {pages})
+              (global $heap (mut i32) (i32.const {heap}))
               (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
                 (global.get $heap)
                 (global.set $heap (i32.and
                   (i32.add (i32.add (global.get $heap) (local.get 3)) (i32.const 7)) (i32.const -8))))
+              (func $same (param $a i32) (param $a_len i32) (param $b i32) (param $b_len i32) (result i32)
+                (if (i32.ne (local.get $a_len) (local.get $b_len)) (then (return (i32.const 0))))
+                (loop $next
+                  (if (i32.eqz (local.get $a_len)) (then (return (i32.const 1))))
+                  (local.set $a_len (i32.sub (local.get $a_len) (i32.const 1)))
+                  (br_if $next (i32.eq
+                    (i32.load8_u (i32.add (local.get $a) (local.get $a_len)))
+                    (i32.load8_u (i32.add (local.get $b) (local.get $a_len))))))
+                (i32.const 0))
+              (func $deeper (param i32) (result i32)
+                (i32.add (i32.const 1) (call $deeper (i32.add (local.get 0) (i32.const 1)))))
+              (func $begin {starting})
+              (start $begin)
               (func (export "wharf:plugin/tools@0.1.0#list-tools") (result i32)
                 {listing} (i32.const {TOOLS_RESULT}))
               (func (export "wharf:plugin/tools@0.1.0#call-tool")
                 (param i32 i32 i32 i32 i32 i32 i32 i64 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
+                (local $n i32)
                 {calling} (i32.const {CALL_RESULT}))
-              {data})"#,
+              {results}
+              (data (i32.const {TEXTS}) "{texts}")
+              (data (i32.const {list}) "{tools}"))"#,
+            imports = imports::called_by(&instructions),
+            // One more than is full.
+            pages = heap / 65_536 + 2,
+            starting = self.starting,
             listing = self.listing,
             calling = self.calling,
-            data = memory.segments,
+            results = self.results(list),
+            texts = escaped(&texts),
+            tools = escaped(&tools),
         )
     }
+
+    /// What is handed over, as data: all discriminants of the good cases are zero.
+    fn results(&self, list: usize) -> String {
+        let data = |at: usize, first: usize, second: usize| {
+            format!("(data (i32.const {at}) \"{}\")\n", escaped(&pair(first, second)))
+        };
+        [
+            // `ok` of a list, then pointer and length.
+            data(TOOLS_RESULT + 4, list, self.tools.len()),
+            // `ok(complete(…))` whose content is one text.
+            data(CALL_RESULT + 8, CONTENT, 1),
+            data(CONTENT + 8, self.answer.at, self.answer.len),
+        ]
+        .concat()
+    }
+
+    /// The texts, padded, and the tools behind them.
+    fn memory(&self) -> (Vec<u8>, Vec<u8>) {
+        let mut texts = self.texts.clone();
+        let mut tools = Vec::with_capacity(self.tools.len() * TOOL_SIZE);
+        let mut place = |text: &str| {
+            let at = TEXTS + texts.len();
+            texts.extend_from_slice(text.as_bytes());
+            pair(at, text.len())
+        };
+        for tool in &self.tools {
+            let mut record = [0; TOOL_SIZE];
+            record[..8].copy_from_slice(&place(&tool.name));
+            if let Some(description) = &tool.description {
+                record[20] = 1;
+                record[24..32].copy_from_slice(&place(description));
+            }
+            record[32..40].copy_from_slice(&place(&tool.schema));
+            tools.extend_from_slice(&record);
+        }
+        texts.resize(texts.len().next_multiple_of(8), 0);
+        (texts, tools)
+    }
 }
 
-/// The data segments of a module in the making.
-#[derive(Default)]
-struct Memory {
-    segments: String,
-    used: usize,
+/// Two little-endian words.
+fn pair(first: usize, second: usize) -> [u8; 8] {
+    let [first, second] = [first, second].map(|word| u32::try_from(word).expect("a small guest").to_le_bytes());
+    let mut both = [0; 8];
+    both[..4].copy_from_slice(&first);
+    both[4..].copy_from_slice(&second);
+    both
 }
 
-impl Memory {
-    /// Puts the text somewhere, and its place and length at `at`.
-    fn string(&mut self, at: usize, text: &str) {
-        let place = STRINGS + self.used;
-        self.used += text.len();
-        self.bytes(place, text.as_bytes());
-        self.pair(at, place, text.len());
-    }
-
-    /// Two little-endian words.
-    fn pair(&mut self, at: usize, first: usize, second: usize) {
-        let words = [first, second].map(|word| u32::try_from(word).expect("a small guest").to_le_bytes());
-        self.bytes(at, words.as_flattened());
-    }
-
-    fn bytes(&mut self, at: usize, bytes: &[u8]) {
-        let escaped: String = bytes.iter().map(|byte| format!("\\{byte:02x}")).collect();
-        self.segments.push_str(&format!("(data (i32.const {at}) \"{escaped}\")\n"));
-    }
+/// Bytes as the text format spells them.
+fn escaped(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("\\{byte:02x}")).collect()
 }
 
 #[test]
@@ -143,7 +317,11 @@ fn guests_made_here_are_components() {
         Guest::saying("1"),
         Guest::spinning(),
         Guest::trapping_in_list(),
+        Guest::spinning_in_start(),
+        Guest::looking_around(),
         Guest::saying("").tools(&[("a", two), ("b", two)]),
+        Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
+        Guest::saying("").gives("a", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
         validator.validate_all(&guest.build()).expect("a valid component");

@@ -46,7 +46,12 @@ impl Home {
 
     /// Puts a guest in the folder as the plugin `name`, at once and whole.
     pub fn put(&self, guest: &str, name: &str) {
-        let bytes = fs::read(component(guest)).expect("the guest's file");
+        self.put_file(&component(guest), name);
+    }
+
+    /// As [`Home::put`], for any file.
+    pub fn put_file(&self, file: &Path, name: &str) {
+        let bytes = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         self.put_bytes(&bytes, name);
     }
 

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,12 +32,19 @@ pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Ou
     command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
+/// What the host has written to stderr, and word that there is more.
+#[derive(Default)]
+struct Log {
+    text: Mutex<String>,
+    grown: Condvar,
+}
+
 /// `wharf serve` on its pipes. Killed when dropped.
 pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    log: Arc<Mutex<String>>,
+    log: Arc<Log>,
 }
 
 impl Process {
@@ -66,13 +73,14 @@ impl Process {
             }
         });
         let mut stderr = child.stderr.take().expect("a pipe");
-        let log = Arc::new(Mutex::new(String::new()));
+        let log = Arc::new(Log::default());
         let writer = Arc::clone(&log);
         std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(n @ 1..) = stderr.read(&mut chunk) {
                 let text = String::from_utf8_lossy(&chunk[..n]);
-                writer.lock().expect("no writer panics").push_str(&text);
+                writer.text.lock().expect("no writer panics").push_str(&text);
+                writer.grown.notify_all();
             }
         });
         Self { stdin: child.stdin.take(), child, lines, log }
@@ -80,7 +88,19 @@ impl Process {
 
     /// What it has written to stderr so far.
     pub fn log(&self) -> String {
-        self.log.lock().expect("no writer panics").clone()
+        self.log.text.lock().expect("no writer panics").clone()
+    }
+
+    /// Waits until it has written that to stderr, and gives all that it has written.
+    ///
+    /// # Panics
+    /// When it has not in time.
+    pub fn log_with(&self, wanted: &str) -> String {
+        let text = self.log.text.lock().expect("no writer panics");
+        let missing = |text: &mut String| !text.contains(wanted);
+        let (text, ended) = self.log.grown.wait_timeout_while(text, PATIENCE, missing).expect("no writer panics");
+        assert!(!ended.timed_out(), "no {wanted:?} in the log:\n{text}");
+        text.clone()
     }
 
     pub fn id(&self) -> u32 {

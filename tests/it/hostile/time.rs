@@ -1,0 +1,113 @@
+//! Plugins that never end.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{assert_fault, fault, home_of, unharmed};
+use crate::support::client::Client;
+use crate::support::guest::{Guest, bodies};
+use crate::support::home::Home;
+
+/// What a loaded machine may add to a limit.
+const SLACK: Duration = Duration::from_secs(3);
+
+#[test]
+fn a_call_is_stopped_at_either_limit() {
+    for (limit, code) in [("timeout", "timeout"), ("cpu", "cpu")] {
+        let home = home_of(&Guest::saying("1").does("spin", bodies::SPIN));
+        home.configure(&format!("[limits]\n{limit} = \"300ms\"\n"));
+        let mut client = Client::start(&home);
+        client.tools();
+        let started = Instant::now();
+        fault(&mut client, "hostile", "spin", code);
+        let took = started.elapsed();
+        assert!(took >= Duration::from_millis(300) && took < SLACK, "{code}: {took:?}");
+        assert_eq!(client.text("hostile_version", json!({})), "1");
+        unharmed(client);
+    }
+}
+
+/// As many spinners as are let in, of as many plugins as it takes to fill every guest thread.
+#[test]
+fn spinning_guests_delay_nobody() {
+    let home = Home::with(&["echo"]);
+    let spinner = Guest::saying("1").does("spin", bodies::SPIN).build();
+    let spinners = ["one", "two", "three"];
+    for name in spinners {
+        home.put_bytes(&spinner, name);
+    }
+    home.configure("[limits]\ncpu = \"300ms\"\n");
+    let mut client = Client::start(&home);
+    client.tools();
+    let asked: Vec<(u64, &str)> = spinners
+        .into_iter()
+        .cycle()
+        .take(18)
+        .map(|plugin| (client.post("tools/call", json!({"name": format!("{plugin}_spin")})), plugin))
+        .collect();
+    let (mut ping, mut echo) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..20 {
+        let started = Instant::now();
+        client.result("ping", json!({}));
+        ping = ping.max(started.elapsed());
+        let started = Instant::now();
+        assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+        echo = echo.max(started.elapsed());
+    }
+    assert!(ping < Duration::from_secs(1), "a ping took {ping:?}");
+    assert!(echo < Duration::from_secs(2), "another plugin's call took {echo:?}");
+    for (id, plugin) in asked {
+        assert_fault(&client.answer(id)["result"], plugin, "cpu");
+    }
+    unharmed(client);
+}
+
+#[test]
+fn a_full_queue_is_told_at_once() {
+    let home = home_of(&Guest::saying("1").does("spin", bodies::SPIN));
+    home.configure("[plugins.hostile.limits]\ncpu = \"1s\"\nconcurrency = 1\nqueue = 2\n");
+    let mut client = Client::start(&home);
+    client.tools();
+    let asked: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();
+    let answers: Vec<_> = asked.into_iter().map(|id| client.answer(id)).collect();
+    let with =
+        |code: &str| answers.iter().filter(|answer| answer["result"]["_meta"]["wharf/fault"]["code"] == code).count();
+    assert_eq!((with("cpu"), with("busy")), (3, 5), "{answers:?}");
+    unharmed(client);
+}
+
+#[test]
+fn a_cancelled_call_frees_its_place() {
+    let home = home_of(&Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN));
+    home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
+    let mut client = Client::start(&home);
+    client.tools();
+    let spin = client.post("tools/call", json!({"name": "hostile_spin"}));
+    client.process().log_with("spinning now");
+    let next = client.post("tools/call", json!({"name": "hostile_version"}));
+    let started = Instant::now();
+    client.notify("notifications/cancelled", json!({"requestId": spin}));
+    assert_eq!(client.answer(next)["result"]["content"][0]["text"], "free");
+    assert!(started.elapsed() < SLACK, "took {:?}", started.elapsed());
+    // The cancelled one is never answered: that is held by the end of the conversation.
+    unharmed(client);
+}
+
+#[test]
+fn what_never_starts_or_never_lists_is_refused() {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::spinning_in_start().build(), "starter");
+    home.put_bytes(&Guest::spinning_in_list().build(), "lister");
+    let mut client = Client::start(&home);
+    let started = Instant::now();
+    client.result("ping", json!({}));
+    assert!(started.elapsed() < Duration::from_secs(1), "a ping took {:?}", started.elapsed());
+    assert_eq!(client.tools_until(|tools| tools.len() == 2), ["echo", "echo_add"]);
+    for name in ["starter", "lister"] {
+        let log = client.process().log_with(&format!("{name}.wasm"));
+        let line = log.lines().find(|line| line.contains(&format!("{name}.wasm"))).expect("just seen");
+        assert!(line.contains("within its time"), "{line}");
+    }
+    unharmed(client);
+}

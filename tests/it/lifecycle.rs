@@ -1,0 +1,55 @@
+//! How a conversation begins while plugins are still being compiled.
+
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::home::Home;
+use crate::support::process::{Process, command};
+
+/// A host that has compiled nothing yet, with a plugin that takes long.
+fn cold(home: &Home) -> Process {
+    let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    command.env("XDG_CACHE_HOME", home.path("cache"));
+    Process::start(command)
+}
+
+#[test]
+fn the_handshake_waits_for_no_plugin() {
+    let home = Home::with(&["math"]);
+    // Shakes hands. What is compiled is then put into the cache.
+    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    assert!(!home.path("cache").exists() || artifacts(&home) == 0, "compiled before the handshake was over");
+    let list = client.post("tools/list", json!({}));
+    // Asked later and answered earlier: the list waits for the first scan.
+    client.result("ping", json!({}));
+    assert_eq!(artifacts(&home), 0, "compiled before a ping was answered");
+    let tools = client.answer(list);
+    assert!(tools["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{tools}");
+    assert_eq!(artifacts(&home), 1);
+}
+
+#[test]
+fn discovery_waits_for_no_plugin() {
+    let home = Home::with(&["math"]);
+    let mut client = Client::new(cold(&home), true);
+    let discovered = client.result("server/discover", json!({}));
+    assert_eq!(artifacts(&home), 0, "compiled before {discovered}");
+    assert!(client.tools().contains(&"math_evaluate".to_owned()));
+}
+
+/// Compiled components in the home's own cache.
+fn artifacts(home: &Home) -> usize {
+    fn below(folder: &std::path::Path) -> usize {
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return 0;
+        };
+        let paths = entries.map(|entry| entry.expect("a folder entry").path());
+        paths.map(|path| if path.is_dir() { below(&path) } else { usize::from(is_artifact(&path)) }).sum()
+    }
+    below(&home.path("cache"))
+}
+
+/// Artifacts are the only large files there.
+fn is_artifact(path: &std::path::Path) -> bool {
+    path.metadata().is_ok_and(|file| file.len() > 64 << 10)
+}

@@ -1,0 +1,109 @@
+//! The sample plugins do as the transcripts beside them say, those that were just built and
+//! those that are kept built.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::transcripts::play;
+use crate::support::client::Client;
+use crate::support::home::{Home, component, repository};
+
+/// A sample's folder, `plugins/<name>-<language>`.
+struct Sample {
+    name: String,
+    language: String,
+    transcript: PathBuf,
+}
+
+fn samples() -> Vec<Sample> {
+    let entries = fs::read_dir(repository().join("plugins")).expect("the plugins");
+    let sample = |folder: PathBuf| {
+        let (name, language) = folder.file_name()?.to_str()?.rsplit_once('-')?;
+        let transcript = folder.join("transcript.txt");
+        Some(Sample { name: name.into(), language: language.into(), transcript })
+    };
+    let folders = entries.map(|entry| entry.expect("a folder entry").path()).filter(|path| path.is_dir());
+    let samples: Vec<Sample> = folders.filter_map(sample).collect();
+    assert!(samples.len() >= 4, "only {} samples were found", samples.len());
+    samples
+}
+
+/// The names of the components that the repository keeps built, and their files.
+fn prebuilt() -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(repository().join("plugins/prebuilt")).expect("the prebuilt plugins");
+    let files = entries.map(|entry| entry.expect("a folder entry").path());
+    let named = |file: PathBuf| Some((file.file_stem()?.to_str()?.to_owned(), file));
+    let found: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|end| end == "wasm")).filter_map(named).collect();
+    assert!(!found.is_empty(), "nothing is kept built");
+    found
+}
+
+#[test]
+fn each_sample_has_a_transcript() {
+    let silent: Vec<String> = samples()
+        .into_iter()
+        .filter(|sample| sample.language == "rust" && !sample.transcript.is_file())
+        .map(|sample| sample.name)
+        .collect();
+    assert!(silent.is_empty(), "without transcript.txt: {silent:?}");
+}
+
+#[test]
+fn samples_do_as_their_transcripts_say() {
+    for Sample { name, transcript, .. } in samples().iter().filter(|sample| sample.transcript.is_file()) {
+        play(transcript, &[(name, component(name))]);
+    }
+}
+
+#[test]
+fn prebuilt_plugins_do_as_their_transcripts_say() {
+    let samples = samples();
+    for (name, file) in prebuilt() {
+        let sample = samples.iter().find(|sample| sample.name == name);
+        let sample = sample.unwrap_or_else(|| panic!("{name}.wasm is kept built and has no source"));
+        play(&sample.transcript, &[(&name, file)]);
+    }
+}
+
+/// What is kept built was built from the sources that are here.
+#[test]
+fn prebuilt_plugins_list_what_their_sources_list() {
+    for (name, file) in prebuilt() {
+        assert_eq!(
+            listed(&name, &file),
+            listed(&name, &component(&name)),
+            "build {name} with plugins/build.sh --prebuilt"
+        );
+    }
+}
+
+/// Each transcript calls each tool of its plugin.
+#[test]
+fn transcripts_leave_out_no_tool() {
+    for Sample { name, transcript, .. } in samples().iter().filter(|sample| sample.transcript.is_file()) {
+        let text = fs::read_to_string(transcript).expect("a transcript");
+        let called: BTreeSet<String> = listed(name, &component(name))
+            .into_iter()
+            .map(|tool| tool["name"].as_str().expect("a tool's name").to_owned())
+            .filter(|tool| !text.contains(&format!(r#""name":"{tool}""#)))
+            .collect();
+        assert!(called.is_empty(), "{}: calls no {called:?}", transcript.display());
+    }
+}
+
+/// The whole entries of a plugin's list of tools.
+fn listed(name: &str, file: &Path) -> Vec<serde_json::Value> {
+    let home = Home::new();
+    home.put_file(file, name);
+    let mut client = Client::start(&home);
+    let mut page = client.result("tools/list", json!({}));
+    assert!(page.get("nextCursor").is_none(), "{name}: more tools than a page");
+    match page["tools"].take() {
+        serde_json::Value::Array(tools) if !tools.is_empty() => tools,
+        other => panic!("{name}: no tools but {other}"),
+    }
+}

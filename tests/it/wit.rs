@@ -1,0 +1,111 @@
+//! The plugin interface as a contract: it parses, its worlds resolve, and what it has says what it
+//! is.
+//! It does not know what the host does with it.
+
+use wit_parser::{Docs, FunctionKind, PackageId, Resolve, Type, TypeDefKind, WorldItem, WorldKey};
+
+use crate::support::home::repository;
+
+/// The interface's folder, parsed and resolved.
+fn interface() -> (Resolve, PackageId) {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(repository().join("wit")).expect("valid WIT");
+    (resolve, package)
+}
+
+/// The interfaces that a plugin may export, and the world for each alone.
+const EXPORTS: [&str; 4] = ["tools", "resources", "prompts", "completions"];
+
+#[test]
+fn it_is_the_version_that_is_promised() {
+    let (resolve, package) = interface();
+    assert_eq!(resolve.packages[package].name.to_string(), "wharf:plugin@0.1.0");
+    assert_eq!(resolve.packages.len(), 1, "it depends on another package");
+}
+
+#[test]
+fn a_plugin_can_export_each_interface_alone_or_all() {
+    let (resolve, package) = interface();
+    let exports = |world: &str| -> Vec<String> {
+        let id = resolve.select_world(&[package], Some(world)).unwrap_or_else(|error| panic!("{world}: {error}"));
+        let world = &resolve.worlds[id];
+        let name = |(key, item): (&WorldKey, &WorldItem)| {
+            assert!(matches!(item, WorldItem::Interface { .. }), "{} exports something bare", world.name);
+            match key {
+                WorldKey::Interface(id) => resolve.interfaces[*id].name.clone().expect("a named interface"),
+                WorldKey::Name(name) => name.clone(),
+            }
+        };
+        world.exports.iter().map(name).collect()
+    };
+    let mut all = exports("plugin");
+    all.sort();
+    let mut expected = EXPORTS;
+    expected.sort_unstable();
+    assert_eq!(all, expected);
+    for name in EXPORTS {
+        assert_eq!(exports(&format!("{name}-plugin")), [name]);
+    }
+}
+
+#[test]
+fn each_world_imports_what_the_host_has() {
+    let (resolve, package) = interface();
+    let worlds: Vec<&str> = resolve.packages[package].worlds.keys().map(String::as_str).collect();
+    assert!(worlds.contains(&"imports"), "{worlds:?}");
+    for (name, world) in &resolve.packages[package].worlds {
+        let imports: Vec<&str> = resolve.worlds[*world]
+            .imports
+            .keys()
+            .filter_map(|key| match key {
+                WorldKey::Interface(id) => resolve.interfaces[*id].name.as_deref(),
+                WorldKey::Name(name) => Some(name),
+            })
+            .collect();
+        assert!(imports.contains(&"host") && imports.contains(&"http"), "{name} imports {imports:?}");
+        let known = |import: &&str| ["host", "http", "types"].contains(import);
+        assert!(imports.iter().all(|import| known(import)), "{name} imports {imports:?}");
+    }
+}
+
+#[test]
+fn no_function_is_async() {
+    let (resolve, _) = interface();
+    let mut seen = 0;
+    for (_, interface) in &resolve.interfaces {
+        for (name, function) in &interface.functions {
+            assert!(matches!(function.kind, FunctionKind::Freestanding), "{name} is async or of a resource");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "only {seen} functions were looked at");
+}
+
+/// Fields and cases may be as plain as their names.
+#[test]
+fn each_interface_type_and_function_says_what_it_is() {
+    let (resolve, package) = interface();
+    let mut silent = Vec::new();
+    let mut check = |path: String, docs: &Docs| {
+        if docs.contents.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            silent.push(path);
+        }
+    };
+    for (name, id) in &resolve.packages[package].worlds {
+        check(format!("world {name}"), &resolve.worlds[*id].docs);
+    }
+    for (name, id) in &resolve.packages[package].interfaces {
+        let interface = &resolve.interfaces[*id];
+        check(name.clone(), &interface.docs);
+        for (function, item) in &interface.functions {
+            check(format!("{name}.{function}"), &item.docs);
+        }
+        for (kind, id) in &interface.types {
+            // `use` brings in what is told elsewhere.
+            if !matches!(resolve.types[*id].kind, TypeDefKind::Type(Type::Id(_))) {
+                check(format!("{name}.{kind}"), &resolve.types[*id].docs);
+            }
+        }
+    }
+    assert!(silent.is_empty(), "without documentation:\n{}", silent.join("\n"));
+}
