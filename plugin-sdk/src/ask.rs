@@ -75,11 +75,7 @@ impl Call {
     /// ```
     pub fn confirm(&self, message: impl Into<String>) -> Result<bool> {
         let schema = r#"{"type":"object","properties":{}}"#.into();
-        self.elicit(raw::Ask::Form(raw::Form {
-            message: message.into(),
-            schema,
-        }))
-        .map(|answer| answer.is_some())
+        self.elicit(raw::Ask::Form(raw::Form { message: message.into(), schema })).map(|answer| answer.is_some())
     }
 
     /// Asks the user to fill in a form: a flat struct of text, numbers, booleans and
@@ -107,10 +103,7 @@ impl Call {
     /// let script = testing::Script::new().accept(json!({ "seats": 4, "outside": true }));
     /// assert_eq!(script.call(&Inn, "book", json!({})).unwrap().as_text(), "4 seats booked");
     /// ```
-    pub fn form<T: DeserializeOwned + JsonSchema>(
-        &self,
-        message: impl Into<String>,
-    ) -> Result<Option<T>> {
+    pub fn form<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<String>) -> Result<Option<T>> {
         self.form_of(message, &schema::form::<T>().map_err(Error::failed)?)
     }
 
@@ -124,19 +117,10 @@ impl Call {
     ///     Ok(answer.map_or("nowhere".into(), |answer| answer["mail"].to_string()))
     /// }
     /// ```
-    pub fn form_of<T: DeserializeOwned>(
-        &self,
-        message: impl Into<String>,
-        schema: &Value,
-    ) -> Result<Option<T>> {
-        let form = raw::Ask::Form(raw::Form {
-            message: message.into(),
-            schema: schema.to_string(),
-        });
+    pub fn form_of<T: DeserializeOwned>(&self, message: impl Into<String>, schema: &Value) -> Result<Option<T>> {
+        let form = raw::Ask::Form(raw::Form { message: message.into(), schema: schema.to_string() });
         match self.elicit(form)? {
-            Some(content) => Ok(Some(serde_json::from_str(
-                content.as_deref().unwrap_or("{}"),
-            )?)),
+            Some(content) => Ok(Some(serde_json::from_str(content.as_deref().unwrap_or("{}"))?)),
             None => Ok(None),
         }
     }
@@ -152,12 +136,8 @@ impl Call {
     /// }
     /// ```
     pub fn visit(&self, message: impl Into<String>, url: impl Into<String>) -> Result<bool> {
-        let visit = raw::UrlVisit {
-            message: message.into(),
-            url: url.into(),
-        };
-        self.elicit(raw::Ask::Url(visit))
-            .map(|answer| answer.is_some())
+        let visit = raw::UrlVisit { message: message.into(), url: url.into() };
+        self.elicit(raw::Ask::Url(visit)).map(|answer| answer.is_some())
     }
 
     /// Asks the client's model: a text, or a [`Sampling`] for more than that.
@@ -218,21 +198,14 @@ impl Call {
     /// # let script = testing::Script::new().accept(json!({}));
     /// # assert_eq!(script.call(&Files, "delete", json!({})).unwrap().as_text(), "deleted a.txt");
     /// ```
-    pub fn once<T: Serialize + DeserializeOwned>(
-        &self,
-        make: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
+    pub fn once<T: Serialize + DeserializeOwned>(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {
         match self.next() {
             (_, Some(Settled::Made(made))) => Ok(serde_json::from_str(&made)?),
             (_, Some(other)) => Err(other.misplaced()),
             (key, None) => {
                 let value = make()?;
                 let made = Settled::Made(serde_json::to_string(&value)?);
-                self.round
-                    .borrow_mut()
-                    .settled
-                    .get_or_insert_default()
-                    .push((key, made));
+                self.round.borrow_mut().settled.get_or_insert_default().push((key, made));
                 Ok(value)
             }
         }
@@ -288,10 +261,7 @@ impl Call {
         if let Some(settled) = settled {
             return Ok(settled);
         }
-        self.round
-            .borrow_mut()
-            .open
-            .push(raw::Question { key, ask });
+        self.round.borrow_mut().open.push(raw::Question { key, ask });
         self.wait().and(Err(Error::not_found()))
     }
 
@@ -302,26 +272,16 @@ impl Call {
             return Ok(());
         }
         let settled = round.settled.as_deref().unwrap_or_default();
-        let state = if settled.is_empty() {
-            None
-        } else {
-            Some(serde_json::to_vec(settled)?)
-        };
+        let state = if settled.is_empty() { None } else { Some(serde_json::to_vec(settled)?) };
         let questions = round.open.clone();
-        Err(Error(Cause::Asked(Box::new(raw::InputRequired {
-            questions,
-            state,
-        }))))
+        Err(Error(Cause::Asked(Box::new(raw::InputRequired { questions, state }))))
     }
 
     /// The key of the next question, and its answer if there is one.
     fn next(&self) -> (String, Option<Settled>) {
         let mut round = self.round.borrow_mut();
         round.asked += 1;
-        let key = round
-            .key
-            .take()
-            .unwrap_or_else(|| ["q", &round.asked.to_string()].concat());
+        let key = round.key.take().unwrap_or_else(|| ["q", &round.asked.to_string()].concat());
         let settled = round.settled.get_or_insert_with(|| earlier(&self.context));
         if let Some((_, settled)) = settled.iter().find(|(settled, _)| *settled == key) {
             let settled = settled.clone();
@@ -338,11 +298,7 @@ impl Call {
 
 /// What rounds before the last one settled; a state that is not ours settles nothing.
 fn earlier(context: &raw::CallContext) -> Vec<(String, Settled)> {
-    context
-        .state
-        .as_deref()
-        .and_then(|state| serde_json::from_slice(state).ok())
-        .unwrap_or_default()
+    context.state.as_deref().and_then(|state| serde_json::from_slice(state).ok()).unwrap_or_default()
 }
 
 impl Settled {
@@ -363,15 +319,9 @@ impl From<&raw::Reply> for Settled {
             }
             raw::Reply::Elicited(_) => Self::Declined,
             raw::Reply::Sampled(sampled) => Self::Sampled(sampled.into()),
-            raw::Reply::Roots(roots) => Self::Roots(
-                roots
-                    .iter()
-                    .map(|root| Root {
-                        uri: root.uri.clone(),
-                        name: root.name.clone(),
-                    })
-                    .collect(),
-            ),
+            raw::Reply::Roots(roots) => {
+                Self::Roots(roots.iter().map(|root| Root { uri: root.uri.clone(), name: root.name.clone() }).collect())
+            }
             raw::Reply::Unavailable(why) => Self::Unavailable(why.clone()),
         }
     }

@@ -64,10 +64,7 @@ pub enum Feature {
 
 impl Call {
     pub(crate) fn new(context: raw::CallContext) -> Self {
-        Self {
-            context,
-            round: RefCell::default(),
-        }
+        Self { context, round: RefCell::default() }
     }
 
     /// The host's name for this call, the same as in its log.

@@ -65,21 +65,14 @@ pub struct Completion(pub(crate) raw::Completion);
 
 impl Default for Completion {
     fn default() -> Self {
-        Self(raw::Completion {
-            values: Vec::new(),
-            total: None,
-            has_more: false,
-        })
+        Self(raw::Completion { values: Vec::new(), total: None, has_more: false })
     }
 }
 
 impl<T: Into<String>, I: IntoIterator<Item = T>> From<I> for Completion {
     fn from(values: I) -> Self {
         let values = values.into_iter().map(Into::into).collect();
-        Self(raw::Completion {
-            values,
-            ..Self::default().0
-        })
+        Self(raw::Completion { values, ..Self::default().0 })
     }
 }
 
@@ -91,11 +84,7 @@ impl Completion {
     /// assert_eq!(Completion::from(["Bern", "Basel", "Genf"]).starting_with("b").values(), ["Bern", "Basel"]);
     /// ```
     pub fn starting_with(mut self, typed: &str) -> Self {
-        self.0.values.retain(|value| {
-            value
-                .get(..typed.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(typed))
-        });
+        self.0.values.retain(|value| value.get(..typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(typed)));
         self
     }
 

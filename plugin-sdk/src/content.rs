@@ -28,11 +28,7 @@ impl Content {
     /// assert_eq!(hello.as_text(), Some("hello"));
     /// ```
     pub fn text(text: impl Into<String>) -> Self {
-        Self(raw::Content::Text(raw::TextContent {
-            text: text.into(),
-            annotations: None,
-            meta: None,
-        }))
+        Self(raw::Content::Text(raw::TextContent { text: text.into(), annotations: None, meta: None }))
     }
 
     /// A picture: its bytes as they are, and their media type.
@@ -60,11 +56,7 @@ impl Content {
     /// Content::embedded(ResourceContents::text("note://1", "milk, bread"));
     /// ```
     pub fn embedded(contents: ResourceContents) -> Self {
-        Self(raw::Content::Embedded(raw::EmbeddedResource {
-            contents: contents.0,
-            annotations: None,
-            meta: None,
-        }))
+        Self(raw::Content::Embedded(raw::EmbeddedResource { contents: contents.0, annotations: None, meta: None }))
     }
 
     /// A resource that the client may read if it wants to.
@@ -155,20 +147,11 @@ impl<T: Into<String>> From<T> for Content {
 }
 
 fn media(data: Vec<u8>, mime_type: String) -> raw::MediaContent {
-    raw::MediaContent {
-        data,
-        mime_type,
-        annotations: None,
-        meta: None,
-    }
+    raw::MediaContent { data, mime_type, annotations: None, meta: None }
 }
 
 pub(crate) fn no_annotations() -> raw::Annotations {
-    raw::Annotations {
-        audience: Vec::new(),
-        priority: None,
-        last_modified: None,
-    }
+    raw::Annotations { audience: Vec::new(), priority: None, last_modified: None }
 }
 
 /// A picture for a list entry.
@@ -188,12 +171,7 @@ impl Icon {
     /// wharf_plugin::Icon::new("data:image/png;base64,iVBORw0KGgo=");
     /// ```
     pub fn new(src: impl Into<String>) -> Self {
-        Self(raw::Icon {
-            src: src.into(),
-            mime_type: None,
-            sizes: Vec::new(),
-            theme: None,
-        })
+        Self(raw::Icon { src: src.into(), mime_type: None, sizes: Vec::new(), theme: None })
     }
 
     /// Its media type.

@@ -47,10 +47,7 @@ impl Error {
     /// assert_eq!(error.text(), "/zone: no such time zone");
     /// ```
     pub fn invalid(path: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self(Cause::Invalid {
-            path: path.into(),
-            reason: reason.into(),
-        })
+        Self(Cause::Invalid { path: path.into(), reason: reason.into() })
     }
 
     /// It did not work out, and the arguments are not to blame.
@@ -97,10 +94,7 @@ impl Error {
             Cause::Asked(asked) => Ok(*asked),
             Cause::NotFound => Err(types::CallError::NotFound),
             Cause::Invalid { path, reason } => {
-                Err(types::CallError::InvalidInput(types::InvalidInput {
-                    path,
-                    reason,
-                }))
+                Err(types::CallError::InvalidInput(types::InvalidInput { path, reason }))
             }
             Cause::Failed(text) => Err(types::CallError::Failed(text)),
         }

@@ -76,13 +76,7 @@ impl Request {
     /// wharf_plugin::http::Request::new("DELETE", "https://example.org/notes/1");
     /// ```
     pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
-        Self(raw::Request {
-            method: method.into(),
-            url: url.into(),
-            headers: Vec::new(),
-            body: None,
-            timeout_ms: None,
-        })
+        Self(raw::Request { method: method.into(), url: url.into(), headers: Vec::new(), body: None, timeout_ms: None })
     }
 
     /// One more header field.
@@ -91,10 +85,7 @@ impl Request {
     /// wharf_plugin::http::Request::new("GET", "https://example.org/").header("accept", "text/html");
     /// ```
     pub fn header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
-        self.0.headers.push(raw::Header {
-            name: name.into(),
-            value: value.into(),
-        });
+        self.0.headers.push(raw::Header { name: name.into(), value: value.into() });
         self
     }
 
@@ -116,9 +107,7 @@ impl Request {
     /// assert!(request.is_ok());
     /// ```
     pub fn json(self, body: &impl Serialize) -> crate::Result<Self> {
-        Ok(self
-            .header("content-type", "application/json")
-            .body(serde_json::to_vec(body)?))
+        Ok(self.header("content-type", "application/json").body(serde_json::to_vec(body)?))
     }
 
     /// How long the whole exchange may take; the host's own limit may be less.
@@ -176,11 +165,7 @@ impl Response {
     /// assert_eq!(wharf_plugin::http::Response::new(200, "fine").status(), 200);
     /// ```
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self(raw::Response {
-            status,
-            headers: Vec::new(),
-            body: body.into(),
-        })
+        Self(raw::Response { status, headers: Vec::new(), body: body.into() })
     }
 
     /// The status.
@@ -198,11 +183,7 @@ impl Response {
     /// assert_eq!(wharf_plugin::http::Response::new(200, "").header("etag"), None);
     /// ```
     pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
-        let field = self
-            .0
-            .headers
-            .iter()
-            .find(|field| field.name.eq_ignore_ascii_case(name))?;
+        let field = self.0.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name))?;
         Some(String::from_utf8_lossy(&field.value))
     }
 
@@ -215,13 +196,7 @@ impl Response {
         if (200..300).contains(&self.0.status) {
             return Ok(self);
         }
-        Err(crate::Error::failed(
-            [
-                "the server answered with status ",
-                &self.0.status.to_string(),
-            ]
-            .concat(),
-        ))
+        Err(crate::Error::failed(["the server answered with status ", &self.0.status.to_string()].concat()))
     }
 
     /// The body as text; what is not UTF-8 is replaced.

@@ -1,8 +1,6 @@
 //! What an author writes: one trait, every method of it optional.
 
-use crate::{
-    Call, Completion, Error, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed,
-};
+use crate::{Call, Completion, Error, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed};
 
 /// A plugin. Implement what it offers and name that in [`export!`](crate::export).
 ///

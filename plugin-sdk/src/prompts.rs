@@ -37,16 +37,8 @@ use crate::{Call, Error, Plugin, Result, schema};
 pub struct Prompts<'a>(Visit<'a>);
 
 enum Visit<'a> {
-    List {
-        listed: Vec<raw::Prompt>,
-        refused: Option<String>,
-    },
-    Make {
-        name: &'a str,
-        arguments: Vec<(String, String)>,
-        call: &'a Call,
-        outcome: Option<Result<PromptResult>>,
-    },
+    List { listed: Vec<raw::Prompt>, refused: Option<String> },
+    Make { name: &'a str, arguments: Vec<(String, String)>, call: &'a Call, outcome: Option<Result<PromptResult>> },
 }
 
 impl Prompts<'_> {
@@ -69,16 +61,10 @@ impl Prompts<'_> {
         A: DeserializeOwned + JsonSchema,
     {
         match &mut self.0 {
-            Visit::Make {
-                name: wanted,
-                arguments,
-                call,
-                outcome,
-            } => {
+            Visit::Make { name: wanted, arguments, call, outcome } => {
                 if *wanted == name && outcome.is_none() {
                     let given = gather(std::mem::take(arguments));
-                    let parsed = A::deserialize(given)
-                        .map_err(|error| Error::invalid("", error.to_string()));
+                    let parsed = A::deserialize(given).map_err(|error| Error::invalid("", error.to_string()));
                     *outcome = Some(parsed.and_then(|arguments| make(call, arguments)));
                 }
                 Prompt(None)
@@ -104,53 +90,34 @@ impl Prompts<'_> {
     }
 
     pub(crate) fn listing() -> Prompts<'static> {
-        Prompts(Visit::List {
-            listed: Vec::new(),
-            refused: None,
-        })
+        Prompts(Visit::List { listed: Vec::new(), refused: None })
     }
 
     pub(crate) fn into_list(self) -> Result<Vec<raw::Prompt>, String> {
         match self.0 {
-            Visit::List {
-                listed,
-                refused: None,
-            } => Ok(listed),
-            Visit::List {
-                refused: Some(reason),
-                ..
-            } => Err(reason),
+            Visit::List { listed, refused: None } => Ok(listed),
+            Visit::List { refused: Some(reason), .. } => Err(reason),
             Visit::Make { .. } => Ok(Vec::new()),
         }
     }
 }
 
 fn gather(given: Vec<(String, String)>) -> Value {
-    Value::Object(
-        given
-            .into_iter()
-            .map(|(name, value)| (name, Value::String(value)))
-            .collect(),
-    )
+    Value::Object(given.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
 }
 
 /// A prompt's arguments from the schema of their type.
 fn arguments(schema: &Value) -> Vec<raw::PromptArgument> {
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
-    let required = schema["required"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let arguments = properties
-        .iter()
-        .map(|(name, property)| raw::PromptArgument {
-            name: name.clone(),
-            title: text(&property["title"]),
-            description: text(&property["description"]),
-            required: required.iter().any(|required| required == name),
-        });
+    let arguments = properties.iter().map(|(name, property)| raw::PromptArgument {
+        name: name.clone(),
+        title: text(&property["title"]),
+        description: text(&property["description"]),
+        required: required.iter().any(|required| required == name),
+    });
     arguments.collect()
 }
 
@@ -160,18 +127,10 @@ pub(crate) fn run<P: Plugin>(
     arguments: Vec<(String, String)>,
     call: &Call,
 ) -> Result<PromptResult> {
-    let mut prompts = Prompts(Visit::Make {
-        name,
-        arguments,
-        call,
-        outcome: None,
-    });
+    let mut prompts = Prompts(Visit::Make { name, arguments, call, outcome: None });
     plugin.prompts(&mut prompts);
     match prompts.0 {
-        Visit::Make {
-            outcome: Some(outcome),
-            ..
-        } => outcome,
+        Visit::Make { outcome: Some(outcome), .. } => outcome,
         _ => Err(Error::not_found()),
     }
 }
@@ -255,12 +214,7 @@ impl PromptResult {
     /// wharf_plugin::PromptResult::user("Say hello");
     /// ```
     pub fn user(content: impl Into<Content>) -> Self {
-        Self(raw::PromptResult {
-            description: None,
-            messages: Vec::new(),
-            meta: None,
-        })
-        .and_user(content)
+        Self(raw::PromptResult { description: None, messages: Vec::new(), meta: None }).and_user(content)
     }
 
     /// One more message of the user.
@@ -303,10 +257,7 @@ impl PromptResult {
     }
 
     fn message(mut self, role: Role, content: Content) -> Self {
-        self.0.messages.push(raw::PromptMessage {
-            role,
-            content: content.0,
-        });
+        self.0.messages.push(raw::PromptMessage { role, content: content.0 });
         self
     }
 }

@@ -85,12 +85,7 @@ impl ToolResult {
     /// ```
     pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
         let content = content.into_iter().map(|piece| piece.0).collect();
-        Self(raw::ToolResult {
-            content,
-            structured: None,
-            is_error: false,
-            meta: None,
-        })
+        Self(raw::ToolResult { content, structured: None, is_error: false, meta: None })
     }
 
     /// One piece of text.

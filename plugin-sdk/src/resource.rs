@@ -106,18 +106,12 @@ impl Resource {
     /// wharf_plugin::Resource::new("note://1", "shopping").last_modified("2026-11-20T10:00:00Z");
     /// ```
     pub fn last_modified(mut self, moment: impl Into<String>) -> Self {
-        self.0
-            .annotations
-            .get_or_insert_with(no_annotations)
-            .last_modified = Some(moment.into());
+        self.0.annotations.get_or_insert_with(no_annotations).last_modified = Some(moment.into());
         self
     }
 }
 
-described!(
-    Resource,
-    "wharf_plugin::Resource::new(\"note://1\", \"shopping\")"
-);
+described!(Resource, "wharf_plugin::Resource::new(\"note://1\", \"shopping\")");
 
 /// A family of resources.
 ///
@@ -148,10 +142,7 @@ impl ResourceTemplate {
     }
 }
 
-described!(
-    ResourceTemplate,
-    "wharf_plugin::ResourceTemplate::new(\"note://{number}\", \"notes\")"
-);
+described!(ResourceTemplate, "wharf_plugin::ResourceTemplate::new(\"note://{number}\", \"notes\")");
 
 /// What is in a resource: text or bytes.
 ///
@@ -205,12 +196,7 @@ impl ResourceContents {
     }
 
     fn of(uri: String, body: raw::ResourceBody) -> Self {
-        Self(raw::ResourceContents {
-            uri,
-            mime_type: None,
-            body,
-            meta: None,
-        })
+        Self(raw::ResourceContents { uri, mime_type: None, body, meta: None })
     }
 }
 
@@ -245,9 +231,6 @@ impl From<ResourceContents> for ReadResult {
 
 impl From<Vec<ResourceContents>> for ReadResult {
     fn from(contents: Vec<ResourceContents>) -> Self {
-        Self(listed::ReadResult {
-            contents: contents.into_iter().map(|one| one.0).collect(),
-            meta: None,
-        })
+        Self(listed::ReadResult { contents: contents.into_iter().map(|one| one.0).collect(), meta: None })
     }
 }

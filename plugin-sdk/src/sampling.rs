@@ -78,13 +78,7 @@ impl Sampling {
     /// wharf_plugin::Sampling::new("What is this?").image(vec![0xff, 0xd8], "image/jpeg");
     /// ```
     pub fn image(self, data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
-        self.message(
-            Role::User,
-            vec![raw::SamplingContent::Image(media(
-                data.into(),
-                mime_type.into(),
-            ))],
-        )
+        self.message(Role::User, vec![raw::SamplingContent::Image(media(data.into(), mime_type.into()))])
     }
 
     /// Sound from the user.
@@ -93,13 +87,7 @@ impl Sampling {
     /// wharf_plugin::Sampling::new("What is said here?").audio(*b"RIFF", "audio/wav");
     /// ```
     pub fn audio(self, data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Self {
-        self.message(
-            Role::User,
-            vec![raw::SamplingContent::Audio(media(
-                data.into(),
-                mime_type.into(),
-            ))],
-        )
+        self.message(Role::User, vec![raw::SamplingContent::Audio(media(data.into(), mime_type.into()))])
     }
 
     /// What the model is to be.
@@ -183,12 +171,7 @@ impl Sampling {
     /// use wharf_plugin::{Sampling, json};
     /// Sampling::new("How old is it?").tool("year", "The year now", &json!({ "type": "object" }));
     /// ```
-    pub fn tool(
-        mut self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        schema: &Value,
-    ) -> Self {
+    pub fn tool(mut self, name: impl Into<String>, description: impl Into<String>, schema: &Value) -> Self {
         self.0.tools.push(raw::SamplingTool {
             name: name.into(),
             description: Some(description.into()),
@@ -221,12 +204,7 @@ impl Sampling {
     /// }
     /// ```
     pub fn used(self, said: &Sampled, results: impl IntoIterator<Item = (String, String)>) -> Self {
-        let said = said
-            .blocks
-            .iter()
-            .cloned()
-            .map(raw::SamplingContent::from)
-            .collect();
+        let said = said.blocks.iter().cloned().map(raw::SamplingContent::from).collect();
         let results = results.into_iter().map(|(tool_use_id, text)| {
             raw::SamplingContent::ToolResult(raw::ToolAnswer {
                 tool_use_id,
@@ -235,8 +213,7 @@ impl Sampling {
                 is_error: false,
             })
         });
-        self.message(Role::Assistant, said)
-            .message(Role::User, results.collect())
+        self.message(Role::Assistant, said).message(Role::User, results.collect())
     }
 
     fn message(mut self, role: Role, content: Vec<raw::SamplingContent>) -> Self {
@@ -245,14 +222,12 @@ impl Sampling {
     }
 
     fn preferences(&mut self) -> &mut raw::ModelPreferences {
-        self.0
-            .model_preferences
-            .get_or_insert_with(|| raw::ModelPreferences {
-                hints: Vec::new(),
-                cost_priority: None,
-                speed_priority: None,
-                intelligence_priority: None,
-            })
+        self.0.model_preferences.get_or_insert_with(|| raw::ModelPreferences {
+            hints: Vec::new(),
+            cost_priority: None,
+            speed_priority: None,
+            intelligence_priority: None,
+        })
     }
 }
 
@@ -279,11 +254,7 @@ enum Block {
     Text(String),
     Image(Vec<u8>, String),
     Audio(Vec<u8>, String),
-    ToolUse {
-        id: String,
-        name: String,
-        input: String,
-    },
+    ToolUse { id: String, name: String, input: String },
 }
 
 impl Sampled {
@@ -332,9 +303,7 @@ impl Sampled {
     /// ```
     pub fn tool_uses(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.blocks.iter().filter_map(|block| match block {
-            Block::ToolUse { id, name, input } => {
-                Some((id.as_str(), name.as_str(), input.as_str()))
-            }
+            Block::ToolUse { id, name, input } => Some((id.as_str(), name.as_str(), input.as_str())),
             _ => None,
         })
     }
@@ -344,25 +313,15 @@ impl From<&raw::Sampled> for Sampled {
     fn from(sampled: &raw::Sampled) -> Self {
         let blocks = sampled.content.iter().filter_map(|content| match content {
             raw::SamplingContent::Text(text) => Some(Block::Text(text.text.clone())),
-            raw::SamplingContent::Image(image) => {
-                Some(Block::Image(image.data.clone(), image.mime_type.clone()))
+            raw::SamplingContent::Image(image) => Some(Block::Image(image.data.clone(), image.mime_type.clone())),
+            raw::SamplingContent::Audio(audio) => Some(Block::Audio(audio.data.clone(), audio.mime_type.clone())),
+            raw::SamplingContent::ToolUse(tool) => {
+                Some(Block::ToolUse { id: tool.id.clone(), name: tool.name.clone(), input: tool.input.clone() })
             }
-            raw::SamplingContent::Audio(audio) => {
-                Some(Block::Audio(audio.data.clone(), audio.mime_type.clone()))
-            }
-            raw::SamplingContent::ToolUse(tool) => Some(Block::ToolUse {
-                id: tool.id.clone(),
-                name: tool.name.clone(),
-                input: tool.input.clone(),
-            }),
             // Only a caller gives results of tools; a model has none.
             raw::SamplingContent::ToolResult(_) => None,
         });
-        Self {
-            model: sampled.model.clone(),
-            stop_reason: sampled.stop_reason.clone(),
-            blocks: blocks.collect(),
-        }
+        Self { model: sampled.model.clone(), stop_reason: sampled.stop_reason.clone(), blocks: blocks.collect() }
     }
 }
 
@@ -378,18 +337,9 @@ impl From<Block> for raw::SamplingContent {
 }
 
 pub(crate) fn text_block(text: String) -> raw::SamplingContent {
-    raw::SamplingContent::Text(raw::TextContent {
-        text,
-        annotations: None,
-        meta: None,
-    })
+    raw::SamplingContent::Text(raw::TextContent { text, annotations: None, meta: None })
 }
 
 fn media(data: Vec<u8>, mime_type: String) -> raw::MediaContent {
-    raw::MediaContent {
-        data,
-        mime_type,
-        annotations: None,
-        meta: None,
-    }
+    raw::MediaContent { data, mime_type, annotations: None, meta: None }
 }

@@ -48,9 +48,7 @@ fn flatten(property: &mut Value) {
     if let Some(Value::Array(choices)) = members.get_mut("oneOf") {
         for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
             choice.remove("type");
-            let title = choice
-                .remove("description")
-                .or_else(|| choice.get("const").cloned());
+            let title = choice.remove("description").or_else(|| choice.get("const").cloned());
             choice.insert("title".into(), title.unwrap_or_default());
         }
         members.insert("type".into(), "string".into());
@@ -82,11 +80,7 @@ fn object(schema: Schema) -> Result<Value, String> {
         }
         Some(Value::String(kind)) if kind == "object" => {}
         Some(_) => {
-            let name = title
-                .as_ref()
-                .and_then(Value::as_str)
-                .unwrap_or("the type")
-                .to_owned();
+            let name = title.as_ref().and_then(Value::as_str).unwrap_or("the type").to_owned();
             return Err(name + " is not an object in JSON; make it a field of a struct");
         }
     }

@@ -37,12 +37,7 @@ thread_local! {
 /// assert!(testing::call(&Empty, "nothing", json!({})).is_err());
 /// ```
 pub fn call<P: Plugin>(plugin: &P, tool: &str, arguments: Value) -> Result<ToolResult> {
-    crate::tools::run(
-        plugin,
-        tool,
-        &arguments.to_string(),
-        &Call::new(context(raw::ClientFeatures::empty())),
-    )
+    crate::tools::run(plugin, tool, &arguments.to_string(), &Call::new(context(raw::ClientFeatures::empty())))
 }
 
 /// The tools as a host gets them, each as JSON: `name`, `title`, `description`,
@@ -109,25 +104,14 @@ pub fn prompts<P: Plugin>(plugin: &P) -> Result<Vec<Value>> {
 /// # impl Plugin for Empty {}
 /// assert!(testing::prompt(&Empty, "poem", &[("theme", "rain")]).is_err());
 /// ```
-pub fn prompt<P: Plugin>(
-    plugin: &P,
-    name: &str,
-    arguments: &[(&str, &str)],
-) -> Result<Vec<String>> {
-    let arguments = arguments
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.to_string()))
-        .collect();
+pub fn prompt<P: Plugin>(plugin: &P, name: &str, arguments: &[(&str, &str)]) -> Result<Vec<String>> {
+    let arguments = arguments.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let call = Call::new(context(raw::ClientFeatures::empty()));
     let made = crate::prompts::run(plugin, name, arguments, &call)?;
-    let texts = made
-        .0
-        .messages
-        .into_iter()
-        .filter_map(|message| match message.content {
-            raw::Content::Text(text) => Some(text.text),
-            _ => None,
-        });
+    let texts = made.0.messages.into_iter().filter_map(|message| match message.content {
+        raw::Content::Text(text) => Some(text.text),
+        _ => None,
+    });
     Ok(texts.collect())
 }
 
@@ -203,10 +187,7 @@ impl Script {
     /// ```
     pub fn accept(self, content: Value) -> Self {
         let content = Some(content.to_string());
-        self.reply(raw::Reply::Elicited(raw::Elicited {
-            action: raw::ElicitAction::Accept,
-            content,
-        }))
+        self.reply(raw::Reply::Elicited(raw::Elicited { action: raw::ElicitAction::Accept, content }))
     }
 
     /// The user declines.
@@ -215,10 +196,7 @@ impl Script {
     /// wharf_plugin::testing::Script::new().decline();
     /// ```
     pub fn decline(self) -> Self {
-        self.reply(raw::Reply::Elicited(raw::Elicited {
-            action: raw::ElicitAction::Decline,
-            content: None,
-        }))
+        self.reply(raw::Reply::Elicited(raw::Elicited { action: raw::ElicitAction::Decline, content: None }))
     }
 
     /// The model says this.
@@ -241,10 +219,7 @@ impl Script {
     /// wharf_plugin::testing::Script::new().roots(&["file:///home/ada"]);
     /// ```
     pub fn roots(self, uris: &[&str]) -> Self {
-        let roots = uris.iter().map(|uri| raw::Root {
-            uri: uri.to_string(),
-            name: None,
-        });
+        let roots = uris.iter().map(|uri| raw::Root { uri: uri.to_string(), name: None });
         let roots = roots.collect();
         self.reply(raw::Reply::Roots(roots))
     }
@@ -267,12 +242,7 @@ impl Script {
     /// # impl Plugin for Empty {}
     /// assert!(testing::Script::new().call(&Empty, "nothing", json!({})).is_err());
     /// ```
-    pub fn call<P: Plugin>(
-        mut self,
-        plugin: &P,
-        tool: &str,
-        arguments: Value,
-    ) -> Result<ToolResult> {
+    pub fn call<P: Plugin>(mut self, plugin: &P, tool: &str, arguments: Value) -> Result<ToolResult> {
         let arguments = arguments.to_string();
         let mut context = context(raw::ClientFeatures::all());
         loop {
@@ -288,15 +258,9 @@ impl Script {
             context.state = asked.state;
             for question in asked.questions {
                 let Some(reply) = self.replies.pop_front() else {
-                    return Err(Error::failed(format!(
-                        "no answer in the script to {:?}",
-                        question.ask
-                    )));
+                    return Err(Error::failed(format!("no answer in the script to {:?}", question.ask)));
                 };
-                context.answers.push(raw::Answer {
-                    key: question.key,
-                    reply,
-                });
+                context.answers.push(raw::Answer { key: question.key, reply });
             }
         }
     }
@@ -308,22 +272,13 @@ impl Script {
 }
 
 fn context(client: raw::ClientFeatures) -> raw::CallContext {
-    raw::CallContext {
-        id: "test".into(),
-        client,
-        time_left_ms: 30_000,
-        answers: Vec::new(),
-        state: None,
-        meta: None,
-    }
+    raw::CallContext { id: "test".into(), client, time_left_ms: 30_000, answers: Vec::new(), state: None, meta: None }
 }
 
 pub(crate) fn exchange(request: &raw_http::Request) -> Result<raw_http::Response, raw_http::Error> {
     SERVER.with_borrow(|server| match server {
         Some(server) => Ok(server(&http::Request::from_raw(request)).into_raw()),
-        None => Err(raw_http::Error::Denied(
-            "a test without `testing::serve` has no network".into(),
-        )),
+        None => Err(raw_http::Error::Denied("a test without `testing::serve` has no network".into())),
     })
 }
 
@@ -336,11 +291,7 @@ pub(crate) mod record {
     }
 
     fn name(level: host::LogLevel) -> String {
-        format!("{level:?}")
-            .rsplit(':')
-            .next()
-            .unwrap_or_default()
-            .to_lowercase()
+        format!("{level:?}").rsplit(':').next().unwrap_or_default().to_lowercase()
     }
 
     pub(crate) fn log(level: host::LogLevel, message: &str) {
@@ -352,17 +303,8 @@ pub(crate) mod record {
     }
 
     pub(crate) fn progress(progress: f64, total: Option<f64>, message: Option<&str>) {
-        let total = total
-            .map(|total| format!(" of {total}"))
-            .unwrap_or_default();
-        tell(
-            format!(
-                "progress: {progress}{total} {}",
-                message.unwrap_or_default()
-            )
-            .trim_end()
-            .to_owned(),
-        );
+        let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+        tell(format!("progress: {progress}{total} {}", message.unwrap_or_default()).trim_end().to_owned());
     }
 
     pub(crate) fn list_changed(listing: host::Listing) {

@@ -35,16 +35,8 @@ pub use crate::abi::tools::TaskSupport;
 pub struct Tools<'a>(Visit<'a>);
 
 enum Visit<'a> {
-    List {
-        listed: Vec<raw::Tool>,
-        refused: Option<String>,
-    },
-    Run {
-        name: &'a str,
-        arguments: &'a str,
-        call: &'a Call,
-        outcome: Option<Result<ToolResult>>,
-    },
+    List { listed: Vec<raw::Tool>, refused: Option<String> },
+    Run { name: &'a str, arguments: &'a str, call: &'a Call, outcome: Option<Result<ToolResult>> },
 }
 
 impl Tools<'_> {
@@ -78,55 +70,33 @@ impl Tools<'_> {
     /// # let answer = testing::call(&Arithmetic, "divide", json!({ "dividend": 7, "divisor": 2 })).unwrap();
     /// # assert_eq!(answer.as_json().unwrap(), json!({ "quotient": 3, "remainder": 1 }));
     /// ```
-    pub fn add<A, R>(
-        &mut self,
-        name: &str,
-        description: &str,
-        run: impl FnOnce(&Call, A) -> Result<R>,
-    ) -> Tool<'_>
+    pub fn add<A, R>(&mut self, name: &str, description: &str, run: impl FnOnce(&Call, A) -> Result<R>) -> Tool<'_>
     where
         A: DeserializeOwned + JsonSchema,
         R: Reply,
     {
         match &mut self.0 {
-            Visit::Run {
-                name: wanted,
-                arguments,
-                call,
-                outcome,
-            } => {
+            Visit::Run { name: wanted, arguments, call, outcome } => {
                 if *wanted == name && outcome.is_none() {
-                    *outcome = Some(
-                        parse(arguments).and_then(|arguments| run(call, arguments)?.into_result()),
-                    );
+                    *outcome = Some(parse(arguments).and_then(|arguments| run(call, arguments)?.into_result()));
                 }
                 Tool(None)
             }
             Visit::List { listed, refused } => {
-                let schemas = schema::input::<A>()
-                    .and_then(|input| Ok((input, R::output_schema().transpose()?)));
+                let schemas = schema::input::<A>().and_then(|input| Ok((input, R::output_schema().transpose()?)));
                 Tool(enter(listed, refused, name, description, schemas))
             }
         }
     }
 
     pub(crate) fn listing() -> Tools<'static> {
-        Tools(Visit::List {
-            listed: Vec::new(),
-            refused: None,
-        })
+        Tools(Visit::List { listed: Vec::new(), refused: None })
     }
 
     pub(crate) fn into_list(self) -> Result<Vec<raw::Tool>, String> {
         match self.0 {
-            Visit::List {
-                listed,
-                refused: None,
-            } => Ok(listed),
-            Visit::List {
-                refused: Some(reason),
-                ..
-            } => Err(reason),
+            Visit::List { listed, refused: None } => Ok(listed),
+            Visit::List { refused: Some(reason), .. } => Err(reason),
             Visit::Run { .. } => Ok(Vec::new()),
         }
     }
@@ -178,24 +148,11 @@ fn misread(error: serde_json::Error) -> Error {
     Error::invalid("", reason)
 }
 
-pub(crate) fn run<P: Plugin>(
-    plugin: &P,
-    name: &str,
-    arguments: &str,
-    call: &Call,
-) -> Result<ToolResult> {
-    let mut tools = Tools(Visit::Run {
-        name,
-        arguments,
-        call,
-        outcome: None,
-    });
+pub(crate) fn run<P: Plugin>(plugin: &P, name: &str, arguments: &str, call: &Call) -> Result<ToolResult> {
+    let mut tools = Tools(Visit::Run { name, arguments, call, outcome: None });
     plugin.tools(&mut tools);
     match tools.0 {
-        Visit::Run {
-            outcome: Some(outcome),
-            ..
-        } => outcome,
+        Visit::Run { outcome: Some(outcome), .. } => outcome,
         _ => Err(Error::not_found()),
     }
 }

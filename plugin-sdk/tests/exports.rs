@@ -12,32 +12,23 @@ struct Surface {
 
 /// What the outermost component imports and exports.
 fn surface(name: &str) -> Surface {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../plugins/prebuilt")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/prebuilt").join(name);
     let bytes = std::fs::read(&path).expect("the sample plugins are in the repository");
-    let mut surface = Surface {
-        imports: Vec::new(),
-        exports: Vec::new(),
-    };
+    let mut surface = Surface { imports: Vec::new(), exports: Vec::new() };
     let mut depth = 0;
     for payload in Parser::new(0).parse_all(&bytes) {
         match payload.expect("a whole component") {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth -= 1,
             Payload::ComponentImportSection(section) if depth == 0 => {
-                surface.imports.extend(
-                    section
-                        .into_iter()
-                        .map(|import| import.expect("an import").name.name.to_owned()),
-                );
+                surface
+                    .imports
+                    .extend(section.into_iter().map(|import| import.expect("an import").name.name.to_owned()));
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
-                surface.exports.extend(
-                    section
-                        .into_iter()
-                        .map(|export| export.expect("an export").name.name.to_owned()),
-                );
+                surface
+                    .exports
+                    .extend(section.into_iter().map(|export| export.expect("an export").name.name.to_owned()));
             }
             _ => {}
         }
@@ -48,11 +39,7 @@ fn surface(name: &str) -> Surface {
 #[test]
 fn a_plugin_of_tools_exports_tools_alone() {
     for name in ["text.wasm", "time.wasm", "math.wasm"] {
-        assert_eq!(
-            surface(name).exports,
-            ["wharf:plugin/tools@0.1.0"],
-            "{name}"
-        );
+        assert_eq!(surface(name).exports, ["wharf:plugin/tools@0.1.0"], "{name}");
     }
 }
 
@@ -60,17 +47,8 @@ fn a_plugin_of_tools_exports_tools_alone() {
 fn what_a_plugin_does_not_use_it_does_not_import() {
     for name in ["text.wasm", "time.wasm", "math.wasm"] {
         for import in surface(name).imports {
-            let unused = [
-                "wharf:plugin/host",
-                "wharf:plugin/http",
-                "wasi:filesystem",
-                "wasi:sockets",
-                "wasi:http",
-            ];
-            assert!(
-                !unused.iter().any(|unused| import.starts_with(unused)),
-                "{name} imports {import}"
-            );
+            let unused = ["wharf:plugin/host", "wharf:plugin/http", "wasi:filesystem", "wasi:sockets", "wasi:http"];
+            assert!(!unused.iter().any(|unused| import.starts_with(unused)), "{name} imports {import}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod engine;
 mod framing;
 mod hostile;
 mod lifecycle;
+mod pages;
 mod refusals;
 mod reload;
 mod rmcp;

@@ -11,6 +11,7 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
+use crate::support::process::{Process, command};
 
 #[test]
 fn a_new_file_is_a_new_tool() {
@@ -222,4 +223,17 @@ fn the_sample_guests_are_components() {
     for guest in ["echo", "echo-v1", "echo-v2"] {
         assert!(fs::read(component(guest)).expect("a guest").starts_with(b"\0asm\x0d\0\x01\0"), "{guest}");
     }
+}
+
+#[test]
+fn a_folder_may_be_named_by_a_relative_path() {
+    let home = Home::with(&["echo"]);
+    let mut command = command(&home, ["serve", "plugins"]);
+    command.current_dir(home.plugins().parent().expect("a folder above"));
+    let mut client = Client::legacy(Process::start(command), "2025-11-25");
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    home.put_bytes(&Guest::saying("1").build(), "late");
+    client.tools_until(|tools| tools == ["echo", "echo_add", "late_version"]);
+    home.remove("echo");
+    client.tools_until(|tools| tools == ["late_version"]);
 }

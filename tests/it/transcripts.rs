@@ -52,6 +52,7 @@ transcripts! {
     lifecycle_2025_06_18
     lifecycle_2025_11_25
     lists
+    not_offered
     notifications
     openings
     params

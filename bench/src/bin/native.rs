@@ -33,10 +33,7 @@ struct Native {
 
 #[tool_router]
 impl Native {
-    #[tool(
-        description = "Says back what it is told.",
-        annotations(read_only_hint = true)
-    )]
+    #[tool(description = "Says back what it is told.", annotations(read_only_hint = true))]
     fn echo(&self, Parameters(Echo { message }): Parameters<Echo>) -> String {
         message
     }
@@ -53,11 +50,7 @@ impl ServerHandler for Native {}
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let server = Native {
-        tools: Native::tool_router(),
-    }
-    .serve(rmcp::transport::stdio())
-    .await?;
+    let server = Native { tools: Native::tool_router() }.serve(rmcp::transport::stdio()).await?;
     server.waiting().await?;
     Ok(())
 }

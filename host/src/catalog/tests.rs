@@ -4,9 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Catalog, Listings, Member, Warning};
-use crate::plugin::abi::{
-    Completion, GuestError, PromptOutcome, ReadOutcome, Subject, TaskSupport, Tool, ToolOutcome,
-};
+use crate::plugin::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, TaskSupport, Tool, ToolOutcome};
 use crate::plugin::{Call, CallError, Digest, FrozenTool, PluginId, Provider, Schema, Surface};
 
 /// A plugin that only lists.

@@ -24,12 +24,7 @@ impl<E: Exported> Guest for E {
         given: Vec<(String, String)>,
         _context: types::CallContext,
     ) -> Result<Completion, types::CallError> {
-        let typed = crate::Typed {
-            subject: subject.into(),
-            argument: name,
-            value,
-            given,
-        };
+        let typed = crate::Typed { subject: subject.into(), argument: name, value, given };
         match E::PLUGIN.complete(&typed) {
             Ok(completion) => Ok(completion.0),
             Err(error) => Err(error.settle().err().unwrap_or(types::CallError::NotFound)),

@@ -23,16 +23,11 @@ impl<E: Exported> Guest for E {
     }
 
     fn list_resource_templates() -> Result<Vec<ResourceTemplate>, String> {
-        let listed = E::PLUGIN
-            .resource_templates()
-            .map_err(crate::Error::into_text)?;
+        let listed = E::PLUGIN.resource_templates().map_err(crate::Error::into_text)?;
         Ok(listed.into_iter().map(|template| template.0).collect())
     }
 
-    fn read_resource(
-        uri: String,
-        context: types::CallContext,
-    ) -> Result<ReadOutcome, types::CallError> {
+    fn read_resource(uri: String, context: types::CallContext) -> Result<ReadOutcome, types::CallError> {
         let call = Call::new(context);
         match E::PLUGIN.read_resource(&uri, &call) {
             Ok(result) => Ok(ReadOutcome::Complete(result.0)),

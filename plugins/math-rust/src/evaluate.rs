@@ -73,18 +73,10 @@ pub(crate) fn evaluate(_: &Call, args: Evaluate) -> Result<Json<Evaluated>> {
     };
     let expression = format!("({}){form}", args.expression);
     // An expression that converts already is no operand; it must stand alone.
-    let written = if form.is_empty() {
-        &args.expression
-    } else {
-        &expression
-    };
+    let written = if form.is_empty() { &args.expression } else { &expression };
     let evaluated = calculate(written).map_err(|reason| Error::invalid("/expression", reason))?;
-    if !evaluated.exact
-        && args.digits.is_some_and(|digits| digits > FLOAT_DIGITS)
-        && !rational(&args.expression)
-    {
-        let reason =
-            format!("roots, logarithms and trigonometry have at most {FLOAT_DIGITS} digits");
+    if !evaluated.exact && args.digits.is_some_and(|digits| digits > FLOAT_DIGITS) && !rational(&args.expression) {
+        let reason = format!("roots, logarithms and trigonometry have at most {FLOAT_DIGITS} digits");
         return Err(Error::invalid("/digits", reason));
     }
     Ok(Json(evaluated))
@@ -103,37 +95,23 @@ pub(crate) fn convert(_: &Call, args: Convert) -> Result<Json<Evaluated>> {
         calculate(&format!("1 ({unit})")).map_err(|reason| Error::invalid(path, reason))?;
     }
     let expression = format!("({} {}) to ({})", args.value, args.from, args.to);
-    calculate(&expression)
-        .map(Json)
-        .map_err(|reason| Error::invalid("/to", reason))
+    calculate(&expression).map(Json).map_err(|reason| Error::invalid("/to", reason))
 }
 
 fn calculate(expression: &str) -> Result<Evaluated, String> {
     let mut context = fend_core::Context::new();
     context.disable_rng();
     let patience = Patience(Instant::now());
-    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &patience).map_err(
-        |reason| {
-            if patience.0.elapsed() > PATIENCE {
-                "takes too long to calculate".into()
-            } else {
-                reason
-            }
-        },
-    )?;
+    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &patience).map_err(|reason| {
+        if patience.0.elapsed() > PATIENCE { "takes too long to calculate".into() } else { reason }
+    })?;
     let result = result.get_main_result().trim();
     if result.is_empty() {
         return Err("has no result".into());
     }
     Ok(match result.strip_prefix("approx. ") {
-        Some(rounded) => Evaluated {
-            result: rounded.into(),
-            exact: false,
-        },
-        None => Evaluated {
-            result: result.into(),
-            exact: true,
-        },
+        Some(rounded) => Evaluated { result: rounded.into(), exact: false },
+        None => Evaluated { result: result.into(), exact: true },
     })
 }
 

@@ -46,11 +46,7 @@ pub(crate) fn statistics(_: &Call, args: Statistics) -> Result<Json<Description>
     let n = count as f64;
     let sum = total(sorted.iter().copied());
     let mean = sum / n;
-    let squares = total(
-        sorted
-            .iter()
-            .map(|number| (number - mean) * (number - mean)),
-    );
+    let squares = total(sorted.iter().map(|number| (number - mean) * (number - mean)));
     if !squares.is_finite() {
         return Err(Error::invalid("/numbers", "are too large to be squared"));
     }
@@ -76,11 +72,7 @@ fn total(numbers: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0);
     for number in numbers {
         let next = sum + number;
-        lost += if sum.abs() >= number.abs() {
-            (sum - next) + number
-        } else {
-            (number - next) + sum
-        };
+        lost += if sum.abs() >= number.abs() { (sum - next) + number } else { (number - next) + sum };
         sum = next;
     }
     sum + lost

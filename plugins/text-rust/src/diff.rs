@@ -44,26 +44,11 @@ pub(crate) struct Difference {
 
 pub(crate) fn diff(_: &Call, args: Diff) -> Result<Json<Difference>> {
     let mut options = DiffOptions::new();
-    options
-        .set_context_len(args.context)
-        .set_original_filename(args.old_name)
-        .set_modified_filename(args.new_name);
+    options.set_context_len(args.context).set_original_filename(args.old_name).set_modified_filename(args.new_name);
     let patch = options.create_patch(&args.old, &args.new);
     let lines = || patch.hunks().iter().flat_map(|hunk| hunk.lines());
-    let added = lines()
-        .filter(|line| matches!(line, Line::Insert(_)))
-        .count();
-    let removed = lines()
-        .filter(|line| matches!(line, Line::Delete(_)))
-        .count();
-    let diff = if added + removed == 0 {
-        String::new()
-    } else {
-        patch.to_string()
-    };
-    Ok(Json(Difference {
-        diff,
-        added,
-        removed,
-    }))
+    let added = lines().filter(|line| matches!(line, Line::Insert(_))).count();
+    let removed = lines().filter(|line| matches!(line, Line::Delete(_))).count();
+    let diff = if added + removed == 0 { String::new() } else { patch.to_string() };
+    Ok(Json(Difference { diff, added, removed }))
 }

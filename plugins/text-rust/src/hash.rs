@@ -36,16 +36,10 @@ pub(crate) fn hash(_: &Call, args: Hash) -> Result<Json<Hashed>> {
         Algorithm::Sha256 => sha2::Sha256::digest(text).into(),
         Algorithm::Blake3 => blake3::hash(text).into(),
     };
-    Ok(Json(Hashed {
-        algorithm: args.algorithm,
-        hex: hex(&digest),
-        bytes: text.len(),
-    }))
+    Ok(Json(Hashed { algorithm: args.algorithm, hex: hex(&digest), bytes: text.len() }))
 }
 
 fn hex(bytes: &[u8]) -> String {
     let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    nibbles
-        .filter_map(|nibble| char::from_digit(nibble.into(), 16))
-        .collect()
+    nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
 }

@@ -16,8 +16,12 @@ struct Text;
 impl Plugin for Text {
     fn tools(&self, tools: &mut Tools) {
         tools
-            .add("hash", "Computes the SHA-256 or BLAKE3 digest of a text (its UTF-8 bytes), in hexadecimal. \
-                 Use it to compare or fingerprint texts; models cannot do this by themselves.", hash::hash)
+            .add(
+                "hash",
+                "Computes the SHA-256 or BLAKE3 digest of a text (its UTF-8 bytes), in hexadecimal. \
+                 Use it to compare or fingerprint texts; models cannot do this by themselves.",
+                hash::hash,
+            )
             .title("Hash text")
             .read_only();
         tools
@@ -36,12 +40,20 @@ impl Plugin for Text {
             .title("Find and replace")
             .read_only();
         tools
-            .add("diff", "Compares two texts line by line and gives a unified diff, as `diff -u` and git do.", diff::diff)
+            .add(
+                "diff",
+                "Compares two texts line by line and gives a unified diff, as `diff -u` and git do.",
+                diff::diff,
+            )
             .title("Unified diff")
             .read_only();
         tools
-            .add("pointer", "Gets one value out of a JSON document by JSON Pointer (RFC 6901), such as /users/0/name. \
-                 Numbers and the order of members stay as they were written.", pointer::pointer)
+            .add(
+                "pointer",
+                "Gets one value out of a JSON document by JSON Pointer (RFC 6901), such as /users/0/name. \
+                 Numbers and the order of members stay as they were written.",
+                pointer::pointer,
+            )
             .title("JSON pointer")
             .read_only();
     }
@@ -80,8 +92,7 @@ fn decode(text: &str) -> Result<String> {
     use base64::alphabet::STANDARD as ALPHABET;
     use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-    let config =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     // Line breaks are common in base64; both alphabets are read as one.
     let plain: String = text
         .chars()
@@ -96,10 +107,6 @@ fn decode(text: &str) -> Result<String> {
         .decode(plain)
         .map_err(|error| Error::invalid("/text", format!("is not base64: {error}")))?;
     let length = bytes.len();
-    String::from_utf8(bytes).map_err(|_| {
-        Error::invalid(
-            "/text",
-            format!("holds {length} bytes that are not UTF-8 text"),
-        )
-    })
+    String::from_utf8(bytes)
+        .map_err(|_| Error::invalid("/text", format!("holds {length} bytes that are not UTF-8 text")))
 }

@@ -30,15 +30,12 @@ pub(crate) fn pointer(_: &Call, args: Pointer) -> Result<Json<Found>> {
     let mut way = String::new();
     for token in args.pointer.split('/').skip(1) {
         let name = token.replace("~1", "/").replace("~0", "~");
-        value = step(value, &name).map_err(|reason| {
-            Error::invalid("/pointer", format!("leads nowhere after `{way}`: {reason}"))
-        })?;
+        value = step(value, &name)
+            .map_err(|reason| Error::invalid("/pointer", format!("leads nowhere after `{way}`: {reason}")))?;
         way.push('/');
         way.push_str(token);
     }
-    Ok(Json(Found {
-        value: value.to_owned(),
-    }))
+    Ok(Json(Found { value: value.to_owned() }))
 }
 
 /// One step down, or what is there instead.
@@ -51,27 +48,17 @@ fn step<'a>(value: &'a RawValue, name: &str) -> Result<&'a RawValue, String> {
             return Ok(member);
         }
         let names: Vec<_> = members.keys().take(20).map(|name| &**name).collect();
-        return Err(format!(
-            "no member `{name}`; there are: {}",
-            names.join(", ")
-        ));
+        return Err(format!("no member `{name}`; there are: {}", names.join(", ")));
     }
     if text.starts_with('[') {
-        let elements: Vec<&'a RawValue> =
-            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let elements: Vec<&'a RawValue> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         // RFC 6901 wants digits without leading zeros.
-        let canonical = name == "0"
-            || (!name.starts_with('0') && name.bytes().all(|digit| digit.is_ascii_digit()));
+        let canonical = name == "0" || (!name.starts_with('0') && name.bytes().all(|digit| digit.is_ascii_digit()));
         return match name.parse::<usize>() {
             Ok(place) if canonical && place < elements.len() => Ok(elements[place]),
             Ok(_) if canonical => Err(format!("no element {name}; there are {}", elements.len())),
-            _ => Err(format!(
-                "`{name}` is no place in a list of {}",
-                elements.len()
-            )),
+            _ => Err(format!("`{name}` is no place in a list of {}", elements.len())),
         };
     }
-    Err(format!(
-        "`{name}` is below a value that has nothing below it"
-    ))
+    Err(format!("`{name}` is below a value that has nothing below it"))
 }

@@ -34,11 +34,7 @@ pub(crate) struct Replaced {
 }
 
 pub(crate) fn replace(_: &Call, args: Replace) -> Result<Json<Replaced>> {
-    let pattern = if args.literal {
-        regex_lite::escape(&args.pattern)
-    } else {
-        args.pattern
-    };
+    let pattern = if args.literal { regex_lite::escape(&args.pattern) } else { args.pattern };
     let regex = RegexBuilder::new(&pattern)
         .case_insensitive(args.ignore_case)
         .multi_line(args.multiline)
@@ -50,12 +46,8 @@ pub(crate) fn replace(_: &Call, args: Replace) -> Result<Json<Replaced>> {
     let count = regex.find_iter(&args.text).take(limit).count();
     let text = match (count, args.literal) {
         (0, _) => args.text,
-        (count, true) => regex
-            .replacen(&args.text, count, NoExpand(&args.replacement))
-            .into_owned(),
-        (count, false) => regex
-            .replacen(&args.text, count, args.replacement.as_str())
-            .into_owned(),
+        (count, true) => regex.replacen(&args.text, count, NoExpand(&args.replacement)).into_owned(),
+        (count, false) => regex.replacen(&args.text, count, args.replacement.as_str()).into_owned(),
     };
     Ok(Json(Replaced { text, count }))
 }

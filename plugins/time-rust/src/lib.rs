@@ -24,17 +24,28 @@ impl Plugin for Time {
             .read_only()
             .idempotent(false);
         tools
-            .add("convert", "Tells what a moment is on the clocks of another time zone, daylight saving included.", convert)
+            .add(
+                "convert",
+                "Tells what a moment is on the clocks of another time zone, daylight saving included.",
+                convert,
+            )
             .title("Convert between time zones")
             .read_only();
         tools
-            .add("difference", "Tells how long it is from one moment to another, in calendar units and in seconds.",
-                 difference)
+            .add(
+                "difference",
+                "Tells how long it is from one moment to another, in calendar units and in seconds.",
+                difference,
+            )
             .title("Time between moments")
             .read_only();
         tools
-            .add("next", "Tells when a cron expression fires next, in a time zone, daylight saving included. \
-                 Use it to check or explain a schedule.", schedule::next)
+            .add(
+                "next",
+                "Tells when a cron expression fires next, in a time zone, daylight saving included. \
+                 Use it to check or explain a schedule.",
+                schedule::next,
+            )
             .title("Next cron times")
             .read_only()
             .idempotent(false);
@@ -75,10 +86,7 @@ struct Converted {
 fn convert(_: &Call, args: Convert) -> Result<Json<Converted>> {
     let from = parse("/time", &args.time, &zone("/from", args.from.as_deref())?)?;
     let to = from.with_time_zone(zone("/to", Some(&args.to))?);
-    Ok(Json(Converted {
-        from: Moment::from(&from),
-        to: Moment::from(&to),
-    }))
+    Ok(Json(Converted { from: Moment::from(&from), to: Moment::from(&to) }))
 }
 
 #[derive(Deserialize, JsonSchema)]

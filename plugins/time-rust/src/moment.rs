@@ -44,12 +44,8 @@ pub(crate) fn zone(path: &str, name: Option<&str>) -> Result<TimeZone> {
     let Some(name) = name else {
         return Ok(TimeZone::UTC);
     };
-    TimeZone::get(name).map_err(|_| {
-        Error::invalid(
-            path,
-            format!("no such time zone; give an IANA name such as Europe/Paris: {name}"),
-        )
-    })
+    TimeZone::get(name)
+        .map_err(|_| Error::invalid(path, format!("no such time zone; give an IANA name such as Europe/Paris: {name}")))
 }
 
 /// A moment with an offset of its own, or else on the clocks of `zone`.
@@ -62,10 +58,7 @@ pub(crate) fn parse(path: &str, text: &str, zone: &TimeZone) -> Result<Zoned> {
         return Ok(timestamp.to_zoned(zone.clone()));
     }
     let civil: DateTime = text.parse().map_err(|_| {
-        Error::invalid(
-            path,
-            format!("not a moment such as 2026-03-29T08:30 or 2026-03-29T08:30:00Z: {text}"),
-        )
+        Error::invalid(path, format!("not a moment such as 2026-03-29T08:30 or 2026-03-29T08:30:00Z: {text}"))
     })?;
     Ok(civil.to_zoned(zone.clone())?)
 }

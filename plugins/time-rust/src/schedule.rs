@@ -49,20 +49,9 @@ pub(crate) fn next(_: &Call, args: Next) -> Result<Json<Schedule>> {
         Some(after) => parse("/after", &after, &zone)?.with_time_zone(zone.clone()),
         None => Zoned::now().with_time_zone(zone.clone()),
     };
-    let times: Vec<_> = cron
-        .iter_after(after)
-        .take(args.count)
-        .map(|time| rfc3339(&time))
-        .collect();
+    let times: Vec<_> = cron.iter_after(after).take(args.count).map(|time| rfc3339(&time)).collect();
     if times.is_empty() {
-        return Err(Error::invalid(
-            "/cron",
-            format!("never fires: {}", args.cron),
-        ));
+        return Err(Error::invalid("/cron", format!("never fires: {}", args.cron)));
     }
-    Ok(Json(Schedule {
-        description: cron.describe(),
-        zone: zone.iana_name().unwrap_or("UTC").into(),
-        times,
-    }))
+    Ok(Json(Schedule { description: cron.describe(), zone: zone.iana_name().unwrap_or("UTC").into(), times }))
 }

@@ -51,17 +51,11 @@ impl Batch {
         let (mut lines, mut ends) = (Vec::new(), Vec::with_capacity(count));
         for id in first..first + count as u64 {
             let params = json!({ "name": (workload.tool)(contender), "arguments": (workload.arguments)(id) });
-            let call =
-                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
             lines.extend(format!("{call}\n").into_bytes());
             ends.push(lines.len());
         }
-        Self {
-            workload,
-            first,
-            lines,
-            ends,
-        }
+        Self { workload, first, lines, ends }
     }
 
     /// The workload's.
@@ -82,23 +76,13 @@ impl Batch {
     /// Whether each call has its one answer, and the right one.
     pub fn check(&self, answers: &[u8]) -> Result<()> {
         let mut open = vec![true; self.count()];
-        for line in answers
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-        {
+        for line in answers.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let answer: Value = serde_json::from_slice(line).context("read an answer")?;
-            let id = answer["id"]
-                .as_u64()
-                .with_context(|| format!("have only answers: {answer}"))?;
-            let open = id
-                .checked_sub(self.first)
-                .and_then(|nth| open.get_mut(nth as usize));
+            let id = answer["id"].as_u64().with_context(|| format!("have only answers: {answer}"))?;
+            let open = id.checked_sub(self.first).and_then(|nth| open.get_mut(nth as usize));
             let asked = open.is_some_and(std::mem::take);
             ensure!(asked, "have each call answered once: {answer}");
-            ensure!(
-                (self.workload.right)(id, &answer["result"]),
-                "have the right answer: {answer}"
-            );
+            ensure!((self.workload.right)(id, &answer["result"]), "have the right answer: {answer}");
         }
         let lost = open.into_iter().filter(|open| *open).count();
         ensure!(lost == 0, "have all calls answered: {lost} are not");

@@ -15,11 +15,7 @@ use crate::report::{Report, Unit};
 const WINDOW: usize = 64;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let homes = bench
-        .contenders()
-        .iter()
-        .map(|_| bench.scratch.home())
-        .collect::<Result<Vec<_>>>()?;
+    let homes = bench.contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
     for (home, contender) in homes.iter().zip(bench.contenders()) {
         home.put("echo", &bench.echo)?;
         // Nothing of this start counts: it fills the cache of compiled components.
@@ -39,35 +35,15 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn one_server(
-    bench: &Bench,
-    contender: &Contender,
-    client: &mut Client,
-    report: &mut Report,
-) -> Result<()> {
+fn one_server(bench: &Bench, contender: &Contender, client: &mut Client, report: &mut Report) -> Result<()> {
     let mut add = |what: &str, unit, figure| report.add(what, unit, contender.name(), figure);
     let idle = settled(client.process.id())?;
-    add(
-        "one plugin, after handshake and first list: RSS",
-        Unit::MiB,
-        idle.resident,
-    );
-    add(
-        "one plugin, after handshake and first list: PSS",
-        Unit::MiB,
-        idle.proportional,
-    );
+    add("one plugin, after handshake and first list: RSS", Unit::MiB, idle.resident);
+    add("one plugin, after handshake and first list: PSS", Unit::MiB, idle.proportional);
 
-    let (warm_up, singles, piped) = bench
-        .options
-        .size((2_000, 20_000, 100_000), (500, 2_000, 10_000));
-    let mut batch =
-        |workload, count| Batch::new(workload, contender, client.ids(count as u64), count);
-    let (warm, echo, sum) = (
-        batch(ECHO, warm_up),
-        batch(ECHO, singles),
-        batch(ADD, singles),
-    );
+    let (warm_up, singles, piped) = bench.options.size((2_000, 20_000, 100_000), (500, 2_000, 10_000));
+    let mut batch = |workload, count| Batch::new(workload, contender, client.ids(count as u64), count);
+    let (warm, echo, sum) = (batch(ECHO, warm_up), batch(ECHO, singles), batch(ADD, singles));
     let (warm_pipe, many) = (batch(ECHO, warm_up), batch(ECHO, piped));
 
     one_at_a_time(client, &warm)?;
@@ -75,32 +51,16 @@ fn one_server(
         let mut times = one_at_a_time(client, batch)?;
         times.sort_unstable();
         let name = batch.name();
-        add(
-            &format!("{name}, one at a time: p50"),
-            Unit::Micros,
-            percentile(&times, 50).as_secs_f64() * 1e6,
-        );
-        add(
-            &format!("{name}, one at a time: p99"),
-            Unit::Micros,
-            percentile(&times, 99).as_secs_f64() * 1e6,
-        );
+        add(&format!("{name}, one at a time: p50"), Unit::Micros, percentile(&times, 50).as_secs_f64() * 1e6);
+        add(&format!("{name}, one at a time: p99"), Unit::Micros, percentile(&times, 99).as_secs_f64() * 1e6);
     }
 
     pipelined(client, &warm_pipe)?;
     let took = pipelined(client, &many)?;
-    add(
-        &format!("echo, {WINDOW} in flight"),
-        Unit::PerSecond,
-        many.count() as f64 / took.as_secs_f64(),
-    );
+    add(&format!("echo, {WINDOW} in flight"), Unit::PerSecond, many.count() as f64 / took.as_secs_f64());
 
     let busy = memory::now(client.process.id())?;
-    add(
-        "one plugin, after all these calls: RSS",
-        Unit::MiB,
-        busy.resident,
-    );
+    add("one plugin, after all these calls: RSS", Unit::MiB, busy.resident);
     Ok(())
 }
 

@@ -29,13 +29,7 @@ impl Client {
     pub fn start(command: Command, home: &Home) -> Result<Self> {
         let started = Instant::now();
         let process = Process::start(command, home)?;
-        let mut client = Self {
-            process,
-            started,
-            answered: Duration::ZERO,
-            next_id: 0,
-            stale: false,
-        };
+        let mut client = Self { process, started, answered: Duration::ZERO, next_id: 0, stale: false };
         let answer = client.request(
             "initialize",
             json!({
@@ -45,10 +39,7 @@ impl Client {
             }),
         )?;
         client.answered = started.elapsed();
-        ensure!(
-            answer["protocolVersion"] == REVISION,
-            "speak {REVISION} with the server: {answer}"
-        );
+        ensure!(answer["protocolVersion"] == REVISION, "speak {REVISION} with the server: {answer}");
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
         Ok(client)
     }
@@ -60,10 +51,7 @@ impl Client {
         loop {
             let mut message = self.receive()?;
             if message["id"] == id && message.get("method").is_none() {
-                ensure!(
-                    message.get("result").is_some(),
-                    "have {method} answered: {message}"
-                );
+                ensure!(message.get("result").is_some(), "have {method} answered: {message}");
                 return Ok(message["result"].take());
             }
         }
@@ -82,14 +70,8 @@ impl Client {
         let (mut names, mut params) = (Vec::new(), json!({}));
         loop {
             let page = self.request("tools/list", params)?;
-            let tools = page["tools"]
-                .as_array()
-                .with_context(|| format!("read the list of tools: {page}"))?;
-            names.extend(
-                tools
-                    .iter()
-                    .filter_map(|tool| tool["name"].as_str().map(str::to_owned)),
-            );
+            let tools = page["tools"].as_array().with_context(|| format!("read the list of tools: {page}"))?;
+            names.extend(tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)));
             match page.get("nextCursor") {
                 Some(cursor) => params = json!({ "cursor": cursor }),
                 None => return Ok(names),
@@ -148,8 +130,8 @@ impl Client {
     }
 
     fn note(&mut self, line: &[u8]) -> Result<Value> {
-        let message: Value = serde_json::from_slice(line)
-            .with_context(|| format!("read {}", String::from_utf8_lossy(line)))?;
+        let message: Value =
+            serde_json::from_slice(line).with_context(|| format!("read {}", String::from_utf8_lossy(line)))?;
         self.stale |= message["method"] == LIST_CHANGED;
         Ok(message)
     }

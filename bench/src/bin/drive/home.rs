@@ -19,22 +19,13 @@ impl Scratch {
     pub fn new() -> Result<Self> {
         let root = std::env::temp_dir().join(format!("wharf-bench-{}", std::process::id()));
         fs::create_dir(&root).with_context(|| format!("make the folder {}", root.display()))?;
-        Ok(Self {
-            root,
-            homes: AtomicU32::new(0),
-        })
+        Ok(Self { root, homes: AtomicU32::new(0) })
     }
 
     /// A new home: nothing in its plugin folder, nothing in its cache.
     pub fn home(&self) -> Result<Home> {
-        let home = Home {
-            root: self
-                .root
-                .join(self.homes.fetch_add(1, Ordering::Relaxed).to_string()),
-        };
-        for folder in [
-            "plugins", "home", "config", "data", "cache", "state", "runtime",
-        ] {
+        let home = Home { root: self.root.join(self.homes.fetch_add(1, Ordering::Relaxed).to_string()) };
+        for folder in ["plugins", "home", "config", "data", "cache", "state", "runtime"] {
             fs::create_dir_all(home.root.join(folder)).context("make a server's home")?;
         }
         Ok(home)
@@ -82,10 +73,7 @@ impl Home {
     pub fn ready(&self, bytes: &[u8]) -> Result<Ready> {
         let aside = self.root.join("next");
         fs::write(&aside, bytes).context("write a component")?;
-        Ok(Ready {
-            aside,
-            plugins: self.plugins(),
-        })
+        Ok(Ready { aside, plugins: self.plugins() })
     }
 
     /// Puts a plugin in the folder.
@@ -110,8 +98,7 @@ impl Ready {
     /// Moves it over the plugin of that name: one system call.
     pub fn replace(self, name: &str) -> Result<()> {
         let plugin = self.plugins.join(format!("{name}.wasm"));
-        fs::rename(&self.aside, &plugin)
-            .with_context(|| format!("move a component to {}", plugin.display()))
+        fs::rename(&self.aside, &plugin).with_context(|| format!("move a component to {}", plugin.display()))
     }
 }
 

@@ -8,23 +8,15 @@ pub fn description() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let after = |text: &str, key: &str| {
-        let value = text.lines().find_map(|line| {
-            line.strip_prefix(key)?
-                .split_once(':')
-                .map(|(_, value)| value.trim().to_owned())
-        });
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.split_once(':').map(|(_, value)| value.trim().to_owned()));
         value.unwrap_or_else(|| "unknown".to_owned())
     };
     let cores = thread::available_parallelism().map_or(0, usize::from);
     let memory = read("/proc/meminfo")
         .lines()
-        .find_map(|line| {
-            line.strip_prefix("MemTotal:")?
-                .split_whitespace()
-                .next()?
-                .parse::<u64>()
-                .ok()
-        })
+        .find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u64>().ok())
         .unwrap_or(0)
         .div_ceil(1 << 20);
     format!(
@@ -32,9 +24,6 @@ pub fn description() -> String {
         after(&cpuinfo, "model name"),
         std::env::consts::OS,
         read("/proc/sys/kernel/osrelease").trim(),
-        read("/proc/loadavg")
-            .split_whitespace()
-            .next()
-            .unwrap_or("unknown"),
+        read("/proc/loadavg").split_whitespace().next().unwrap_or("unknown"),
     )
 }

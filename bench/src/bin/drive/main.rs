@@ -46,18 +46,8 @@ impl Bench {
             let file = options.components.join(name);
             std::fs::read(&file).with_context(|| format!("read the component {}", file.display()))
         };
-        let (echo, v1, v2) = (
-            read("echo.wasm")?,
-            read("echo-v1.wasm")?,
-            read("echo-v2.wasm")?,
-        );
-        Ok(Self {
-            scratch: Scratch::new()?,
-            echo,
-            v1,
-            v2,
-            options,
-        })
+        let (echo, v1, v2) = (read("echo.wasm")?, read("echo-v1.wasm")?, read("echo-v2.wasm")?);
+        Ok(Self { scratch: Scratch::new()?, echo, v1, v2, options })
     }
 
     fn contenders(&self) -> &[Contender] {
@@ -82,9 +72,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let Some(options) = Options::parse(std::env::args().skip(1))? else {
-        return io::stdout()
-            .write_all(USAGE.as_bytes())
-            .context("print the usage");
+        return io::stdout().write_all(USAGE.as_bytes()).context("print the usage");
     };
     let machine = machine::description();
     let bench = Bench::new(options)?;
@@ -98,16 +86,12 @@ fn run() -> Result<()> {
     }
     let rounds = bench.options.rounds;
     let text = if bench.options.json {
-        let all = json!({ "machine": machine, "rounds": rounds, "quick": bench.options.quick, "measures": report.json() });
+        let all =
+            json!({ "machine": machine, "rounds": rounds, "quick": bench.options.quick, "measures": report.json() });
         format!("{all:#}\n")
     } else {
         let size = bench.options.size("", ", quick: not to be cited");
-        format!(
-            "{machine}; {rounds} rounds, median (min – max){size}\n\n{}",
-            report.markdown()
-        )
+        format!("{machine}; {rounds} rounds, median (min – max){size}\n\n{}", report.markdown())
     };
-    io::stdout()
-        .write_all(text.as_bytes())
-        .context("print the figures")
+    io::stdout().write_all(text.as_bytes()).context("print the figures")
 }

@@ -35,10 +35,8 @@ pub fn settled(process: u32) -> Result<Memory> {
 
 /// What the process has now.
 pub fn now(process: u32) -> Result<Memory> {
-    let mut memory = Memory {
-        resident: field(process, "status", "VmRSS:")?,
-        proportional: field(process, "smaps_rollup", "Pss:")?,
-    };
+    let mut memory =
+        Memory { resident: field(process, "status", "VmRSS:")?, proportional: field(process, "smaps_rollup", "Pss:")? };
     for child in children(process) {
         // A child may end between being seen and being read.
         if let Ok(its) = now(child) {
@@ -55,28 +53,13 @@ fn field(process: u32, file: &str, name: &str) -> Result<f64> {
     let text = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
     let kib = text
         .lines()
-        .find_map(|line| {
-            line.strip_prefix(name)?
-                .split_whitespace()
-                .next()?
-                .parse::<f64>()
-                .ok()
-        })
+        .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<f64>().ok())
         .with_context(|| format!("find {name} in {path}"))?;
     Ok(kib / 1024.0)
 }
 
 fn children(process: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|id| id.parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect()
 }

@@ -48,21 +48,13 @@ impl Options {
             json: false,
         };
         while let Some(option) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .with_context(|| format!("find the value of {option}"))
-            };
+            let mut value = || arguments.next().with_context(|| format!("find the value of {option}"));
             match option.as_str() {
                 "--wharf" => wharf = Some(PathBuf::from(value()?)),
                 "--native" => native = Some(PathBuf::from(value()?)),
                 "--components" => options.components = value()?.into(),
-                "--only" => {
-                    options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?
-                }
-                "--rounds" => {
-                    options.rounds = value()?.parse().context("read the number of rounds")?
-                }
+                "--only" => options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?,
+                "--rounds" => options.rounds = value()?.parse().context("read the number of rounds")?,
                 "--quick" => options.quick = true,
                 "--json" => options.json = true,
                 "-h" | "--help" => return Ok(None),
@@ -70,14 +62,9 @@ impl Options {
             }
         }
         let named = [(Kind::Wharf, wharf), (Kind::Native, native)];
-        for (kind, program) in named
-            .into_iter()
-            .filter_map(|(kind, program)| Some((kind, program?)))
-        {
+        for (kind, program) in named.into_iter().filter_map(|(kind, program)| Some((kind, program?))) {
             // The server is started from another folder.
-            let program = program
-                .canonicalize()
-                .with_context(|| format!("find {}", program.display()))?;
+            let program = program.canonicalize().with_context(|| format!("find {}", program.display()))?;
             options.contenders.push(Contender { kind, program });
         }
         if options.contenders.is_empty() {

@@ -34,13 +34,8 @@ impl Process {
     pub fn start(mut command: Command, home: &Home) -> Result<Self> {
         home.furnish(&mut command);
         let log = home.log();
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&log).context("make a log")?);
-        let mut child = command
-            .spawn()
-            .with_context(|| format!("start {}", command.get_program().display()))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&log).context("make a log")?);
+        let mut child = command.spawn().with_context(|| format!("start {}", command.get_program().display()))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().context("open the server's stdout")?;
         let id = child.id();
@@ -52,14 +47,7 @@ impl Process {
                 let _ = victim.lock().unwrap_or_else(PoisonError::into_inner).kill();
             }
         });
-        Ok(Self {
-            id,
-            child,
-            stdin,
-            stdout: BufReader::with_capacity(64 << 10, stdout),
-            log,
-            _watched: watched,
-        })
+        Ok(Self { id, child, stdin, stdout: BufReader::with_capacity(64 << 10, stdout), log, _watched: watched })
     }
 
     pub fn id(&self) -> u32 {
@@ -68,41 +56,27 @@ impl Process {
 
     /// Writes whole lines, their newlines included.
     pub fn write(&mut self, lines: &[u8]) -> Result<()> {
-        let stdin = self
-            .stdin
-            .as_mut()
-            .context("write to a server that was told to end")?;
-        stdin
-            .write_all(lines)
-            .with_context(|| format!("write to the server; its log:\n{}", tail(&self.log)))
+        let stdin = self.stdin.as_mut().context("write to a server that was told to end")?;
+        stdin.write_all(lines).with_context(|| format!("write to the server; its log:\n{}", tail(&self.log)))
     }
 
     /// Waits for a line and appends it, its newline included.
     pub fn read_line(&mut self, line: &mut Vec<u8>) -> Result<()> {
-        let n = self
-            .stdout
-            .read_until(b'\n', line)
-            .context("read from the server")?;
+        let n = self.stdout.read_until(b'\n', line).context("read from the server")?;
         if n == 0 { self.ended() } else { Ok(()) }
     }
 
     /// Waits for some bytes, appends all that are there, and says how many lines they end.
     pub fn read_some(&mut self, bytes: &mut Vec<u8>) -> Result<usize> {
         let some = self.stdout.fill_buf().context("read from the server")?;
-        let (n, lines) = (
-            some.len(),
-            some.iter().filter(|byte| **byte == b'\n').count(),
-        );
+        let (n, lines) = (some.len(), some.iter().filter(|byte| **byte == b'\n').count());
         bytes.extend(some);
         self.stdout.consume(n);
         if n == 0 { self.ended() } else { Ok(lines) }
     }
 
     fn ended<T>(&self) -> Result<T> {
-        bail!(
-            "read from the server: it has ended, or hung for {LIFE:?}; its log:\n{}",
-            tail(&self.log)
-        )
+        bail!("read from the server: it has ended, or hung for {LIFE:?}; its log:\n{}", tail(&self.log))
     }
 }
 

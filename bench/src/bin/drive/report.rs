@@ -38,10 +38,7 @@ pub struct Report {
 
 impl Report {
     pub fn new(columns: Vec<&'static str>) -> Self {
-        Self {
-            columns,
-            measures: Vec::new(),
-        }
+        Self { columns, measures: Vec::new() }
     }
 
     /// Adds a round's figure to the row of that name; rows are in the order of their first one.
@@ -49,28 +46,18 @@ impl Report {
         let Some(column) = self.columns.iter().position(|name| *name == column) else {
             return;
         };
-        let row = self
-            .measures
-            .iter()
-            .position(|measure| measure.what == what)
-            .unwrap_or_else(|| {
-                let figures = vec![Vec::new(); self.columns.len()];
-                self.measures.push(Measure {
-                    what: what.to_owned(),
-                    unit,
-                    figures,
-                });
-                self.measures.len() - 1
-            });
+        let row = self.measures.iter().position(|measure| measure.what == what).unwrap_or_else(|| {
+            let figures = vec![Vec::new(); self.columns.len()];
+            self.measures.push(Measure { what: what.to_owned(), unit, figures });
+            self.measures.len() - 1
+        });
         self.measures[row].figures[column].push(figure);
     }
 
     /// Two Markdown tables: what all were measured for, and what only one was.
     pub fn markdown(&self) -> String {
-        let (shared, alone): (Vec<_>, Vec<_>) = self
-            .measures
-            .iter()
-            .partition(|measure| measure.figures.iter().all(|figures| !figures.is_empty()));
+        let (shared, alone): (Vec<_>, Vec<_>) =
+            self.measures.iter().partition(|measure| measure.figures.iter().all(|figures| !figures.is_empty()));
         let mut text = String::new();
         if !shared.is_empty() {
             let mut header = format!("| | unit | {} |", self.columns.join(" | "));
@@ -83,10 +70,7 @@ impl Report {
             }
         }
         for (column, name) in self.columns.iter().enumerate() {
-            let rows: Vec<_> = alone
-                .iter()
-                .filter(|measure| !measure.figures[column].is_empty())
-                .collect();
+            let rows: Vec<_> = alone.iter().filter(|measure| !measure.figures[column].is_empty()).collect();
             if rows.is_empty() {
                 continue;
             }
@@ -101,10 +85,7 @@ impl Report {
 
     /// All figures.
     pub fn json(&self) -> Value {
-        self.measures
-            .iter()
-            .map(|measure| measure.json(&self.columns))
-            .collect()
+        self.measures.iter().map(|measure| measure.json(&self.columns)).collect()
     }
 }
 
@@ -113,31 +94,19 @@ impl Measure {
         let mut row = format!("| {} | {} |", self.what, self.unit.name());
         for figures in &self.figures[columns.clone()] {
             let spread = Spread::of(figures);
-            let (median, min, max) = (
-                rounded(spread.median),
-                rounded(spread.min),
-                rounded(spread.max),
-            );
+            let (median, min, max) = (rounded(spread.median), rounded(spread.min), rounded(spread.max));
             let _ = write!(row, " {median} ({min} – {max}) |");
         }
         if let (2, [first, second]) = (columns.len(), &self.figures[..]) {
             let ratio = Spread::of(&ratios(first, second));
-            let _ = write!(
-                row,
-                " {:.2} ({:.2} – {:.2}) |",
-                ratio.median, ratio.min, ratio.max
-            );
+            let _ = write!(row, " {:.2} ({:.2} – {:.2}) |", ratio.median, ratio.min, ratio.max);
         }
         row
     }
 
     fn json(&self, columns: &[&str]) -> Value {
         let mut value = json!({ "what": self.what, "unit": self.unit.name() });
-        for (name, figures) in columns
-            .iter()
-            .zip(&self.figures)
-            .filter(|(_, figures)| !figures.is_empty())
-        {
+        for (name, figures) in columns.iter().zip(&self.figures).filter(|(_, figures)| !figures.is_empty()) {
             value[*name] = Spread::of(figures).json(figures);
         }
         if let [first, second] = &self.figures[..] {
@@ -152,11 +121,7 @@ impl Measure {
 
 /// Round by round: what was measured in the same minute is compared.
 fn ratios(first: &[f64], second: &[f64]) -> Vec<f64> {
-    first
-        .iter()
-        .zip(second)
-        .map(|(first, second)| first / second)
-        .collect()
+    first.iter().zip(second).map(|(first, second)| first / second).collect()
 }
 
 struct Spread {
@@ -171,11 +136,7 @@ impl Spread {
         sorted.sort_unstable_by(f64::total_cmp);
         let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
         let last = sorted.len().saturating_sub(1);
-        Self {
-            median: (at(last / 2) + at(last.div_ceil(2))) / 2.0,
-            min: at(0),
-            max: at(last),
-        }
+        Self { median: (at(last / 2) + at(last.div_ceil(2))) / 2.0, min: at(0), max: at(last) }
     }
 
     fn json(&self, figures: &[f64]) -> Value {

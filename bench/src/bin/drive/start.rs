@@ -42,19 +42,11 @@ impl Fleet {
 }
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    for wharf in bench
-        .contenders()
-        .iter()
-        .filter(|contender| contender.kind == Kind::Wharf)
-    {
+    for wharf in bench.contenders().iter().filter(|contender| contender.kind == Kind::Wharf) {
         for fleet in [Fleet::Copies, Fleet::Distinct] {
             // Each is many compilations.
             for round in 0..bench.options.size(bench.options.rounds, 1) {
-                bench.note(&format!(
-                    "start, {MANY} {}, round {}",
-                    fleet.name(),
-                    round + 1
-                ));
+                bench.note(&format!("start, {MANY} {}, round {}", fleet.name(), round + 1));
                 let home = bench.scratch.home()?;
                 fleet.fill(&home, &bench.echo)?;
                 once(wharf, &home, fleet, "empty", report)?;
@@ -65,34 +57,15 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn once(
-    wharf: &Contender,
-    home: &Home,
-    fleet: Fleet,
-    cache: &str,
-    report: &mut Report,
-) -> Result<()> {
+fn once(wharf: &Contender, home: &Home, fleet: Fleet, cache: &str, report: &mut Report) -> Result<()> {
     let mut add = |what: &str, unit, figure| {
-        report.add(
-            &format!("{MANY} plugins, {}, {cache} cache: {what}", fleet.name()),
-            unit,
-            wharf.name(),
-            figure,
-        );
+        report.add(&format!("{MANY} plugins, {}, {cache} cache: {what}", fleet.name()), unit, wharf.name(), figure);
     };
     let mut client = wharf.start(home)?;
     client.tools_until(MANY * TOOLS_OF_EACH)?;
     let listed = client.started.elapsed();
-    add(
-        "start to `initialize` answered",
-        Unit::Millis,
-        client.answered.as_secs_f64() * 1e3,
-    );
-    add(
-        "start to all tools listed",
-        Unit::Millis,
-        listed.as_secs_f64() * 1e3,
-    );
+    add("start to `initialize` answered", Unit::Millis, client.answered.as_secs_f64() * 1e3);
+    add("start to all tools listed", Unit::Millis, listed.as_secs_f64() * 1e3);
     let memory = settled(client.process.id())?;
     add("RSS", Unit::MiB, memory.resident);
     add("PSS", Unit::MiB, memory.proportional);

@@ -28,27 +28,15 @@ pub struct EchoPlugin;
 
 impl Plugin for EchoPlugin {
     fn tools(&self, tools: &mut Tools<'_>) {
+        tools.add("echo", "Says back what it is told.", |_, args: Echo| Ok(args.message)).read_only();
         tools
-            .add("echo", "Says back what it is told.", |_, args: Echo| {
-                Ok(args.message)
-            })
-            .read_only();
-        tools
-            .add("add", "Adds two integers.", |_, args: Add| {
-                match args.a.checked_add(args.b) {
-                    Some(sum) => Ok(Json(Sum { sum })),
-                    None => Err(Error::invalid("/b", "the sum does not fit in 64 bits")),
-                }
+            .add("add", "Adds two integers.", |_, args: Add| match args.a.checked_add(args.b) {
+                Some(sum) => Ok(Json(Sum { sum })),
+                None => Err(Error::invalid("/b", "the sum does not fit in 64 bits")),
             })
             .read_only();
         if let Some(version) = option_env!("WHARF_ECHO_VERSION") {
-            tools
-                .add(
-                    "version",
-                    "Says which build this is.",
-                    |_, _: NoArguments| Ok(version),
-                )
-                .read_only();
+            tools.add("version", "Says which build this is.", |_, _: NoArguments| Ok(version)).read_only();
         }
     }
 }

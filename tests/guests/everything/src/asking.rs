@@ -5,49 +5,37 @@ use std::cell::Cell;
 use wharf_plugin::*;
 
 pub(crate) fn add(tools: &mut Tools) {
+    tools.add("test_sampling", "Asks the client's model.", |ask, args: Question| {
+        let said = ask.sample(Sampling::new(args.prompt).max_tokens(100))?;
+        Ok(format!("LLM response: {}", said.text()))
+    });
+    tools.add("test_missing_capability", "Cannot do without the client's model.", |ask, _: NoArguments| {
+        Ok(ask.sample("Anything")?.text())
+    });
+    tools.add("test_sampling_tools", "Asks the client's model and lends it a tool.", sample_tools);
+    tools.add("test_elicitation", "Asks the user for a name and an address.", |ask, args: Message| {
+        Ok(match ask.form::<Account>(args.message)? {
+            Some(account) => format!("User response: {} <{}>", account.username, account.email),
+            None => "User response: none".into(),
+        })
+    });
+    tools.add("test_streaming_elicitation", "Asks the user.", |ask, _: NoArguments| {
+        Ok(format!("User response: {}", ask.confirm("Go on?")?))
+    });
     tools.add(
-        "test_sampling",
-        "Asks the client's model.",
-        |ask, args: Question| {
-            let said = ask.sample(Sampling::new(args.prompt).max_tokens(100))?;
-            Ok(format!("LLM response: {}", said.text()))
-        },
-    );
-    tools.add(
-        "test_missing_capability",
-        "Cannot do without the client's model.",
-        |ask, _: NoArguments| Ok(ask.sample("Anything")?.text()),
-    );
-    tools.add(
-        "test_sampling_tools",
-        "Asks the client's model and lends it a tool.",
-        sample_tools,
-    );
-    tools.add(
-        "test_elicitation",
-        "Asks the user for a name and an address.",
-        |ask, args: Message| {
-            Ok(match ask.form::<Account>(args.message)? {
-                Some(account) => format!("User response: {} <{}>", account.username, account.email),
-                None => "User response: none".into(),
-            })
-        },
-    );
-    tools.add(
-        "test_streaming_elicitation",
-        "Asks the user.",
-        |ask, _: NoArguments| Ok(format!("User response: {}", ask.confirm("Go on?")?)),
-    );
-    tools.add("test_elicitation_sep1034_defaults", "Asks with a form that is filled in already.", |ask, _: NoArguments| {
-        let schema = json!({ "type": "object", "properties": {
+        "test_elicitation_sep1034_defaults",
+        "Asks with a form that is filled in already.",
+        |ask, _: NoArguments| {
+            let schema = json!({ "type": "object", "properties": {
             "name": { "type": "string", "default": "John Doe" },
             "age": { "type": "integer", "default": 30 },
             "score": { "type": "number", "default": 95.5 },
             "status": { "type": "string", "enum": ["active", "inactive", "pending"], "default": "active" },
             "verified": { "type": "boolean", "default": true },
         }, "required": [] });
-        filled_in(ask.form_of("Please look over these", &schema)?)
-    });
+            filled_in(ask.form_of("Please look over these", &schema)?)
+        },
+    );
     tools.add("test_elicitation_sep1330_enums", "Asks with every kind of choice.", |ask, _: NoArguments| {
         let titled = json!([{ "const": "value1", "title": "First" }, { "const": "value2", "title": "Second" }]);
         let plain = json!(["option1", "option2", "option3"]);
@@ -60,105 +48,50 @@ pub(crate) fn add(tools: &mut Tools) {
         }, "required": [] });
         filled_in(ask.form_of("Please choose", &schema)?)
     });
-    tools.add(
-        "test_url_visit",
-        "Asks the user to visit a page.",
-        |ask, _: NoArguments| {
-            let agreed = ask.visit("Please sign in", "https://example.org/login")?;
-            Ok(if agreed { "on the way" } else { "stayed" })
-        },
-    );
-    tools.add(
-        "test_roots",
-        "Asks for the client's folders.",
-        |ask, _: NoArguments| {
-            let roots = ask.roots()?;
-            Ok(roots
-                .into_iter()
-                .map(|root| root.uri + "\n")
-                .collect::<String>())
-        },
-    );
+    tools.add("test_url_visit", "Asks the user to visit a page.", |ask, _: NoArguments| {
+        let agreed = ask.visit("Please sign in", "https://example.org/login")?;
+        Ok(if agreed { "on the way" } else { "stayed" })
+    });
+    tools.add("test_roots", "Asks for the client's folders.", |ask, _: NoArguments| {
+        let roots = ask.roots()?;
+        Ok(roots.into_iter().map(|root| root.uri + "\n").collect::<String>())
+    });
     rounds(tools);
 }
 
 /// How the rounds go, with the keys that the conformance suite looks for.
 fn rounds(tools: &mut Tools) {
-    tools.add(
-        "test_input_required_result_elicitation",
-        "Asks for a name.",
-        |ask, _: NoArguments| {
-            let user = ask.key("user_name").form::<User>("What is your name?")?;
-            Ok(format!(
-                "Hello, {}!",
-                user.map_or("stranger".into(), |user| user.name)
-            ))
-        },
-    );
-    tools.add(
-        "test_input_required_result_sampling",
-        "Asks the model.",
-        |ask, _: NoArguments| {
-            Ok(ask
-                .key("capital_question")
-                .sample("What is the capital of France?")?
-                .text())
-        },
-    );
-    tools.add(
-        "test_input_required_result_list_roots",
-        "Asks for folders.",
-        |ask, _: NoArguments| {
-            Ok(format!(
-                "{} folders",
-                ask.key("client_roots").roots()?.len()
-            ))
-        },
-    );
-    tools.add(
-        "test_input_required_result_request_state",
-        "Remembers over a round.",
-        |ask, _: NoArguments| confirmed(ask),
-    );
-    tools.add(
-        "test_input_required_result_tampered_state",
-        "Remembers over a round.",
-        |ask, _: NoArguments| confirmed(ask),
-    );
-    tools.add(
-        "test_input_required_result_multiple_inputs",
-        "Asks three things at once.",
-        |ask, _: NoArguments| {
-            ask.once(|| Ok(3))?;
-            let (user, greeting, roots) = ask.together(|ask| {
-                let user = ask.key("user_name").form::<User>("What is your name?");
-                (
-                    user,
-                    ask.key("greeting").sample("Say hello"),
-                    ask.key("client_roots").roots(),
-                )
-            })?;
-            let name = user?.map_or("stranger".into(), |user| user.name);
-            Ok(format!(
-                "{}, {name}! {} folders",
-                greeting?.text(),
-                roots?.len()
-            ))
-        },
-    );
-    tools.add(
-        "test_input_required_result_multi_round",
-        "Asks twice, one after the other.",
-        |ask, _: NoArguments| {
-            ask.once(|| Ok(1))?;
-            let name = ask
-                .key("step1")
-                .form::<User>("What is your name?")?
-                .map_or("stranger".into(), |user| user.name);
-            let sure = ask.key("step2").confirm(format!("Is it really {name}?"))?;
-            Ok(format!("{name}: {sure}"))
-        },
-    );
+    tools.add("test_input_required_result_elicitation", "Asks for a name.", |ask, _: NoArguments| {
+        let user = ask.key("user_name").form::<User>("What is your name?")?;
+        Ok(format!("Hello, {}!", user.map_or("stranger".into(), |user| user.name)))
+    });
+    tools.add("test_input_required_result_sampling", "Asks the model.", |ask, _: NoArguments| {
+        Ok(ask.key("capital_question").sample("What is the capital of France?")?.text())
+    });
+    tools.add("test_input_required_result_list_roots", "Asks for folders.", |ask, _: NoArguments| {
+        Ok(format!("{} folders", ask.key("client_roots").roots()?.len()))
+    });
+    tools.add("test_input_required_result_request_state", "Remembers over a round.", |ask, _: NoArguments| {
+        confirmed(ask)
+    });
+    tools.add("test_input_required_result_tampered_state", "Remembers over a round.", |ask, _: NoArguments| {
+        confirmed(ask)
+    });
+    tools.add("test_input_required_result_multiple_inputs", "Asks three things at once.", |ask, _: NoArguments| {
+        ask.once(|| Ok(3))?;
+        let (user, greeting, roots) = ask.together(|ask| {
+            let user = ask.key("user_name").form::<User>("What is your name?");
+            (user, ask.key("greeting").sample("Say hello"), ask.key("client_roots").roots())
+        })?;
+        let name = user?.map_or("stranger".into(), |user| user.name);
+        Ok(format!("{}, {name}! {} folders", greeting?.text(), roots?.len()))
+    });
+    tools.add("test_input_required_result_multi_round", "Asks twice, one after the other.", |ask, _: NoArguments| {
+        ask.once(|| Ok(1))?;
+        let name = ask.key("step1").form::<User>("What is your name?")?.map_or("stranger".into(), |user| user.name);
+        let sure = ask.key("step2").confirm(format!("Is it really {name}?"))?;
+        Ok(format!("{name}: {sure}"))
+    });
     tools.add(
         "test_input_required_result_capabilities",
         "Asks only for what the client can.",
@@ -181,11 +114,7 @@ fn confirmed(ask: &Call) -> Result<&'static str> {
         Ok(7)
     })?;
     ask.key("confirm").confirm("Go on?")?;
-    Ok(if forgot.get() {
-        "state-lost"
-    } else {
-        "state-ok"
-    })
+    Ok(if forgot.get() { "state-lost" } else { "state-ok" })
 }
 
 fn filled_in(content: Option<Map<String, Value>>) -> Result<String> {
@@ -202,10 +131,8 @@ fn sample_tools(ask: &Call, _: NoArguments) -> Result<String> {
         .tool("weather", "The weather in a city", &schema)
         .tool_choice(ToolChoice::Auto);
     let said = ask.sample(question.clone())?;
-    let used: Vec<_> = said
-        .tool_uses()
-        .map(|(id, name, input)| (id.to_owned(), format!("{name} {input}: fine")))
-        .collect();
+    let used: Vec<_> =
+        said.tool_uses().map(|(id, name, input)| (id.to_owned(), format!("{name} {input}: fine"))).collect();
     if used.is_empty() {
         return Ok(said.text());
     }

@@ -29,11 +29,7 @@ impl Plugin for Everything {
                 .audience([Role::User, Role::Assistant])
                 .priority(0.5)
                 .last_modified("2026-11-20T10:00:00Z")
-                .icon(
-                    Icon::new("https://example.org/text.svg")
-                        .mime_type("image/svg+xml")
-                        .size("any"),
-                ),
+                .icon(Icon::new("https://example.org/text.svg").mime_type("image/svg+xml").size("any")),
             Resource::new("test://static-binary", "Static picture")
                 .description("One red pixel")
                 .mime_type("image/png")
@@ -61,25 +57,18 @@ impl Plugin for Everything {
         let contents = match uri {
             "test://static-text" => ResourceContents::text(uri, TEXT).mime_type("text/plain"),
             "test://static-binary" => ResourceContents::bytes(uri, PIXEL).mime_type("image/png"),
-            "test://watched-resource" => {
-                ResourceContents::text(uri, listed()).mime_type("text/plain")
-            }
+            "test://watched-resource" => ResourceContents::text(uri, listed()).mime_type("text/plain"),
             "test://listed" => ResourceContents::text(uri, "listed"),
             "test://folder" => {
-                let inside =
-                    |name: &str, text: &str| ResourceContents::text(format!("{uri}/{name}"), text);
+                let inside = |name: &str, text: &str| ResourceContents::text(format!("{uri}/{name}"), text);
                 return Ok(vec![inside("a", "first"), inside("b", "second")].into());
             }
             "test://template/asked/data" => {
                 let agreed = ask.confirm("May it be read?")?;
-                ResourceContents::text(uri, json!({ "agreed": agreed }).to_string())
-                    .mime_type("application/json")
+                ResourceContents::text(uri, json!({ "agreed": agreed }).to_string()).mime_type("application/json")
             }
             "test://template/broken/data" => return Err(Error::failed("the data is broken")),
-            _ => match uri
-                .strip_prefix("test://template/")
-                .and_then(|rest| rest.strip_suffix("/data"))
-            {
+            _ => match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
                 Some(id) => {
                     let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
                     ResourceContents::text(uri, data.to_string()).mime_type("application/json")
@@ -101,19 +90,10 @@ impl Plugin for Everything {
             }
             // Depends on what was chosen before.
             (Subject::Prompt(name), "arg2") if name == "test_prompt_with_arguments" => {
-                Completion::from(
-                    typed
-                        .given
-                        .iter()
-                        .map(|(name, value)| format!("{name}-{value}")),
-                )
-                .of(Some(1000))
+                Completion::from(typed.given.iter().map(|(name, value)| format!("{name}-{value}"))).of(Some(1000))
             }
-            (Subject::ResourceTemplate(template), "id")
-                if template == "test://template/{id}/data" =>
-            {
-                Completion::from((0..200).map(|number| number.to_string()))
-                    .starting_with(&typed.value)
+            (Subject::ResourceTemplate(template), "id") if template == "test://template/{id}/data" => {
+                Completion::from((0..200).map(|number| number.to_string())).starting_with(&typed.value)
             }
             (Subject::Prompt(name), _) if name == "test_simple_prompt" => Completion::default(),
             _ => return Err(Error::not_found()),
@@ -133,8 +113,6 @@ const SILENCE: &[u8] = include_bytes!("silence.wav");
 
 /// Another text each time, so that a list in which it stands really changes.
 fn listed() -> String {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("Listed at {}", since.as_nanos())
 }

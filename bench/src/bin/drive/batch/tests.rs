@@ -6,17 +6,12 @@ use crate::contender::{Contender, Kind};
 const FIRST: u64 = 7;
 
 fn batch(workload: Workload) -> Batch {
-    let wharf = Contender {
-        kind: Kind::Wharf,
-        program: PathBuf::new(),
-    };
+    let wharf = Contender { kind: Kind::Wharf, program: PathBuf::new() };
     Batch::new(workload, &wharf, FIRST, 3)
 }
 
 fn sum(id: u64, sum: u64) -> String {
-    format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"structuredContent\":{{\"sum\":{sum}}}}}}}\n"
-    )
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"structuredContent\":{{\"sum\":{sum}}}}}}}\n")
 }
 
 #[test]
@@ -26,10 +21,7 @@ fn lines_are_those_of_the_calls() {
     assert_eq!(all.lines().count(), 3);
     let second = String::from_utf8_lossy(batch.lines(1..2)).into_owned();
     assert_eq!(second.trim_end(), all.lines().nth(1).unwrap_or_default());
-    assert!(
-        second.contains("\"id\":8") && second.contains("number 8") && second.ends_with('\n'),
-        "{second}"
-    );
+    assert!(second.contains("\"id\":8") && second.contains("number 8") && second.ends_with('\n'), "{second}");
     assert!(batch.lines(3..3).is_empty());
 }
 
@@ -46,16 +38,9 @@ fn what_is_lost_doubled_wrong_or_uncalled_for_fails() {
         [sum(7, 8), sum(8, 9), sum(8, 9)],
         [sum(7, 8), sum(8, 9), sum(9, 11)],
         [sum(7, 8), sum(8, 9), sum(6, 7)],
-        [
-            sum(7, 8),
-            sum(8, 9),
-            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n".to_owned(),
-        ],
+        [sum(7, 8), sum(8, 9), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n".to_owned()],
     ];
     for answers in bad {
-        assert!(
-            batch(ADD).check(answers.concat().as_bytes()).is_err(),
-            "{answers:?}"
-        );
+        assert!(batch(ADD).check(answers.concat().as_bytes()).is_err(), "{answers:?}");
     }
 }

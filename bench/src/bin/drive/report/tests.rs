@@ -9,10 +9,7 @@ fn the_median_of_an_even_number_is_between() {
 
 #[test]
 fn figures_have_three_digits() {
-    assert_eq!(
-        ["1.23", "12.3", "123", "12346"].map(str::to_owned),
-        [1.234, 12.34, 123.4, 12345.6].map(rounded)
-    );
+    assert_eq!(["1.23", "12.3", "123", "12346"].map(str::to_owned), [1.234, 12.34, 123.4, 12345.6].map(rounded));
 }
 
 #[test]
@@ -34,9 +31,6 @@ fn what_only_one_was_measured_for_has_a_table_of_its_own() {
 ";
     assert_eq!(report.markdown(), expected);
     let json = report.json();
-    assert_eq!(
-        json[0]["ratio"]["rounds"],
-        serde_json::json!([2.0, 3.0, 1.0])
-    );
+    assert_eq!(json[0]["ratio"]["rounds"], serde_json::json!([2.0, 3.0, 1.0]));
     assert_eq!(json[1].get("ratio"), None);
 }
