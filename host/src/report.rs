@@ -77,7 +77,7 @@ fn hint(text: Option<&str>) {
 
 pub(crate) fn refusal(refusal: &Refusal) {
     let still = if refusal.still_serving { " (the version before it goes on serving)" } else { "" };
-    tell(&format!("{ERROR}refused{ERROR:#} {}: {}{still}", refusal.path.display(), refusal.reason));
+    tell(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{still}", refusal.path.display(), refusal.reason));
     hint(refusal.hint.as_deref());
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn log(event: &FolderEvent) {
         FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
         FolderEvent::Refused(refusal) => {
             let still_serving = refusal.still_serving;
-            tracing::warn!(file = %refusal.path.display(), still_serving, hint = refusal.hint, "refused: {}", refusal.reason);
+            tracing::warn!(file = %refusal.path.display(), still_serving, hint = refusal.hint, "refused: failed to {}", refusal.reason);
         }
         FolderEvent::Warned(warning) => tracing::warn!("{warning}"),
     }

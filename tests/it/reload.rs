@@ -237,3 +237,48 @@ fn a_folder_may_be_named_by_a_relative_path() {
     home.remove("echo");
     client.tools_until(|tools| tools == ["late_version"]);
 }
+
+#[test]
+fn a_subfolder_is_served_and_what_is_below_it_is_not() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    let inner = home.plugins().join("team");
+    fs::create_dir_all(inner.join("deeper")).expect("subfolders");
+    fs::write(inner.join("deeper/far.wasm"), Guest::saying("1").build()).expect("a file");
+    fs::write(inner.join("near.wasm"), Guest::saying("1").build()).expect("a file");
+    client.tools_until(|tools| tools == ["echo", "echo_add", "near_version"]);
+    fs::write(inner.join("late.wasm"), Guest::saying("1").build()).expect("a file");
+    client.tools_until(|tools| tools == ["echo", "echo_add", "late_version", "near_version"]);
+    fs::remove_dir_all(&inner).expect("the subfolder goes");
+    client.tools_until(|tools| tools == ["echo", "echo_add"]);
+}
+
+#[test]
+fn of_two_files_of_one_name_the_second_waits() {
+    let home = Home::new();
+    home.put_bytes(&Guest::saying("1").build(), "twice");
+    fs::create_dir(home.plugins().join("zzz")).expect("a subfolder");
+    fs::write(home.plugins().join("zzz/twice.wasm"), Guest::saying("2").build()).expect("a file");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["twice_version"]);
+    assert_eq!(client.text("twice_version", json!({})), "1");
+    home.remove("twice");
+    client.notification("notifications/tools/list_changed");
+    client.tools_until(|tools| tools == ["twice_version"]);
+    assert_eq!(client.text("twice_version", json!({})), "2");
+}
+
+#[test]
+fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    fs::remove_dir_all(home.plugins()).expect("the folder goes");
+    client.tools_until(<[String]>::is_empty);
+    fs::create_dir(home.plugins()).expect("the folder is back");
+    home.put_bytes(&Guest::saying("1").build(), "back");
+    client.tools_until(|tools| tools == ["back_version"]);
+    home.put_bytes(&Guest::saying("1").build(), "more");
+    client.tools_until(|tools| tools == ["back_version", "more_version"]);
+}

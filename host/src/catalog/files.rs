@@ -15,7 +15,8 @@ const MAX_PLUGINS: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) plugins: BTreeMap<PathBuf, PluginId>,
-    /// Names that look like plugins and cannot be, with the reason.
+    /// Names that look like plugins and cannot be, with the reason: a fragment that reads
+    /// after "failed to".
     pub(super) ignored: Vec<(PathBuf, String)>,
     /// The folder itself and its subfolders: what has to be watched.
     pub(super) folders: Vec<PathBuf>,
@@ -27,7 +28,7 @@ pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
         return None;
     }
     let Some(stem) = path.file_stem()?.to_str() else {
-        return Some(Err("the file's name is not UTF-8".into()));
+        return Some(Err("read the file's name, which is not UTF-8".into()));
     };
     // Editors and copying programs keep unfinished work in dot files.
     if stem.starts_with('.') {
@@ -46,13 +47,13 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
     let subfolders = scan.read(root)?;
     for folder in subfolders {
         if let Err(error) = scan.read(&folder) {
-            scan.ignored.push((folder, format!("the folder cannot be read: {error}")));
+            scan.ignored.push((folder, format!("read the folder: {error}")));
         }
     }
     let excess: Vec<PathBuf> = scan.plugins.keys().skip(MAX_PLUGINS).cloned().collect();
     for path in excess {
         scan.plugins.remove(&path);
-        scan.ignored.push((path, format!("there are more than {MAX_PLUGINS} plugins before it")));
+        scan.ignored.push((path, format!("load more than {MAX_PLUGINS} plugins")));
     }
     Ok(scan)
 }

@@ -33,6 +33,7 @@ pub struct PluginSettings {
 #[derive(Clone, Debug)]
 pub struct Refusal {
     pub path: PathBuf,
+    /// Reads after "failed to".
     pub reason: String,
     pub hint: Option<String>,
     /// An older version of it goes on serving.
@@ -206,7 +207,7 @@ impl Folder {
         };
         match self.owners.get(&id) {
             Some(owner) if *owner != path => {
-                let reason = format!("'{}' is a plugin of the same name", owner.display());
+                let reason = format!("use the plugin's name, which another file has already: {}", owner.display());
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),

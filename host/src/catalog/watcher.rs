@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
-use notify::{Event, EventKind, RecursiveMode, Watcher as _};
+use notify::{Event, EventKind, RecursiveMode};
 use tokio::sync::mpsc;
 
 /// Between two looks at a file whose writer cannot be heard.
 const SETTLE: Duration = Duration::from_millis(150);
 /// Between attempts to watch a folder that is not there.
 const RETRY: Duration = Duration::from_millis(500);
+
+/// Between two looks at a folder that the system cannot watch.
+const POLL: Duration = Duration::from_secs(2);
 
 /// What has to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +33,9 @@ type Stamp = Option<(u64, Option<SystemTime>, u64)>;
 
 pub(super) struct Watcher {
     root: PathBuf,
-    notify: notify::RecommendedWatcher,
+    notify: Box<dyn notify::Watcher + Send>,
+    /// The system says when a writer has closed a file.
+    hears_close: bool,
     events: mpsc::UnboundedReceiver<notify::Result<Event>>,
     watched: HashSet<PathBuf>,
     /// Files that may still be written to, and how they looked last.
@@ -38,15 +43,26 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
+    /// Where the system has no handle left to watch files with, they are polled.
+    ///
     /// # Errors
-    /// If the system has no way, or no handle left, to watch files.
+    /// If they cannot be polled either.
     pub(super) fn new(root: PathBuf) -> notify::Result<Self> {
         let (sender, events) = mpsc::unbounded_channel();
-        let notify = notify::recommended_watcher(move |event| {
+        let handler = move |event| {
             // The receiver is gone only when nobody cares any more.
             let _ = sender.send(event);
-        })?;
-        Ok(Self { root, notify, events, watched: HashSet::new(), settling: HashMap::new() })
+        };
+        let (notify, hears_close): (Box<dyn notify::Watcher + Send>, _) =
+            match notify::recommended_watcher(handler.clone()) {
+                Ok(native) => (Box::new(native), cfg!(target_os = "linux")),
+                Err(error) => {
+                    tracing::warn!(%error, "the system cannot watch files; looking every {} s", POLL.as_secs());
+                    let config = notify::Config::default().with_poll_interval(POLL);
+                    (Box::new(notify::PollWatcher::new(handler, config)?), false)
+                }
+            };
+        Ok(Self { hears_close, root, notify, events, watched: HashSet::new(), settling: HashMap::new() })
     }
 
     /// Watches exactly these folders. Must be called before they are scanned, so that
@@ -125,10 +141,9 @@ impl Watcher {
                 Some(Signal::Look(path))
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,
-            EventKind::Create(_) if cfg!(target_os = "linux") => linked(&path).then_some(Signal::Look(path)),
-            EventKind::Modify(ModifyKind::Metadata(_)) if cfg!(target_os = "linux") => Some(Signal::Look(path)),
-            // On Linux the writer will be heard when it closes the file.
-            EventKind::Modify(_) if cfg!(target_os = "linux") => None,
+            EventKind::Create(_) if self.hears_close => linked(&path).then_some(Signal::Look(path)),
+            EventKind::Modify(ModifyKind::Metadata(_)) if self.hears_close => Some(Signal::Look(path)),
+            EventKind::Modify(_) if self.hears_close => None,
             EventKind::Access(_) => None,
             _ => {
                 self.settling.insert(path, None);
@@ -178,3 +193,6 @@ fn stamp(path: &Path) -> Stamp {
     let inode = 0;
     Some((file.len(), file.modified().ok(), inode))
 }
+
+#[cfg(test)]
+mod tests;

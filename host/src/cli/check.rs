@@ -74,7 +74,7 @@ impl Findings {
             None => format!("{}: would load\n", self.file.display()),
             Some((reason, hint)) => {
                 let hint = hint.as_ref().map_or_else(String::new, |hint| format!("  hint: {hint}\n"));
-                format!("{}: would not load: {reason}\n{hint}", self.file.display())
+                format!("{}: would not load: failed to {reason}\n{hint}", self.file.display())
             }
         };
         if !self.inspection.exports.is_empty() {

@@ -31,8 +31,7 @@ impl Local {
         let sandbox = options.sandbox().await?;
         let mut refusals = Vec::new();
         if is_component(path) && !path.is_dir() {
-            let failed =
-                |(reason, hint): Refused| Failure::new(format!("load {}: {reason}", path.display())).hint(hint);
+            let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
             let plugin = load_file(&sandbox, path, &id, settings.limits).await.map_err(failed)?;
@@ -123,7 +122,7 @@ pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason, None)),
-        None => Err(("the file's name does not end in .wasm".into(), None)),
+        None => Err(("find a plugin's name, since the file's does not end in .wasm".into(), None)),
     }
 }
 
