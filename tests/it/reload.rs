@@ -237,3 +237,17 @@ fn a_folder_may_be_named_by_a_relative_path() {
     home.remove("echo");
     client.tools_until(|tools| tools == ["late_version"]);
 }
+
+/// As when it is on a disk that is taken out and put in again.
+#[test]
+fn a_folder_that_goes_away_may_come_back() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add"]);
+    fs::remove_dir_all(home.plugins()).expect("the folder is ours");
+    client.tools_until(|tools| tools.is_empty());
+    fs::create_dir(home.plugins()).expect("the folder again");
+    home.put("echo", "echo");
+    client.tools_until(|tools| tools.len() == 2);
+    assert_eq!(client.text("echo", json!({"message": "back"})), "back");
+}
