@@ -46,7 +46,7 @@ impl Default for Settings {
             version: env!("CARGO_PKG_VERSION").into(),
             instructions: None,
             page_size: 1000,
-            first_scan: Duration::from_secs(20),
+            first_scan: Duration::from_secs(30),
             in_flight: 256,
             listens: 64,
             list_changed_pause: Duration::from_millis(250),

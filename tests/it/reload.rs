@@ -269,6 +269,7 @@ fn of_two_files_of_one_name_the_second_waits() {
     assert_eq!(client.text("twice_version", json!({})), "2");
 }
 
+/// As when it is on a disk that is taken out and put in again.
 #[test]
 fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
     let home = Home::with(&["echo"]);

@@ -64,7 +64,7 @@ fn each_world_imports_what_the_host_has() {
             .collect();
         assert!(imports.contains(&"host") && imports.contains(&"http"), "{name} imports {imports:?}");
         let known = |import: &&str| ["host", "http", "types"].contains(import);
-        assert!(imports.iter().all(|import| known(import)), "{name} imports {imports:?}");
+        assert!(imports.iter().all(known), "{name} imports {imports:?}");
     }
 }
 

@@ -47,16 +47,17 @@ impl LogBudget {
 
     /// Writes one message that was admitted.
     pub(super) fn write(&self, level: LogLevel, source: &str, message: &str) {
+        // The plugin comes last: what it says itself cannot stand after its name.
         let (plugin, message) = (&self.plugin, text::quote(message, LINE));
         let source = text::quote(source, 64);
         match level {
-            LogLevel::Debug => tracing::debug!(target: "guest", %plugin, %source, "{message}"),
+            LogLevel::Debug => tracing::debug!(target: "guest", source, %plugin, "{message}"),
             LogLevel::Info | LogLevel::Notice => {
-                tracing::info!(target: "guest", %plugin, %source, "{message}");
+                tracing::info!(target: "guest", source, %plugin, "{message}");
             }
-            LogLevel::Warning => tracing::warn!(target: "guest", %plugin, %source, "{message}"),
+            LogLevel::Warning => tracing::warn!(target: "guest", source, %plugin, "{message}"),
             LogLevel::Error | LogLevel::Critical | LogLevel::Alert | LogLevel::Emergency => {
-                tracing::error!(target: "guest", %plugin, %source, "{message}");
+                tracing::error!(target: "guest", source, %plugin, "{message}");
             }
         }
     }

@@ -39,9 +39,11 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error:
                 "Tool '{}' needs to ask the user or the client's model, and this client cannot be asked.",
                 entry.name
             );
-            failed(server, scope, entry, "denied", &text)
+            failed(server, scope, entry, "denied", None, &text)
         }
-        Insists::Call(CallError::Fault(fault)) => failed(server, scope, entry, fault.code(), &fault.sentence(plugin)),
+        Insists::Call(CallError::Fault(fault)) => {
+            failed(server, scope, entry, fault.code(), fault.limit(), &fault.sentence(plugin))
+        }
         Insists::Call(CallError::Guest(GuestError::Failed(text))) => {
             let members = Object::default()
                 .array("content", [Block(scope.revision).text(&text)])
@@ -56,7 +58,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error:
         // Listed and yet unknown: the plugin contradicts itself.
         Insists::Call(CallError::Guest(GuestError::NotFound)) => {
             let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
-            failed(server, scope, entry, "bad-output", &text)
+            failed(server, scope, entry, "bad-output", None, &text)
         }
     }
 }
@@ -96,9 +98,10 @@ fn line(violation: &Violation) -> String {
     format!("- {path}: {}{expected}", violation.reason)
 }
 
-fn failed(server: &Implementation, scope: &Scope, entry: &Entry, code: &str, text: &str) -> Answer {
+fn failed(server: &Implementation, scope: &Scope, entry: &Entry, code: &str, limit: Option<u64>, text: &str) -> Answer {
     tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, code, "a call failed");
-    result_of(server, scope, text, fault_object(entry, code))
+    let limit = limit.map(|limit| limit.to_string());
+    result_of(server, scope, text, fault_object(entry, code).optional_raw("limit", limit.as_deref()))
 }
 
 fn fault_object(entry: &Entry, code: &str) -> Object {

@@ -66,7 +66,7 @@ fn spinning_guests_delay_nobody() {
 #[test]
 fn a_full_queue_is_told_at_once() {
     let home = home_of(&Guest::saying("1").does("spin", bodies::SPIN));
-    home.configure("[plugins.hostile.limits]\ncpu = \"1s\"\nconcurrency = 1\nqueue = 2\n");
+    home.configure("[plugins.hostile.limits]\ncpu = \"300ms\"\nconcurrency = 1\nqueue = 2\n");
     let mut client = Client::start(&home);
     client.tools();
     let asked: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();

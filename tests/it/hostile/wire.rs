@@ -44,7 +44,7 @@ fn what_a_guest_prints_goes_to_the_log() {
         .collect();
     assert_eq!(of_guest.len(), 64 + 1 + 2, "{of_guest:#?}");
     for line in of_guest {
-        assert!(line.contains("Z  INFO ") && line.ends_with(" plugin=hostile source=stdout"), "whose is {line}");
+        assert!(line.contains("Z  INFO ") && line.ends_with(" source=\"stdout\" plugin=hostile"), "whose is {line}");
     }
     assert!(!log.contains(['\u{1b}', '\u{202e}']), "{log:?}");
     unharmed(client);
@@ -82,6 +82,7 @@ fn a_line_break_in_structured_content_ends_no_message() {
 fn structured_content_that_is_no_json_stays_inside() {
     let deep = |open: &str, close: &str| format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
     let bad = [
+        ("nested-65", format!("{}1{}", "[".repeat(65), "]".repeat(65))),
         ("nested-arrays", deep("[", "]")),
         ("nested-objects", deep("{\"a\":", "}")),
         ("unclosed", "[".repeat(100_000)),
@@ -95,12 +96,16 @@ fn structured_content_that_is_no_json_stays_inside() {
         ("lone-surrogate", r#"{"a":"\ud800"}"#.into()),
         ("low-surrogate", r#"{"a":"\udc00\ud800"}"#.into()),
     ];
-    let guest = bad.iter().fold(Guest::saying("1"), |guest, (name, json)| guest.gives(name, json));
+    let most = format!("{}1{}", r#"{"a":"#.repeat(64), "}".repeat(64));
+    let good = Guest::saying("1").gives("nested-64", &most);
+    let guest = bad.iter().fold(good, |guest, (name, json)| guest.gives(name, json));
     let home = home_of(&guest);
     let mut client = Client::start(&home);
     for (name, _) in bad {
         fault(&mut client, "hostile", name, "bad-output");
     }
+    let result = client.call("hostile_nested-64", json!({}));
+    assert_eq!(result["structuredContent"].to_string(), most, "{result}");
     assert_eq!(client.text("hostile_version", json!({})), "1");
     unharmed(client);
 }
