@@ -29,7 +29,7 @@
 //! crate-type = ["cdylib"]
 //!
 //! [dependencies]
-//! wharf-plugin = "0.1"
+//! wharf-plugin = { path = "…/plugin-sdk" }
 //! serde = { version = "1", features = ["derive"] }
 //! schemars = { version = "1.2", default-features = false, features = ["derive"] }
 //! ```
