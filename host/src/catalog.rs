@@ -4,12 +4,14 @@
 
 mod files;
 mod folder;
+mod names;
 mod snapshot;
 mod watcher;
 
 pub use files::plugin_of;
 pub use folder::{Folder, FolderEvent, PluginSettings, Refusal};
-pub use snapshot::{Entry, Listings, PublicName, Snapshot, Warning};
+pub use names::{Entry, Item, Names, PublicName, Warning};
+pub use snapshot::{Listings, Snapshot};
 
 use std::sync::Arc;
 use std::sync::Mutex;

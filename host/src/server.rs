@@ -81,7 +81,13 @@ impl Server {
     /// What works, whatever the plugins of the moment offer: a client that connects to an
     /// empty folder must still ask again after the first plugin has come.
     fn capabilities(&self) -> ServerCapabilities {
-        ServerCapabilities { tools: true, list_changed: true, ..ServerCapabilities::default() }
+        ServerCapabilities {
+            tools: true,
+            prompts: true,
+            resources: true,
+            list_changed: true,
+            ..ServerCapabilities::default()
+        }
     }
 
     fn implementation(&self) -> Implementation {

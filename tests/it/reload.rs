@@ -283,3 +283,30 @@ fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
     home.put_bytes(&Guest::saying("1").build(), "more");
     client.tools_until(|tools| tools == ["back_version", "more_version"]);
 }
+
+#[test]
+fn each_list_is_announced_for_itself() {
+    let home = Home::with(&["echo"]);
+    let mut handshake = Client::start(&home);
+    let mut listener = Client::start_modern(&home);
+    handshake.tools();
+    listener.tools();
+    listener.post("subscriptions/listen", json!({"notifications": {"resourcesListChanged": true}}));
+    let acknowledged = listener.notification("notifications/subscriptions/acknowledged");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"resourcesListChanged": true}));
+    home.put("everything", "everything");
+    for list in ["tools", "prompts", "resources"] {
+        handshake.notification(&format!("notifications/{list}/list_changed"));
+    }
+    listener.notification("notifications/resources/list_changed");
+    // A plugin of tools alone changes no other list.
+    home.put_bytes(&Guest::saying("1").build(), "late");
+    handshake.notification("notifications/tools/list_changed");
+    handshake.tools_until(|tools| tools.iter().any(|tool| tool == "late_version"));
+    for client in [handshake, listener] {
+        let rest = client.finish();
+        let spoken_of =
+            |list: &str| rest.iter().any(|said| said["method"] == format!("notifications/{list}/list_changed"));
+        assert!(!spoken_of("prompts") && !spoken_of("resources"), "{rest:?}");
+    }
+}

@@ -57,6 +57,8 @@ transcripts! {
     openings
     params
     parse_errors
+    prompts
+    resources
     responses
     subscriptions
 }

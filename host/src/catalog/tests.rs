@@ -4,7 +4,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Catalog, Listings, Member, Warning};
-use crate::plugin::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, TaskSupport, Tool, ToolOutcome};
+use crate::plugin::abi::{
+    Completion, GuestError, PromptOutcome, ReadOutcome, ResourceDescription, Subject, TaskSupport, Tool, ToolOutcome,
+};
 use crate::plugin::{Call, CallError, Digest, FrozenTool, PluginId, Provider, Schema, Surface};
 
 /// A plugin that only lists.
@@ -68,11 +70,11 @@ impl Provider for Listed {
 }
 
 fn names(catalog: &Catalog) -> Vec<String> {
-    catalog.snapshot().tools().iter().map(|tool| tool.name.to_string()).collect()
+    catalog.snapshot().tools.names().map(str::to_owned).collect()
 }
 
 fn owner(catalog: &Catalog, name: &str) -> String {
-    catalog.snapshot().tool(name).expect("a tool of that name").provider.id().to_string()
+    catalog.snapshot().tools.get(name).expect("a tool of that name").provider.id().to_string()
 }
 
 #[test]
@@ -126,7 +128,7 @@ fn generations_move_only_when_the_list_does() {
     let generation = || catalog.snapshot().listings().tools;
     catalog.put(member("a", &[("x", "old words")], true));
     assert!(listings.has_changed().expect("the catalog lives"));
-    assert_eq!(*listings.borrow_and_update(), Listings { tools: 1 });
+    assert_eq!(*listings.borrow_and_update(), Listings { tools: 1, ..Listings::default() });
     // The same list of another file: another program, the same tools.
     catalog.put(member("a", &[("x", "old words")], true));
     catalog.put(member("empty", &[], true));
@@ -144,8 +146,8 @@ fn a_call_in_flight_keeps_what_it_started_with() {
     catalog.put(member("a", &[("x", "old")], true));
     let before = catalog.snapshot();
     catalog.remove(&PluginId::parse("a").expect("an id"));
-    assert!(catalog.snapshot().tool("a_x").is_none());
-    assert_eq!(before.tool("a_x").map(|tool| tool.tool().tool.name.as_str()), Some("x"));
+    assert!(catalog.snapshot().tools.get("a_x").is_none());
+    assert_eq!(before.tools.get("a_x").map(|tool| tool.item().tool.name.as_str()), Some("x"));
 }
 
 #[tokio::test]
@@ -156,4 +158,34 @@ async fn waiting_for_the_first_scan_is_bounded() {
     catalog.set_ready();
     catalog.ready(Duration::from_secs(3600)).await;
     assert!(catalog.is_ready());
+}
+
+#[test]
+fn uris_of_one_scheme_and_authority_are_one_plugins() {
+    let resource = |uri: &str| ResourceDescription {
+        uri: uri.into(),
+        name: uri.into(),
+        title: None,
+        description: None,
+        mime_type: None,
+        size: None,
+        annotations: None,
+        icons: Vec::new(),
+        meta: None,
+    };
+    let holding = |id: &str, uris: &[&str]| {
+        let surface = Surface { resources: Some(uris.iter().map(|uri| resource(uri)).collect()), ..Surface::default() };
+        let id = PluginId::parse(id).expect("an id");
+        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: true }
+    };
+    let catalog = Catalog::default();
+    catalog.set_ready();
+    catalog.put(holding("b", &["notes://home/1", "notes://home/2", "mem:x"]));
+    let warnings = catalog.put(holding("a", &["notes://home/3", "notes://work/1", "mem:y"]));
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    let uris = || catalog.snapshot().resources.names().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(uris(), ["notes://work/1", "notes://home/1", "notes://home/2", "mem:x"]);
+    assert_eq!(catalog.snapshot().listings(), Listings { resources: 2, ..Listings::default() });
+    catalog.remove(&PluginId::parse("b").expect("an id"));
+    assert_eq!(uris(), ["notes://home/3", "notes://work/1", "mem:y"]);
 }

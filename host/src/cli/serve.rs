@@ -100,8 +100,13 @@ fn greet(dir: &Path, snapshot: &Snapshot) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
     for member in snapshot.members() {
         let id = member.provider.id();
-        let tools: Vec<&str> =
-            snapshot.tools().iter().filter(|tool| tool.provider.id() == id).map(|tool| tool.name.as_str()).collect();
+        let tools: Vec<&str> = snapshot
+            .tools
+            .entries()
+            .iter()
+            .filter(|tool| tool.provider.id() == id)
+            .map(|tool| tool.name.as_str())
+            .collect();
         text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.join(", "));
     }
     if snapshot.members().is_empty() {
@@ -114,6 +119,6 @@ fn greet(dir: &Path, snapshot: &Snapshot) {
 }
 
 fn example(dir: &Path, snapshot: &Snapshot) -> String {
-    let tool = snapshot.tools().first().map_or("TOOL", |tool| tool.name.as_str());
+    let tool = snapshot.tools.entries().first().map_or("TOOL", |tool| tool.name.as_str());
     format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", dir.display())
 }

@@ -92,12 +92,12 @@ pub fn unknown_prompt<'n>(name: &str, available: impl IntoIterator<Item = &'n st
     )
 }
 
-/// A prompt's required argument is absent.
-pub fn missing_argument(prompt: &str, argument: &str) -> ErrorObject {
+/// Required arguments of a prompt are absent.
+pub fn missing_arguments(prompt: &str, missing: &[&str]) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
-        format!("Missing argument {} of prompt {}", echo(argument), echo(prompt)),
-        json!({ "reason": "missing_argument", "promptName": echo(prompt), "argument": echo(argument) }),
+        format!("Missing arguments of prompt {}: {}", echo(prompt), missing.join(", ")),
+        json!({ "reason": "missing_argument", "promptName": echo(prompt), "arguments": missing }),
     )
 }
 
@@ -198,6 +198,16 @@ pub fn id_in_use() -> ErrorObject {
 /// people and must hold no path of the host.
 pub fn internal(reason: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
+}
+
+/// -32603: a plugin failed where the answer has no other way to say so. `code` and `limit`
+/// are of the table of faults, `sentence` is for people.
+pub fn plugin_fault(plugin: &str, code: &str, limit: Option<u64>, sentence: &str) -> ErrorObject {
+    let mut data = json!({ "reason": "plugin_fault", "plugin": plugin, "code": code });
+    if let Some(limit) = limit {
+        data["limit"] = limit.into();
+    }
+    ErrorObject::new(INTERNAL_ERROR, sentence, data)
 }
 
 /// The client's own words, cut where nobody reads on.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Server;
-use super::handlers::{Answer, Later, Reply, lifecycle, subscriptions, tools};
+use super::handlers::{Answer, Later, Reply, lifecycle, prompts, resources, subscriptions, tools};
 use super::in_flight::{Cancelled, InFlight};
 use super::scope::Scope;
 use crate::jsonrpc::encode::{self, UnreadableId};
@@ -198,17 +198,19 @@ impl Connection {
             ClientRequest::Initialize(hello) => Reply::Now(Ok(self.initialize(hello))),
             ClientRequest::Ping => Reply::Now(Ok("{}".to_owned())),
             ClientRequest::Discover => Reply::Now(Ok(lifecycle::discover(&self.server, &scope))),
-            ClientRequest::ListTools { cursor } => tools::list(&self.server, scope, cursor.as_deref()),
+            ClientRequest::ListTools { cursor } => tools::LIST.reply(&self.server, scope, cursor.as_deref()),
             ClientRequest::CallTool(call) => tools::call(&self.server, scope, &call),
             ClientRequest::Listen(filter) => subscriptions::listen(self, scope, &filter),
-            ClientRequest::ListResources { .. }
-            | ClientRequest::ListResourceTemplates { .. }
-            | ClientRequest::ReadResource { .. }
-            | ClientRequest::Subscribe { .. }
-            | ClientRequest::Unsubscribe { .. } => Reply::Now(Err(error::not_offered(&request.method, "resources"))),
-            ClientRequest::ListPrompts { .. } | ClientRequest::GetPrompt { .. } => {
-                Reply::Now(Err(error::not_offered(&request.method, "prompts")))
+            ClientRequest::ListResources { cursor } => resources::LIST.reply(&self.server, scope, cursor.as_deref()),
+            ClientRequest::ListResourceTemplates { cursor } => {
+                resources::TEMPLATES.reply(&self.server, scope, cursor.as_deref())
             }
+            ClientRequest::ReadResource { uri, .. } => resources::read(&self.server, scope, &uri),
+            ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
+                Reply::Now(Err(error::not_offered(&request.method, "resources.subscribe")))
+            }
+            ClientRequest::ListPrompts { cursor } => prompts::LIST.reply(&self.server, scope, cursor.as_deref()),
+            ClientRequest::GetPrompt { name, arguments, .. } => prompts::get(&self.server, scope, &name, arguments),
             ClientRequest::Complete(_) => Reply::Now(Err(error::not_offered(&request.method, "completions"))),
             ClientRequest::SetLevel { .. } => Reply::Now(Err(error::not_offered(&request.method, "logging"))),
         }

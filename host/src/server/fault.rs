@@ -10,9 +10,9 @@ use super::scope::Scope;
 use super::wire::{Block, Object};
 use crate::catalog::Entry;
 use crate::plugin::abi::GuestError;
-use crate::plugin::{CallError, Violation};
+use crate::plugin::{CallError, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
-use crate::protocol::{Implementation, error};
+use crate::protocol::{ErrorObject, Implementation, error};
 
 /// Violations that are told; more help nobody.
 const TOLD: usize = 10;
@@ -31,7 +31,7 @@ impl From<CallError> for Insists {
 }
 
 /// The answer to a call that gave no result.
-pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error: Insists) -> Answer {
+pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Insists) -> Answer {
     let plugin = entry.provider.id();
     match error {
         Insists::OnInput => {
@@ -63,11 +63,34 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry, error:
     }
 }
 
+/// The error where the answer has no other way to say that there is no result. `input` is
+/// the part of params that the plugin was given, `not_found` what to say if it knows of none.
+pub(super) fn without_result(plugin: &PluginId, input: &str, not_found: ErrorObject, error: Insists) -> ErrorObject {
+    match error {
+        Insists::OnInput => {
+            let text = format!(
+                "Plugin '{plugin}' needs to ask the user or the client's model, and this client cannot be asked."
+            );
+            error::plugin_fault(plugin.as_ref(), "denied", None, &text)
+        }
+        Insists::Call(CallError::Fault(fault)) => {
+            error::plugin_fault(plugin.as_ref(), fault.code(), fault.limit(), &fault.sentence(plugin))
+        }
+        Insists::Call(CallError::Guest(GuestError::Failed(text))) => {
+            error::plugin_fault(plugin.as_ref(), "failed", None, &format!("Plugin '{plugin}' says: {text}"))
+        }
+        Insists::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
+            error::invalid_params(&format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
+        }
+        Insists::Call(CallError::Guest(GuestError::NotFound)) => not_found,
+    }
+}
+
 /// Arguments that do not fit: a result or an error, as the revision wants it.
 pub(super) fn invalid_arguments(
     server: &Implementation,
     scope: &Scope,
-    entry: &Entry,
+    entry: &Entry<FrozenTool>,
     violations: &[Violation],
 ) -> Answer {
     let told = &violations[..violations.len().min(TOLD)];
@@ -98,13 +121,20 @@ fn line(violation: &Violation) -> String {
     format!("- {path}: {}{expected}", violation.reason)
 }
 
-fn failed(server: &Implementation, scope: &Scope, entry: &Entry, code: &str, limit: Option<u64>, text: &str) -> Answer {
+fn failed(
+    server: &Implementation,
+    scope: &Scope,
+    entry: &Entry<FrozenTool>,
+    code: &str,
+    limit: Option<u64>,
+    text: &str,
+) -> Answer {
     tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, code, "a call failed");
     let limit = limit.map(|limit| limit.to_string());
     result_of(server, scope, text, fault_object(entry, code).optional_raw("limit", limit.as_deref()))
 }
 
-fn fault_object(entry: &Entry, code: &str) -> Object {
+fn fault_object(entry: &Entry<FrozenTool>, code: &str) -> Object {
     Object::default().string("plugin", entry.provider.id().as_ref()).string("code", code)
 }
 

@@ -1,6 +1,10 @@
 //! One file per feature: a typed request in, the wire's answer out.
 
 pub(in crate::server) mod lifecycle;
+pub(in crate::server) mod page;
+pub(in crate::server) mod prompts;
+pub(in crate::server) mod resources;
+pub(in crate::server) mod rounds;
 pub(in crate::server) mod subscriptions;
 pub(in crate::server) mod tools;
 

@@ -5,8 +5,9 @@
 
 mod content;
 mod object;
-mod tool;
+pub(in crate::server) mod prompt;
+pub(in crate::server) mod resource;
+pub(in crate::server) mod tool;
 
 pub(in crate::server) use content::Block;
 pub(in crate::server) use object::Object;
-pub(in crate::server) use tool::{descriptor, result};

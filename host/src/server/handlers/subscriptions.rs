@@ -15,23 +15,38 @@ use crate::server::Connection;
 use crate::server::scope::Scope;
 use crate::server::wire::Object;
 
+const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
 /// Announces every change to a client that shook hands, until the connection ends.
 pub(in crate::server) async fn announce(connection: Arc<Connection>) {
-    follow(&connection, Wanted { tools: true }, |method| encode::notification(method, None)).await;
+    follow(&connection, Wanted { tools: true, prompts: true, resources: true }, |method| {
+        encode::notification(method, None)
+    })
+    .await;
 }
 
 /// A stream of the changes that the client asks for. Its first message says which of them
 /// it will get; its result comes when the connection ends.
 pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
-    let wanted = Wanted { tools: filter.tools_list_changed };
+    let wanted = Wanted {
+        tools: filter.tools_list_changed,
+        prompts: filter.prompts_list_changed,
+        resources: filter.resources_list_changed,
+    };
     let connection = connection.clone();
     Reply::Listen(Box::pin(async move {
         let stream = Object::default().raw(SUBSCRIPTION_ID, scope.id.as_json()).finish();
         let mut agreed = Object::default();
         if wanted.tools {
             agreed = agreed.raw("toolsListChanged", "true");
+        }
+        if wanted.prompts {
+            agreed = agreed.raw("promptsListChanged", "true");
+        }
+        if wanted.resources {
+            agreed = agreed.raw("resourcesListChanged", "true");
         }
         let agreed = Object::default().raw("notifications", &agreed.finish()).raw("_meta", &stream).finish();
         connection.send(encode::notification("notifications/subscriptions/acknowledged", Some(&agreed))).await;
@@ -55,6 +70,8 @@ async fn end(connection: &Connection, scope: &Scope) -> Answer {
 #[derive(Clone, Copy)]
 struct Wanted {
     tools: bool,
+    prompts: bool,
+    resources: bool,
 }
 
 /// Sends what `notification` makes of a method for each list that has changed, with a pause
@@ -85,5 +102,11 @@ async fn follow(connection: &Connection, wanted: Wanted, notification: impl Fn(&
 }
 
 fn changes(wanted: Wanted, seen: Listings, now: Listings) -> impl Iterator<Item = &'static str> {
-    [(wanted.tools && seen.tools != now.tools).then_some(TOOLS_CHANGED)].into_iter().flatten()
+    [
+        (wanted.tools && seen.tools != now.tools).then_some(TOOLS_CHANGED),
+        (wanted.prompts && seen.prompts != now.prompts).then_some(PROMPTS_CHANGED),
+        (wanted.resources && seen.resources != now.resources).then_some(RESOURCES_CHANGED),
+    ]
+    .into_iter()
+    .flatten()
 }

@@ -62,17 +62,21 @@ impl Block {
     }
 
     fn link(self, link: &ResourceDescription) -> String {
-        let size = link.size.map(|size| size.to_string());
-        let object = Object::default()
-            .string("type", "resource_link")
-            .string("uri", &link.uri)
-            .string("name", &link.name)
-            .optional_string("title", link.title.as_deref())
-            .optional_string("description", link.description.as_deref())
-            .optional_string("mimeType", link.mime_type.as_deref())
+        self.described(Object::default().string("type", "resource_link"), link)
+    }
+
+    /// Adds what is known of a resource, and ends the object.
+    pub(super) fn described(self, object: Object, resource: &ResourceDescription) -> String {
+        let size = resource.size.map(|size| size.to_string());
+        let object = object
+            .string("uri", &resource.uri)
+            .string("name", &resource.name)
+            .optional_string("title", resource.title.as_deref().filter(|_| self.0.has_title()))
+            .optional_string("description", resource.description.as_deref())
+            .optional_string("mimeType", resource.mime_type.as_deref())
             .optional_raw("size", size.as_deref());
-        let object = self.icons(object, &link.icons);
-        self.finish(object, link.annotations.as_ref(), link.meta.as_deref())
+        let object = self.icons(object, &resource.icons);
+        self.finish(object, resource.annotations.as_ref(), resource.meta.as_deref())
     }
 
     /// `icons`, where the revision has them.
@@ -89,7 +93,8 @@ impl Block {
         object.optional_raw("_meta", own.as_deref().filter(|meta| *meta != "{}"))
     }
 
-    fn finish(self, object: Object, annotations: Option<&Annotations>, meta: Option<&str>) -> String {
+    /// Adds `annotations` and `_meta`, and ends the object.
+    pub(super) fn finish(self, object: Object, annotations: Option<&Annotations>, meta: Option<&str>) -> String {
         let annotations = annotations.map(|annotations| self.annotations(annotations)).filter(|known| known != "{}");
         self.meta(object.optional_raw("annotations", annotations.as_deref()), meta).finish()
     }
@@ -113,7 +118,7 @@ impl Block {
     }
 }
 
-fn role_name(role: Role) -> &'static str {
+pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Assistant => "assistant",

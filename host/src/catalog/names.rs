@@ -1,0 +1,267 @@
+//! One list of all plugins together: under which name clients know an item, and who answers.
+//!
+//! It is the same for every kind of item; what a kind is, is said by [`Item`].
+
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::Member;
+use crate::plugin::abi::{Prompt, ResourceDescription, ResourceTemplate};
+use crate::plugin::{FrozenTool, PluginId, Provider, Surface};
+
+/// A kind of thing that plugins list.
+pub trait Item: 'static {
+    fn all(surface: &Surface) -> &[Self]
+    where
+        Self: Sized;
+    /// What the plugin calls it: a name, or a URI.
+    fn name(&self) -> &str;
+    /// Whether that gets the plugin's own name before it.
+    const PREFIXED: bool;
+    /// The part of a public name that only one plugin may use.
+    fn claim(name: &str) -> &str {
+        name
+    }
+    /// Whether a client that knows `other` would learn nothing from this.
+    fn lists_as(&self, other: &Self) -> bool;
+}
+
+impl Item for FrozenTool {
+    fn all(surface: &Surface) -> &[Self] {
+        surface.tools.as_deref().unwrap_or_default()
+    }
+    fn name(&self) -> &str {
+        &self.tool.name
+    }
+    const PREFIXED: bool = true;
+    fn lists_as(&self, other: &Self) -> bool {
+        self.tool == other.tool
+    }
+}
+
+impl Item for Prompt {
+    fn all(surface: &Surface) -> &[Self] {
+        surface.prompts.as_deref().unwrap_or_default()
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+    const PREFIXED: bool = true;
+    fn lists_as(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Item for ResourceDescription {
+    fn all(surface: &Surface) -> &[Self] {
+        surface.resources.as_deref().unwrap_or_default()
+    }
+    fn name(&self) -> &str {
+        &self.uri
+    }
+    const PREFIXED: bool = false;
+    fn claim(name: &str) -> &str {
+        scheme_and_authority(name)
+    }
+    fn lists_as(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Item for ResourceTemplate {
+    fn all(surface: &Surface) -> &[Self] {
+        &surface.templates
+    }
+    fn name(&self) -> &str {
+        &self.uri_template
+    }
+    const PREFIXED: bool = false;
+    fn claim(name: &str) -> &str {
+        scheme_and_authority(name)
+    }
+    fn lists_as(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+/// `scheme://authority` of a URI or a template, or as much of it as is there. What a
+/// template leaves open in it is part of the claim as it is spelt.
+fn scheme_and_authority(uri: &str) -> &str {
+    let scheme = uri.find(':').map_or(uri.len(), |colon| colon + 1);
+    match uri[scheme..].strip_prefix("//") {
+        Some(rest) => {
+            let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            &uri[..scheme + 2 + authority]
+        }
+        None => &uri[..scheme],
+    }
+}
+
+/// The name under which clients know an item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PublicName(Arc<str>);
+
+impl PublicName {
+    /// `<plugin>_<name>`, or just `<plugin>` for what bears its plugin's own name. A plugin
+    /// id has no underscore, so the first one divides.
+    fn new(plugin: &PluginId, name: &str, prefix: bool) -> Self {
+        if !prefix || plugin.as_ref() == name { Self(name.into()) } else { Self(format!("{plugin}_{name}").into()) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for PublicName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PublicName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One item of a list, and its plugin.
+pub struct Entry<T> {
+    pub name: PublicName,
+    pub provider: Arc<dyn Provider>,
+    index: usize,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        Self { name: self.name.clone(), provider: self.provider.clone(), index: self.index, kind: PhantomData }
+    }
+}
+
+impl<T: Item> Entry<T> {
+    fn of(member: &Member) -> impl Iterator<Item = Self> {
+        T::all(member.provider.surface()).iter().enumerate().map(|(index, item)| Self {
+            name: PublicName::new(member.provider.id(), item.name(), member.prefix && T::PREFIXED),
+            provider: member.provider.clone(),
+            index,
+            kind: PhantomData,
+        })
+    }
+
+    pub fn item(&self) -> &T {
+        &T::all(self.provider.surface())[self.index]
+    }
+
+    fn lists_as(&self, other: &Self) -> bool {
+        self.name == other.name && (Arc::ptr_eq(&self.provider, &other.provider) || self.item().lists_as(other.item()))
+    }
+}
+
+/// Something that is served differently from what its author or user may expect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// The name was taken; its owner keeps it.
+    NameTaken { name: PublicName, owner: PluginId, refused: PluginId },
+    /// Some clients refuse names of more than 64 characters.
+    NameLong { name: PublicName },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NameTaken { name, owner, refused } => {
+                write!(f, "plugin '{refused}' may not use the name '{name}': plugin '{owner}' holds it")
+            }
+            Self::NameLong { name } => write!(f, "some clients refuse names over 64 characters: '{name}'"),
+        }
+    }
+}
+
+/// A whole list, in the order in which clients see it.
+pub struct Names<T> {
+    entries: Vec<Entry<T>>,
+    index: HashMap<PublicName, usize>,
+    /// How often it has changed since the start; equal generations mean equal lists.
+    generation: u64,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), index: HashMap::new(), generation: 0 }
+    }
+}
+
+impl<T: Item> Names<T> {
+    pub fn entries(&self) -> &[Entry<T>] {
+        &self.entries
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Entry<T>> {
+        self.index.get(name).map(|&at| &self.entries[at])
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// All names, for an error that tells what there is.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// The list that follows this one when `members` are in service. An item whose claim
+    /// another plugin holds is left out.
+    pub(super) fn succeed(&self, members: &[Member], owners: &Owners, warnings: &mut Vec<Warning>) -> Self {
+        let mut entries: Vec<Entry<T>> = Vec::new();
+        for entry in members.iter().flat_map(Entry::of) {
+            if let Some(owner) = owners.other_than(entry.provider.id(), T::claim(entry.name.as_str())) {
+                warnings.push(Warning::NameTaken {
+                    name: entry.name,
+                    owner: owner.clone(),
+                    refused: entry.provider.id().clone(),
+                });
+                continue;
+            }
+            if T::PREFIXED && entry.name.as_str().len() > 64 && self.get(entry.name.as_str()).is_none() {
+                warnings.push(Warning::NameLong { name: entry.name.clone() });
+            }
+            entries.push(entry);
+        }
+        let same = entries.len() == self.entries.len()
+            && entries.iter().zip(&self.entries).all(|(new, old)| new.lists_as(old));
+        let index = entries.iter().enumerate().map(|(at, entry)| (entry.name.clone(), at)).collect();
+        Self { entries, index, generation: self.generation + u64::from(!same) }
+    }
+}
+
+/// Who may use which name. What two plugins want stays with the one that clients know it of,
+/// if they have been told, else goes to the one that comes first: what a first scan makes
+/// does not hang on who loads fastest.
+#[derive(Default)]
+pub(super) struct Owners(HashMap<Box<str>, PluginId>);
+
+impl Owners {
+    /// Adds what the items of one kind claim.
+    pub(super) fn claim<T: Item>(&mut self, before: &Names<T>, members: &[Member], told: bool) {
+        let wanted: Vec<Entry<T>> = members.iter().flat_map(Entry::of).collect();
+        let wants: HashSet<(&PluginId, &str)> =
+            wanted.iter().map(|entry| (entry.provider.id(), T::claim(entry.name.as_str()))).collect();
+        for entry in before.entries().iter().filter(|_| told) {
+            let (claim, id) = (T::claim(entry.name.as_str()), entry.provider.id());
+            if wants.contains(&(id, claim)) {
+                self.0.entry(claim.into()).or_insert_with(|| id.clone());
+            }
+        }
+        for entry in &wanted {
+            self.0.entry(T::claim(entry.name.as_str()).into()).or_insert_with(|| entry.provider.id().clone());
+        }
+    }
+
+    fn other_than(&self, id: &PluginId, claim: &str) -> Option<&PluginId> {
+        self.0.get(claim).filter(|owner| *owner != id)
+    }
+}

@@ -1,0 +1,59 @@
+//! `prompts/list` and `prompts/get`.
+//!
+//! Source: MCP, server/prompts of each revision.
+
+use std::sync::Arc;
+
+use super::Reply;
+use super::page::List;
+use super::rounds::settle;
+use crate::plugin::abi::Prompt;
+use crate::protocol::cursor::ListKind;
+use crate::protocol::error;
+use crate::protocol::result::{self, Envelope};
+use crate::server::scope::Scope;
+use crate::server::{Server, fault, wire};
+
+pub(in crate::server) static LIST: List<Prompt> = List {
+    kind: ListKind::Prompts,
+    member: "prompts",
+    names: |snapshot| &snapshot.prompts,
+    describe: wire::prompt::descriptor,
+};
+
+pub(in crate::server) fn get(
+    server: &Arc<Server>,
+    scope: Scope,
+    name: &str,
+    arguments: Vec<(String, String)>,
+) -> Reply {
+    let (server, name) = (server.clone(), name.to_owned());
+    Reply::Later(Box::pin(async move {
+        server.catalog.ready(server.settings.first_scan).await;
+        let snapshot = server.catalog.snapshot();
+        let Some(entry) = snapshot.prompts.get(&name) else {
+            return Err(error::unknown_prompt(&name, snapshot.prompts.names()));
+        };
+        let entry = entry.clone();
+        drop(snapshot);
+        let prompt = entry.item();
+        let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
+        let missing: Vec<&str> = prompt
+            .arguments
+            .iter()
+            .filter(|argument| argument.required && !given(&argument.name))
+            .map(|argument| argument.name.as_str())
+            .collect();
+        if !missing.is_empty() {
+            return Err(error::missing_arguments(&name, &missing));
+        }
+        let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
+        let outcome = settle(&scope, invoke).await.map_err(|error| {
+            let not_found = error::unknown_prompt(&name, []);
+            fault::without_result(entry.provider.id(), "params.arguments", not_found, error)
+        })?;
+        let members = wire::prompt::result(scope.revision, &outcome);
+        let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        Ok(result::object(scope.revision, &server.implementation(), &members, envelope))
+    }))
+}
