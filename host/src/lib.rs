@@ -1,4 +1,5 @@
-//! Wharf: an MCP server whose tools are sandboxed WebAssembly components.
+//! Wharf: an MCP server whose tools, prompts and resources are sandboxed
+//! WebAssembly components.
 //! ARCHITECTURE.md says how the modules stand on each other.
 
 pub mod catalog;
