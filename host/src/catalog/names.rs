@@ -18,7 +18,7 @@ pub trait Item: 'static {
     where
         Self: Sized;
     /// What the plugin calls it: a name, or a URI.
-    fn name(&self) -> &str;
+    fn own_name(&self) -> &str;
     /// Whether that gets the plugin's own name before it.
     const PREFIXED: bool;
     /// The part of a public name that only one plugin may use.
@@ -33,7 +33,7 @@ impl Item for FrozenTool {
     fn all(surface: &Surface) -> &[Self] {
         surface.tools.as_deref().unwrap_or_default()
     }
-    fn name(&self) -> &str {
+    fn own_name(&self) -> &str {
         &self.tool.name
     }
     const PREFIXED: bool = true;
@@ -46,7 +46,7 @@ impl Item for Prompt {
     fn all(surface: &Surface) -> &[Self] {
         surface.prompts.as_deref().unwrap_or_default()
     }
-    fn name(&self) -> &str {
+    fn own_name(&self) -> &str {
         &self.name
     }
     const PREFIXED: bool = true;
@@ -59,7 +59,7 @@ impl Item for ResourceDescription {
     fn all(surface: &Surface) -> &[Self] {
         surface.resources.as_deref().unwrap_or_default()
     }
-    fn name(&self) -> &str {
+    fn own_name(&self) -> &str {
         &self.uri
     }
     const PREFIXED: bool = false;
@@ -75,7 +75,7 @@ impl Item for ResourceTemplate {
     fn all(surface: &Surface) -> &[Self] {
         &surface.templates
     }
-    fn name(&self) -> &str {
+    fn own_name(&self) -> &str {
         &self.uri_template
     }
     const PREFIXED: bool = false;
@@ -145,7 +145,7 @@ impl<T> Clone for Entry<T> {
 impl<T: Item> Entry<T> {
     fn of(member: &Member) -> impl Iterator<Item = Self> {
         T::all(member.provider.surface()).iter().enumerate().map(|(index, item)| Self {
-            name: PublicName::new(member.provider.id(), item.name(), member.prefix && T::PREFIXED),
+            name: PublicName::new(member.provider.id(), item.own_name(), member.prefix && T::PREFIXED),
             provider: member.provider.clone(),
             index,
             kind: PhantomData,
