@@ -118,10 +118,12 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
             Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
-            Some(code) => Err(LoadError::Compile(format!(
-                "the compiler ended with code {code}: {}",
-                quote(&String::from_utf8_lossy(&message), 300)
-            ))),
+            Some(code) => {
+                // Its words may hold names of the guest's and paths of the host.
+                let message = quote(&String::from_utf8_lossy(&message), 2048);
+                tracing::error!(target: "wharf::plugin", code, "the compiler failed: {message}");
+                Err(LoadError::Compile(format!("the compiler ended with code {code}")))
+            }
             None => Err(LoadError::CompileLimit),
         }
     };

@@ -21,10 +21,10 @@ pub(super) const TABLES: u32 = 8;
 const TABLE_ELEMENTS: usize = 20_000;
 
 /// Proposals that no component may use: each has had its own vulnerabilities, and no
-/// toolchain that makes plugins needs one.
-const FORBIDDEN: [WasmFeatures; 13] = [
+/// toolchain that makes plugins needs one. Multiple memories are not among them, because the
+/// engine's glue between nested components needs them; `prescan` refuses a module with two.
+const FORBIDDEN: [WasmFeatures; 12] = [
     WasmFeatures::MEMORY64,
-    WasmFeatures::MULTI_MEMORY,
     WasmFeatures::THREADS,
     WasmFeatures::GC,
     WasmFeatures::GC_TYPES,

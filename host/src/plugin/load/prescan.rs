@@ -2,7 +2,7 @@
 //!
 //! Validates nothing beyond its framing; the compiler does.
 
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{Encoding, Parser, Payload, TypeRef};
 
 use crate::plugin::limits::Limits;
 use crate::plugin::text::quote;
@@ -12,6 +12,9 @@ use super::LoadError;
 const MAX_FUNCTIONS: u64 = 100_000;
 const MAX_BODY: u64 = 1 << 20;
 const MAX_MODULES: u64 = 16;
+/// The engine accepts several, since its own glue between nested components has the memory
+/// of each; nothing that a toolchain makes does.
+const MAX_MODULE_MEMORIES: u64 = 1;
 /// Components inside components: none of today's toolchains makes more than a few.
 const MAX_COMPONENTS: u64 = 64;
 
@@ -19,10 +22,15 @@ const MAX_COMPONENTS: u64 = 64;
 pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
     classify(bytes)?;
     let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
+    // Of the module that is being read: modules hold no modules.
+    let mut memories = 0u64;
     for payload in Parser::new(0).parse_all(bytes) {
         let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
         match payload.map_err(invalid)? {
-            Payload::Version { encoding: Encoding::Module, .. } => modules += 1,
+            Payload::Version { encoding: Encoding::Module, .. } => {
+                modules += 1;
+                memories = 0;
+            }
             Payload::Version { .. } => components += 1,
             Payload::FunctionSection(section) => functions += u64::from(section.count()),
             Payload::CodeSectionEntry(body) => {
@@ -30,7 +38,13 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
                 let size = range.end.saturating_sub(range.start) as u64;
                 at_most("bytes in one function", size, MAX_BODY)?;
             }
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    memories += u64::from(matches!(import.map_err(invalid)?.ty, TypeRef::Memory(_)));
+                }
+            }
             Payload::MemorySection(section) => {
+                memories += u64::from(section.count());
                 for memory in section {
                     let pages = memory.map_err(invalid)?.initial;
                     let bytes = pages.saturating_mul(64 << 10);
@@ -43,6 +57,7 @@ pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), Lo
         }
         at_most("functions", functions, MAX_FUNCTIONS)?;
         at_most("core modules", modules, MAX_MODULES)?;
+        at_most("memories in one core module", memories, MAX_MODULE_MEMORIES)?;
         at_most("nested components", components, MAX_COMPONENTS)?;
     }
     Ok(())

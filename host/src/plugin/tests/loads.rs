@@ -98,3 +98,42 @@ async fn bad_tools_are_dropped_and_the_rest_served() {
     long.tool("t", Some(&"x".repeat(300 << 10)), any, None);
     assert!(matches!(refusal(load(long.build()).await), LoadError::ListingTooLarge { .. }));
 }
+
+#[tokio::test]
+async fn a_module_with_two_memories_is_refused() {
+    for module in ["(memory 1) (memory 1)", r#"(import "a" "m" (memory 1)) (memory 1)"#] {
+        let component = wat::parse_str(format!("(component (core module {module}))")).expect("valid WAT");
+        let refused = refusal(load(component).await);
+        assert_eq!(refused, LoadError::TooMany { what: "memories in one core module", limit: 1 });
+    }
+}
+
+/// What the JavaScript toolchain makes: a component around a component, with strings that
+/// pass from one memory to the other.
+#[tokio::test]
+async fn nested_components_with_memories_of_their_own_compile() {
+    let nested = r#"(component
+        (component $inner
+            (core module $m
+                (memory (export "memory") 1)
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 0)
+                (func (export "take") (param i32 i32)))
+            (core instance $i (instantiate $m))
+            (func (export "take") (param "text" string)
+                (canon lift (core func $i "take") (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))
+        (component $outer
+            (import "take" (func $take (param "text" string)))
+            (core module $libc
+                (memory (export "memory") 1)
+                (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 0))
+            (core instance $libc (instantiate $libc))
+            (core func $lowered (canon lower (func $take) (memory (core memory $libc "memory")) (realloc (core func $libc "realloc"))))
+            (core module $m (import "" "take" (func (param i32 i32))) (func (export "run")))
+            (core instance $i (instantiate $m (with "" (instance (export "take" (func $lowered))))))
+            (func (export "run") (canon lift (core func $i "run"))))
+        (instance $inner (instantiate $inner))
+        (instance $outer (instantiate $outer (with "take" (func $inner "take"))))
+        (export "run" (func $outer "run")))"#;
+    let refused = refusal(load(wat::parse_str(nested).expect("valid WAT")).await);
+    assert!(matches!(refused, LoadError::NoInterface(_)), "it compiles, and is only no plugin: {refused}");
+}
