@@ -58,6 +58,7 @@ impl Default for Settings {
 pub struct Server {
     catalog: Arc<Catalog>,
     settings: Settings,
+    implementation: Implementation,
     /// Signs cursors, so that a made-up one is told from ours.
     cursor_key: [u8; 32],
 }
@@ -69,7 +70,12 @@ impl Server {
         if let Err(error) = getrandom::fill(&mut cursor_key) {
             tracing::warn!(%error, "the system gives no randomness");
         }
-        Arc::new(Self { catalog, settings, cursor_key })
+        let implementation = Implementation {
+            name: settings.name.clone(),
+            version: settings.version.clone(),
+            ..Implementation::default()
+        };
+        Arc::new(Self { catalog, settings, implementation, cursor_key })
     }
 
     /// Takes up one client. Everything that it is to read is put into `outbox`, one whole
@@ -87,14 +93,6 @@ impl Server {
             resources: true,
             list_changed: true,
             ..ServerCapabilities::default()
-        }
-    }
-
-    fn implementation(&self) -> Implementation {
-        Implementation {
-            name: self.settings.name.clone(),
-            version: self.settings.version.clone(),
-            ..Implementation::default()
         }
     }
 }

@@ -318,7 +318,7 @@ async fn load(sandbox: Arc<Sandbox>, path: PathBuf, id: PluginId, limits: Limits
         Ok(component) => component,
         Err(error) => return Load { path, began, result: Some(Err(error)) },
     };
-    if loaded == Some(Digest::of(&component)) {
+    if loaded.is_some_and(|loaded| loaded == Digest::of(&component)) {
         return Load { path, began, result: None };
     }
     let result = sandbox.load(id, component, limits).await;

@@ -5,7 +5,6 @@
 
 use wasmparser::{Parser, Payload};
 
-use super::abi::Exports;
 use super::limits::Limits;
 use super::load::{LoadError, prescan};
 use super::text::quote;
@@ -23,14 +22,6 @@ pub struct Import {
     pub name: String,
     /// Whether this host has such an interface. What is not granted is refused on use.
     pub linked: bool,
-}
-
-impl Inspection {
-    /// The plugin interfaces among the exports.
-    pub fn interfaces(&self) -> impl Iterator<Item = &str> {
-        let exports = self.exports.iter().map(String::as_str);
-        exports.filter(|name| Exports::INTERFACES.contains(name))
-    }
 }
 
 /// Reads the outermost component's exports and imports.

@@ -135,11 +135,6 @@ impl Plugin {
         &self.warnings
     }
 
-    /// The limits that it was loaded with.
-    pub fn limits(&self) -> &Limits {
-        &self.program.limits
-    }
-
     /// The same component asked again what it offers, as a plugin of its own; for when it
     /// says that a list has changed.
     ///

@@ -5,13 +5,16 @@
 
 mod checks;
 
+use std::collections::HashSet;
+
 use super::abi::{Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
 use super::schema::Schema;
 use super::text::quote;
+use crate::json;
 
-use checks::{Names, Refused};
+use checks::Refused;
 
 /// Entries of one list.
 const MAX_ENTRIES: usize = 128;
@@ -88,11 +91,11 @@ fn keep<T, F>(
     freeze: impl Fn(T) -> Result<F, Refused>,
     warnings: &mut Vec<String>,
 ) -> Vec<F> {
-    let mut names = Names::default();
+    let mut names = HashSet::new();
     let mut kept = Vec::with_capacity(list.len());
     for entry in list {
         let name = key(&entry).clone();
-        let frozen = if names.is_new(&name) { freeze(entry) } else { Err("the name is there already".into()) };
+        let frozen = if names.insert(name.clone()) { freeze(entry) } else { Err("the name is there already".into()) };
         match frozen {
             Ok(frozen) => kept.push(frozen),
             Err(why) => warnings.push(format!("dropped the {kind} '{}': {why}", quote(&name, 80))),
@@ -107,7 +110,7 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
     checks::schema_text(&tool.input_schema)?;
     let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
     checks::object_type(&input)?;
-    tool.input_schema = checks::line(&tool.input_schema)?;
+    tool.input_schema = json::single_line(&tool.input_schema).into_owned();
     let output = match &tool.output_schema {
         None => None,
         Some(text) => {
@@ -116,7 +119,7 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
             if !output.source().is_object() {
                 return Err("its output schema is not an object".into());
             }
-            tool.output_schema = Some(checks::line(text)?);
+            tool.output_schema = Some(json::single_line(text).into_owned());
             Some(output)
         }
     };
@@ -150,11 +153,11 @@ fn template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Refused>
 fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {
     checks::name(&prompt.name)?;
     checks::texts(prompt.title.as_deref(), prompt.description.as_deref())?;
-    let mut names = Names::default();
+    let mut names = HashSet::new();
     for argument in &prompt.arguments {
         checks::label(&argument.name)?;
         checks::texts(argument.title.as_deref(), argument.description.as_deref())?;
-        if !names.is_new(&argument.name) {
+        if !names.insert(&argument.name) {
             return Err(format!("it has the argument '{}' twice", quote(&argument.name, 80)));
         }
     }

@@ -47,7 +47,7 @@ pub struct Envelope<'a> {
     pub host_meta: &'a [(&'a str, &'a str)],
 }
 
-/// One result object on one line. `members` is the inside of an object, as
+/// One result object. `members` is the inside of an object, as
 /// `"tools":[],"nextCursor":"x"`, or empty. Legacy results get none of what the modern
 /// revision adds, since strict clients refuse it.
 pub fn object(revision: Revision, server: &Implementation, members: &str, envelope: Envelope<'_>) -> String {
@@ -72,7 +72,7 @@ pub fn object(revision: Revision, server: &Implementation, members: &str, envelo
     if !meta.is_empty() {
         parts.push(format!(r#""_meta":{{{meta}}}"#));
     }
-    json::single_line(&format!("{{{}}}", parts.join(","))).into_owned()
+    format!("{{{}}}", parts.join(","))
 }
 
 fn meta(revision: Revision, server: &Implementation, envelope: Envelope<'_>) -> String {

@@ -2,13 +2,10 @@
 //!
 //! Each check says in a fragment why the entry is refused; icons are dropped alone.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use super::Listed;
 use crate::plugin::abi::Icon;
-use crate::plugin::json;
 use crate::plugin::outcome::tidy;
 use crate::plugin::schema::Schema;
 use crate::plugin::text::{deceptive_in, deceptive_in_line};
@@ -21,16 +18,6 @@ const MAX_LABEL: usize = 256;
 const MAX_DESCRIPTION: usize = 2 << 10;
 const MAX_ICON: usize = 64 << 10;
 const MAX_URI: usize = 2 << 10;
-
-/// Keys that a list has had so far.
-#[derive(Default)]
-pub(super) struct Names(HashSet<String>);
-
-impl Names {
-    pub(super) fn is_new(&mut self, name: &str) -> bool {
-        self.0.insert(name.to_owned())
-    }
-}
 
 /// `[A-Za-z0-9_-]{1,64}`: what every client and every model accepts.
 pub(super) fn name(name: &str) -> Result<(), Refused> {
@@ -102,10 +89,6 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
         Some(Value::String(kind)) if kind == "object" => Ok(()),
         _ => Err("its input schema does not have \"type\": \"object\"".into()),
     }
-}
-
-pub(super) fn line(json: &str) -> Result<String, Refused> {
-    Ok(json::one_line(json)?.into_owned())
 }
 
 pub(super) fn meta(meta: Option<String>) -> Result<Option<String>, Refused> {

@@ -52,6 +52,6 @@ impl<T: Item> List<T> {
             members = members.string("nextCursor", &next.encode(&server.cursor_key));
         }
         let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
-        Ok(result::object(scope.revision, &server.implementation(), &members.members(), envelope))
+        Ok(result::object(scope.revision, &server.implementation, &members.members(), envelope))
     }
 }

@@ -54,6 +54,6 @@ pub(in crate::server) fn get(
         })?;
         let members = wire::prompt::result(scope.revision, &outcome);
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-        Ok(result::object(scope.revision, &server.implementation(), &members, envelope))
+        Ok(result::object(scope.revision, &server.implementation, &members, envelope))
     }))
 }

@@ -44,7 +44,7 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str) -> 
         let members = wire::resource::result(scope.revision, &outcome);
         let envelope =
             Envelope { caching: Some(Caching::NONE), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-        Ok(result::object(scope.revision, &server.implementation(), &members, envelope))
+        Ok(result::object(scope.revision, &server.implementation, &members, envelope))
     }))
 }
 

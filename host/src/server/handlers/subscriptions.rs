@@ -64,7 +64,7 @@ async fn end(connection: &Connection, scope: &Scope) -> Answer {
     connection.send(encode::notification("notifications/cancelled", Some(&cancelled))).await;
     let host_meta = [(SUBSCRIPTION_ID, scope.id.as_json())];
     let envelope = Envelope { host_meta: &host_meta, ..Envelope::default() };
-    Ok(result::object(scope.revision, &connection.server().implementation(), "", envelope))
+    Ok(result::object(scope.revision, &connection.server().implementation, "", envelope))
 }
 
 #[derive(Clone, Copy)]

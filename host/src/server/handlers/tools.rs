@@ -38,12 +38,12 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallToo
         let entry = entry.clone();
         drop(snapshot);
         if let Err(violations) = entry.item().input.validate_text(&arguments) {
-            return fault::invalid_arguments(&server.implementation(), &scope, &entry, &violations);
+            return fault::invalid_arguments(&server.implementation, &scope, &entry, &violations);
         }
         let tool = &entry.item().tool.name;
         match settle(&scope, |call| entry.provider.call_tool(tool, &arguments, call)).await {
             Ok(outcome) => Ok(complete(&server, &scope, &outcome)),
-            Err(error) => fault::tool(&server.implementation(), &scope, &entry, error),
+            Err(error) => fault::tool(&server.implementation, &scope, &entry, error),
         }
     }))
 }
@@ -51,5 +51,5 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallToo
 fn complete(server: &Server, scope: &Scope, outcome: &ToolResult) -> String {
     let members = wire::tool::result(scope.revision, outcome);
     let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-    result::object(scope.revision, &server.implementation(), &members, envelope)
+    result::object(scope.revision, &server.implementation, &members, envelope)
 }
