@@ -1,6 +1,8 @@
 //! The members that every result of a revision has around its own.
 //! What is inside them is the handler's.
 
+use std::borrow::Cow;
+
 use super::implementation::Implementation;
 use super::meta::{SERVER_INFO, unreserved};
 use super::revision::Revision;
@@ -47,7 +49,7 @@ pub struct Envelope<'a> {
     pub host_meta: &'a [(&'a str, &'a str)],
 }
 
-/// One result object. `members` is the inside of an object, as
+/// One result object on one line. `members` is the inside of an object, as
 /// `"tools":[],"nextCursor":"x"`, or empty. Legacy results get none of what the modern
 /// revision adds, since strict clients refuse it.
 pub fn object(revision: Revision, server: &Implementation, members: &str, envelope: Envelope<'_>) -> String {
@@ -72,7 +74,11 @@ pub fn object(revision: Revision, server: &Implementation, members: &str, envelo
     if !meta.is_empty() {
         parts.push(format!(r#""_meta":{{{meta}}}"#));
     }
-    format!("{{{}}}", parts.join(","))
+    let object = format!("{{{}}}", parts.join(","));
+    match json::single_line(&object) {
+        Cow::Owned(line) => line,
+        Cow::Borrowed(_) => object,
+    }
 }
 
 fn meta(revision: Revision, server: &Implementation, envelope: Envelope<'_>) -> String {
