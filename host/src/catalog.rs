@@ -2,6 +2,7 @@
 //!
 //! It does not know how a plugin runs, nor what a client may see of it.
 
+mod again;
 mod files;
 mod folder;
 mod names;
@@ -13,8 +14,8 @@ pub use folder::{Folder, FolderEvent, PluginSettings, Refusal};
 pub use names::{Entry, Item, Names, PublicName, Warning};
 pub use snapshot::{Listings, Snapshot};
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -38,6 +39,8 @@ pub struct Catalog {
     writing: Mutex<()>,
     listings: watch::Sender<Listings>,
     ready: watch::Sender<bool>,
+    /// Plugins that are being asked again, and whether they must be once more.
+    listing: Mutex<HashMap<PluginId, bool>>,
 }
 
 impl Default for Catalog {
@@ -47,6 +50,7 @@ impl Default for Catalog {
             writing: Mutex::new(()),
             listings: watch::Sender::new(Listings::default()),
             ready: watch::Sender::new(false),
+            listing: Mutex::default(),
         }
     }
 }
@@ -85,6 +89,10 @@ impl Catalog {
             changed
         });
         warnings
+    }
+
+    fn listing(&self) -> MutexGuard<'_, HashMap<PluginId, bool>> {
+        self.listing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The generations of the lists, and a wake-up when one of them moves.

@@ -9,6 +9,7 @@ mod call;
 pub mod compile;
 mod cpu;
 mod engine;
+mod events;
 mod fault;
 mod file;
 mod guest_log;
@@ -28,6 +29,7 @@ mod surface;
 pub mod text;
 mod ticker;
 
+pub use events::Events;
 pub use fault::{CallError, Fault};
 pub use file::read_component;
 pub use id::{Digest, InvalidPluginId, PluginId};

@@ -13,7 +13,7 @@ pub mod initialize;
 pub mod level;
 pub mod meta;
 pub mod nearest;
-mod params;
+pub(crate) mod params;
 pub mod request;
 pub mod result;
 pub mod revision;

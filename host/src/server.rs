@@ -3,11 +3,17 @@
 //!
 //! It knows no sockets, no stdin and no headers, and runs no component itself.
 
+mod asked;
+mod client;
 mod connection;
 mod fault;
 mod handlers;
 mod in_flight;
+mod relay;
 mod scope;
+mod seal;
+mod session;
+mod updates;
 mod wire;
 
 use std::sync::Arc;
@@ -17,6 +23,8 @@ use tokio::sync::mpsc;
 
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
+use seal::{EXPIRY, Seal};
+use updates::Updates;
 
 pub use connection::Connection;
 
@@ -31,12 +39,22 @@ pub struct Settings {
     pub page_size: usize,
     /// How long a first request waits for the first scan of the plugin folder.
     pub first_scan: Duration,
-    /// Requests of one connection that run at the same time; more wait unread.
+    /// Requests of one connection that run at the same time.
     pub in_flight: usize,
+    /// KiB of requests of one connection that run or wait; more are refused.
+    pub waiting: usize,
+    /// Resources of which one connection can hear.
+    pub followed: usize,
     /// `subscriptions/listen` streams of one connection.
     pub listens: usize,
     /// Between two notifications that the same list has changed.
     pub list_changed_pause: Duration,
+    /// Between two notifications that the same resource has changed.
+    pub updated_pause: Duration,
+    /// How long a plugin may go on after its caller has given up.
+    pub cancel_grace: Duration,
+    /// How long a client may take to answer a question.
+    pub ask_timeout: Duration,
 }
 
 impl Default for Settings {
@@ -48,8 +66,13 @@ impl Default for Settings {
             page_size: 1000,
             first_scan: Duration::from_secs(30),
             in_flight: 256,
+            waiting: 64 << 10,
+            followed: 1024,
             listens: 64,
             list_changed_pause: Duration::from_millis(250),
+            updated_pause: Duration::from_millis(50),
+            cancel_grace: Duration::from_millis(50),
+            ask_timeout: EXPIRY,
         }
     }
 }
@@ -61,27 +84,48 @@ pub struct Server {
     implementation: Implementation,
     /// Signs cursors, so that a made-up one is told from ours.
     cursor_key: [u8; 32],
+    /// Closes what a call keeps with the client between its rounds.
+    seal: Seal,
+    updates: Updates,
 }
 
 impl Server {
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Arc<Self> {
-        let mut cursor_key = [0; 32];
-        // Cursors are no secret: without randomness they are merely easier to make up.
-        if let Err(error) = getrandom::fill(&mut cursor_key) {
+        let mut key = [0; 32];
+        // Without randomness nothing is sealed later either; cursors are no secret.
+        if let Err(error) = getrandom::fill(&mut key) {
             tracing::warn!(%error, "the system gives no randomness");
         }
+        let derive = |purpose| blake3::derive_key(purpose, &key);
         let implementation = Implementation {
             name: settings.name.clone(),
             version: settings.version.clone(),
             ..Implementation::default()
         };
-        Arc::new(Self { catalog, settings, implementation, cursor_key })
+        Arc::new(Self {
+            catalog,
+            settings,
+            implementation,
+            cursor_key: derive("wharf cursor v1"),
+            seal: Seal::new(&derive("wharf seal v1")),
+            updates: Updates::default(),
+        })
     }
 
     /// Takes up one client. Everything that it is to read is put into `outbox`, one whole
     /// message each; a full outbox holds back the reading of requests.
     pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<String>) -> Arc<Connection> {
         Connection::new(self.clone(), outbox)
+    }
+
+    /// A name for a page that a user is asked to visit: the same for the same question of
+    /// a call, and nobody else's.
+    fn name_visit(&self, call: u64, key: &str) -> String {
+        let mut hash = blake3::Hasher::new_keyed(&self.cursor_key);
+        hash.update(b"visit").update(&call.to_le_bytes()).update(key.as_bytes());
+        let mut name = hash.finalize().to_hex().to_string();
+        name.truncate(32);
+        name
     }
 
     /// What works, whatever the plugins of the moment offer: a client that connects to an
@@ -91,8 +135,10 @@ impl Server {
             tools: true,
             prompts: true,
             resources: true,
+            resources_subscribe: true,
             list_changed: true,
-            ..ServerCapabilities::default()
+            logging: true,
+            completions: false,
         }
     }
 }

@@ -55,6 +55,10 @@ impl Digest {
         Self(*blake3::hash(component).as_bytes())
     }
 
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The first 12 hexadecimal digits, enough for people to tell two files apart.
     pub fn short(&self) -> String {
         let mut hex = self.to_string();

@@ -134,16 +134,6 @@ impl Plugin {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
-
-    /// The same component asked again what it offers, as a plugin of its own; for when it
-    /// says that a list has changed.
-    ///
-    /// # Errors
-    /// As [`Sandbox::load`]; this plugin goes on as it was.
-    pub async fn list_again(&self) -> Result<Plugin, LoadError> {
-        let (surface, warnings) = list(&self.program).await?;
-        Ok(Plugin { program: self.program.clone(), surface, warnings })
-    }
 }
 
 #[async_trait]
@@ -158,6 +148,14 @@ impl Provider for Plugin {
 
     fn surface(&self) -> &Surface {
         &self.surface
+    }
+
+    async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
+        let (surface, warnings) = list(&self.program).await?;
+        for warning in &warnings {
+            tracing::warn!(plugin = %self.program.id, "{warning}");
+        }
+        Ok(Some(Arc::new(Plugin { program: self.program.clone(), surface, warnings })))
     }
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {

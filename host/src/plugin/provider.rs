@@ -4,17 +4,18 @@
 //! tests. Knows neither wire nor folder.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::abi::{
     Answer, ClientFeatures, Completion, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
 };
+use super::events::Events;
 use super::fault::CallError;
 use super::id::{Digest, PluginId};
+use super::load::LoadError;
 use super::surface::Surface;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call.
@@ -27,6 +28,15 @@ pub trait Provider: Send + Sync {
 
     /// What it offers. The same for as long as the provider lives.
     fn surface(&self) -> &Surface;
+
+    /// The same source, asked again what it offers; for when it says that a list has
+    /// changed. What cannot change has nothing new to say.
+    ///
+    /// # Errors
+    /// As [`super::Sandbox::load`]; this provider goes on as it was.
+    async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
+        Ok(None)
+    }
 
     /// `arguments` is the text of a JSON object, which the caller has checked against the
     /// tool's input schema. What is returned has passed the checks of `outcome`.
@@ -66,10 +76,11 @@ pub struct Call {
     pub meta: Option<String>,
     /// When the call must be over, if that is before the plugin's own limit.
     pub deadline: Option<Instant>,
-    /// Where the plugin's messages go; they are dropped when it is full.
-    pub events: Option<mpsc::Sender<Event>>,
-    /// Set when the caller has given up but still wants to hear the end.
-    pub cancelled: Arc<AtomicBool>,
+    /// Where what the plugin says is put for the caller.
+    pub events: Option<Arc<Events>>,
+    /// Tells the plugin that the caller has given up. It does not stop the call: dropping
+    /// the future does.
+    pub cancelled: CancellationToken,
 }
 
 impl Call {
@@ -83,7 +94,7 @@ impl Call {
             meta: None,
             deadline: None,
             events: None,
-            cancelled: Arc::default(),
+            cancelled: CancellationToken::new(),
         }
     }
 }

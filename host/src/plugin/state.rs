@@ -4,17 +4,16 @@
 //! guest first asks for something of WASI.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView};
 
 use super::cpu::CpuMeter;
+use super::events::Events;
 use super::guest_log::{LogBudget, Printed};
 use super::id::PluginId;
-use super::provider::Event;
 use super::quota::Quota;
 
 /// Handles that a guest may hold of the host's resources; files are among them.
@@ -28,8 +27,8 @@ pub(super) struct State {
     pub(super) plugin: PluginId,
     pub(super) quota: Quota,
     pub(super) cpu: Arc<CpuMeter>,
-    pub(super) events: Option<mpsc::Sender<Event>>,
-    pub(super) cancelled: Arc<AtomicBool>,
+    pub(super) events: Option<Arc<Events>>,
+    pub(super) cancelled: CancellationToken,
     /// The highest progress so far.
     pub(super) progress: f64,
     log_limit: u64,
@@ -44,8 +43,8 @@ impl State {
         quota: Quota,
         cpu: Arc<CpuMeter>,
         log_limit: u64,
-        events: Option<mpsc::Sender<Event>>,
-        cancelled: Arc<AtomicBool>,
+        events: Option<Arc<Events>>,
+        cancelled: CancellationToken,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);

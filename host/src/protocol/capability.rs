@@ -100,8 +100,8 @@ impl ClientCapabilities {
         Ok(Self {
             roots: roots.is_some(),
             sampling: sampling.is_some(),
-            sampling_tools: tools.is_some() && modes,
-            sampling_context: context.is_some() && modes,
+            sampling_tools: tools.is_some() && revision.has_sampling_tools(),
+            sampling_context: context.is_some() && revision.has_sampling_tools(),
             elicitation_form: elicitation.is_some() && forms && revision.has_elicitation(),
             elicitation_url: url.is_some() && modes,
             raw: object.to_owned(),

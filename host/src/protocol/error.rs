@@ -156,6 +156,34 @@ pub fn missing_client_capability(ask: Ask) -> ErrorObject {
     )
 }
 
+/// -32602: a `requestState` that does not open.
+pub fn foreign_state() -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        "Invalid requestState: it was changed, or given for another request or another version of the plugin; \
+         send the request again without requestState and inputResponses",
+        json!({ "reason": "invalid_request_state", "path": "params.requestState" }),
+    )
+}
+
+/// -32602: a `requestState` that was kept too long.
+pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!(
+            "Invalid requestState: it is older than {} minutes; \
+             send the request again without requestState and inputResponses",
+            limit.as_secs() / 60
+        ),
+        json!({ "reason": "request_state_expired", "path": "params.requestState" }),
+    )
+}
+
+/// -32603: this connection has as many requests in work as it may.
+pub fn too_many_requests() -> ErrorObject {
+    internal("too_many_requests", "too many requests of this connection are waiting; send fewer at a time")
+}
+
 /// -32020. `detail` says which header and what was expected.
 pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(

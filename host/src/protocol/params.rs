@@ -9,7 +9,7 @@ use super::error::{self, ErrorObject};
 use crate::json::{self, Kind};
 
 /// An optional member of the given kind; `path` is its own.
-pub(super) fn of_kind<'a>(
+pub(crate) fn of_kind<'a>(
     value: Option<&'a RawValue>,
     kind: Kind,
     path: &str,
@@ -25,11 +25,11 @@ pub(super) fn of_kind<'a>(
     }
 }
 
-pub(super) fn object<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<&'a RawValue>, ErrorObject> {
+pub(crate) fn object<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<&'a RawValue>, ErrorObject> {
     of_kind(value, Kind::Object, path)
 }
 
-pub(super) fn string<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<Cow<'a, str>>, ErrorObject> {
+pub(crate) fn string<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<Cow<'a, str>>, ErrorObject> {
     let Some(value) = of_kind(value, Kind::String, path)? else {
         return Ok(None);
     };
@@ -39,17 +39,17 @@ pub(super) fn string<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Opti
     }
 }
 
-pub(super) fn boolean(value: Option<&RawValue>, path: &str) -> Result<bool, ErrorObject> {
+pub(crate) fn boolean(value: Option<&RawValue>, path: &str) -> Result<bool, ErrorObject> {
     Ok(of_kind(value, Kind::Bool, path)?.is_some_and(|value| value.get().trim() == "true"))
 }
 
 /// A member that must be there.
-pub(super) fn required<T>(value: Option<T>, path: &str) -> Result<T, ErrorObject> {
+pub(crate) fn required<T>(value: Option<T>, path: &str) -> Result<T, ErrorObject> {
     value.ok_or_else(|| error::invalid_params(path, "is required"))
 }
 
 /// The members called `names` of an object at `path`; all absent when it is.
-pub(super) fn members<'a, const N: usize>(
+pub(crate) fn members<'a, const N: usize>(
     object: Option<&'a RawValue>,
     names: [&'static str; N],
     path: &str,
@@ -62,7 +62,7 @@ pub(super) fn members<'a, const N: usize>(
 }
 
 /// An object whose values are all strings, in its own order.
-pub(super) fn strings(object: Option<&RawValue>, path: &str) -> Result<Vec<(String, String)>, ErrorObject> {
+pub(crate) fn strings(object: Option<&RawValue>, path: &str) -> Result<Vec<(String, String)>, ErrorObject> {
     let Some(object) = self::object(object, path)? else {
         return Ok(Vec::new());
     };

@@ -152,14 +152,32 @@ impl Revision {
         self >= V2025_06_18
     }
 
-    /// Elicitation by URL, and tools and context in sampling (since 2025-11-25).
+    /// Elicitation by URL (client/elicitation, since 2025-11-25), and with it more kinds of
+    /// form fields.
     pub fn has_elicitation_url(self) -> bool {
+        self >= V2025_11_25
+    }
+
+    /// `elicitationId` of a visit: only in 2025-11-25.
+    pub fn has_elicitation_id(self) -> bool {
+        self == V2025_11_25
+    }
+
+    /// Tools, context and several contents in one message of sampling (client/sampling,
+    /// since 2025-11-25).
+    pub fn has_sampling_tools(self) -> bool {
         self >= V2025_11_25
     }
 
     /// `resultType`, `ttlMs`, `cacheScope` (2026-07-28 basic, server/utilities/caching).
     /// Strict clients of older revisions refuse results that carry them.
     pub const fn has_result_type(self) -> bool {
+        self.is_modern()
+    }
+
+    /// -32021 for what the client cannot be asked for (2026-07-28 basic, "Client
+    /// Capabilities"); the older revisions have no word for it.
+    pub const fn has_capability_error(self) -> bool {
         self.is_modern()
     }
 

@@ -3,27 +3,39 @@
 //! It parts the two eras of the protocol, keeps the handshake's state, and sees that each
 //! request gets one answer or, when cancelled, none. It does not know what carries the frames.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, mpsc, watch};
+use futures_util::FutureExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::Server;
+use super::asked::Asked;
+use super::client::Client;
 use super::handlers::{Answer, Later, Reply, lifecycle, prompts, resources, subscriptions, tools};
-use super::in_flight::{Cancelled, InFlight};
-use super::scope::Scope;
+use super::in_flight::InFlight;
+use super::scope::{Scope, Verbosity};
+use super::session::Session;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::era::{self, Verdict};
-use crate::protocol::request::Initialize;
 use crate::protocol::{ClientNotification, ClientRequest, ErrorObject, Revision, error, meta};
+
+/// Whoever has this end of a pipe; there is nobody to tell them apart by.
+const LOCAL: &str = "local";
 
 pub struct Connection {
     server: Arc<Server>,
     outbox: mpsc::Sender<String>,
     session: Mutex<Option<Session>>,
+    principal: Arc<str>,
     in_flight: InFlight,
+    asked: Arc<Asked>,
+    /// KiB of requests that may run or wait.
+    waiting: Arc<Semaphore>,
     /// One for each request that may run.
     running: Arc<Semaphore>,
     listens: Arc<Semaphore>,
@@ -31,33 +43,31 @@ pub struct Connection {
     calls: AtomicU64,
 }
 
-/// What a handshake agreed on.
-struct Session {
-    revision: Revision,
-    /// Changes of lists are being announced.
-    announcing: bool,
-}
-
 impl Connection {
     pub(super) fn new(server: Arc<Server>, outbox: mpsc::Sender<String>) -> Arc<Self> {
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Arc::new(Self {
-            running: Arc::new(Semaphore::new(server.settings.in_flight)),
-            listens: Arc::new(Semaphore::new(server.settings.listens)),
+            waiting: semaphore(server.settings.waiting),
+            running: semaphore(server.settings.in_flight),
+            listens: semaphore(server.settings.listens),
             server,
             outbox,
             session: Mutex::default(),
+            principal: LOCAL.into(),
             in_flight: InFlight::default(),
+            asked: Arc::default(),
             closing: watch::Sender::new(false),
             calls: AtomicU64::new(0),
         })
     }
 
     /// Takes one frame: a message, or a batch of them. Returns when it has been answered or
-    /// is being worked on; waits while the client does not read what it is sent.
+    /// is being worked on; waits while the client does not read what it is sent, and for
+    /// nothing else: an answer that a running request needs may come next.
     pub async fn receive(self: &Arc<Self>, frame: &[u8]) {
         match jsonrpc::decode(frame) {
-            Ok(Frame::Single(message)) => self.receive_one(message).await,
-            Ok(Frame::Batch(messages)) => self.receive_batch(messages).await,
+            Ok(Frame::Single(message)) => self.receive_one(message, frame.len()).await,
+            Ok(Frame::Batch(messages)) => self.receive_batch(messages, frame.len()).await,
             Err(invalid) => self.send(self.refusal(&invalid)).await,
         }
     }
@@ -94,137 +104,217 @@ impl Connection {
         let _ = self.outbox.send(message).await;
     }
 
-    async fn receive_one(self: &Arc<Self>, message: Message<'_>) {
+    async fn receive_one(self: &Arc<Self>, message: Message<'_>, size: usize) {
         let request = match message {
             Message::Request(request) => request,
             Message::Notification(notification) => return self.notice(&notification),
-            // No request of ours is waiting for one.
-            Message::Response(_) => return,
+            Message::Response(response) => return self.asked.settle(response),
             Message::Invalid(invalid) => return self.send(self.refusal(&invalid)).await,
         };
-        let (permits, later) = match self.dispatch(&request) {
-            Reply::Now(answer) => return self.send(self.encode(&request.id, answer)).await,
-            Reply::Later(later) => (&self.running, later),
-            Reply::Listen(later) => {
-                if self.listens.available_permits() == 0 {
-                    let error = error::internal("too_many_listens", "this connection has too many listen streams");
-                    return self.send(self.encode(&request.id, Err(error))).await;
-                }
-                (&self.listens, later)
-            }
-        };
-        let Some(cancelled) = self.in_flight.start(&request.id) else {
-            return self.send(self.encode(&request.id, Err(error::id_in_use()))).await;
-        };
-        // Not an error: the semaphore is never closed.
-        let permit = permits.clone().acquire_owned().await;
-        let this = self.clone();
-        tokio::spawn(async move {
-            let _permit = permit;
-            if let Some(answer) = this.run(request.id, later, cancelled).await {
-                this.send(answer).await;
-            }
-        });
+        if let Err(error) = self.start(request, size) {
+            self.send(error).await;
+        }
     }
 
-    async fn receive_batch(self: &Arc<Self>, messages: Vec<Message<'_>>) {
+    /// Answers a request, in a task of its own where that takes time.
+    fn start(self: &Arc<Self>, request: Request<'_>, size: usize) -> Result<(), String> {
+        let cancelled = CancellationToken::new();
+        let (places, later, grace) = match self.dispatch(&request, &cancelled) {
+            Reply::Now(answer) => return Err(self.encode(&request.id, answer)),
+            Reply::Later(later) => (&self.running, later, self.server.settings.cancel_grace),
+            // Nothing may follow its cancellation.
+            Reply::Listen(later) if self.listens.available_permits() > 0 => (&self.listens, later, Duration::ZERO),
+            Reply::Listen(_) => {
+                let error = error::internal("too_many_listens", "this connection has too many listen streams");
+                return Err(self.encode(&request.id, Err(error)));
+            }
+        };
+        let Some(room) = self.room(size) else {
+            return Err(self.encode(&request.id, Err(error::too_many_requests())));
+        };
+        if !self.in_flight.start(&request.id, cancelled.clone()) {
+            return Err(self.encode(&request.id, Err(error::id_in_use())));
+        }
+        let (this, places) = (self.clone(), places.clone());
+        tokio::spawn(async move {
+            let place = tokio::select! {
+                biased;
+                () = cancelled.cancelled() => return,
+                place = places.acquire_owned() => place,
+            };
+            if let Some(answer) = this.run(request.id, later, cancelled, grace).await {
+                this.send(answer).await;
+            }
+            drop((room, place));
+        });
+        Ok(())
+    }
+
+    async fn receive_batch(self: &Arc<Self>, messages: Vec<Message<'_>>, size: usize) {
         let verdicts = match era::batch(&messages, self.revision()) {
             Ok(verdicts) => verdicts,
             Err(error) => return self.send(self.refusal(&Invalid { id: None, error })).await,
         };
+        let room = self.room(size);
         let mut answers = Vec::new();
         let mut running = Vec::new();
         for (message, verdict) in messages.into_iter().zip(verdicts) {
             match (message, verdict) {
                 (Message::Invalid(invalid), _) => answers.push(self.refusal(&invalid)),
                 (Message::Request(request), Some(error)) => answers.push(self.encode(&request.id, Err(error))),
-                (Message::Request(request), None) => match self.dispatch(&request) {
-                    Reply::Now(answer) => answers.push(self.encode(&request.id, answer)),
-                    Reply::Later(later) | Reply::Listen(later) => match self.in_flight.start(&request.id) {
-                        Some(cancelled) => {
-                            let this = self.clone();
-                            running.push(tokio::spawn(async move { this.run(request.id, later, cancelled).await }));
+                (Message::Request(request), None) => {
+                    let cancelled = CancellationToken::new();
+                    match self.dispatch(&request, &cancelled) {
+                        Reply::Now(answer) => answers.push(self.encode(&request.id, answer)),
+                        _ if room.is_none() => {
+                            answers.push(self.encode(&request.id, Err(error::too_many_requests())));
                         }
-                        None => answers.push(self.encode(&request.id, Err(error::id_in_use()))),
-                    },
-                },
+                        Reply::Later(later) | Reply::Listen(later) => {
+                            if self.in_flight.start(&request.id, cancelled.clone()) {
+                                running.push((request.id, later, cancelled));
+                            } else {
+                                answers.push(self.encode(&request.id, Err(error::id_in_use())));
+                            }
+                        }
+                    }
+                }
                 (Message::Notification(notification), _) => self.notice(&notification),
-                (Message::Response(_), _) => {}
+                (Message::Response(response), _) => self.asked.settle(response),
             }
         }
-        let permit = self.running.clone().acquire_owned().await;
         let this = self.clone();
         tokio::spawn(async move {
-            let _permit = permit;
-            for answer in running {
+            // Not an error: the semaphore is never closed.
+            let place = this.running.clone().acquire_owned().await;
+            let grace = this.server.settings.cancel_grace;
+            let run = running.into_iter().map(|(id, later, cancelled)| {
+                let this = this.clone();
+                tokio::spawn(async move { this.run(id, later, cancelled, grace).await })
+            });
+            for answer in run.collect::<Vec<_>>() {
                 answers.extend(answer.await.ok().flatten());
             }
             if !answers.is_empty() {
                 this.send(encode::batch(&answers)).await;
             }
+            drop((room, place));
         });
     }
 
-    /// Works on a request until it is answered or cancelled.
-    async fn run(&self, id: RequestId, later: Later, cancelled: Cancelled) -> Option<String> {
+    /// Room for a request of so many bytes, if there is any.
+    fn room(&self, size: usize) -> Option<OwnedSemaphorePermit> {
+        self.waiting.clone().try_acquire_many_owned(u32::try_from(size / 1024 + 1).ok()?).ok()
+    }
+
+    /// Works on a request until it is answered or cancelled. What is cancelled may go on
+    /// for `grace`; nobody hears of it.
+    async fn run(
+        &self,
+        id: RequestId,
+        later: Later,
+        cancelled: CancellationToken,
+        grace: Duration,
+    ) -> Option<String> {
+        let mut later = AssertUnwindSafe(later).catch_unwind();
         let answer = tokio::select! {
             biased;
-            _ = cancelled => return None,
-            answer = later => answer,
+            () = cancelled.cancelled() => {
+                let _ = tokio::time::timeout(grace, later).await;
+                return None;
+            }
+            answer = &mut later => answer,
         };
+        let answer = answer.unwrap_or_else(|_| {
+            tracing::error!("a request's handler panicked");
+            Err(error::internal("host_error", "the host failed while it worked on this request"))
+        });
         // Whoever takes the request out decides; a cancellation may have been first.
         (self.in_flight.finish(&id) && !self.outbox.is_closed()).then(|| self.encode(&id, answer))
     }
 
     /// The one fork between the eras.
-    fn dispatch(self: &Arc<Self>, request: &Request<'_>) -> Reply {
-        let (revision, rest) = match era::request(&request.method, request.params, self.revision()) {
-            Verdict::Error(error) => return Reply::Now(Err(error)),
-            Verdict::Ping => return Reply::Now(Ok("{}".to_owned())),
-            // Any legacy revision has this method; which one is what it is about.
-            Verdict::Initialize => (Revision::LATEST_LEGACY, String::new()),
-            Verdict::Modern(revision, meta) => (revision, meta.rest),
-            Verdict::Legacy(revision) => match meta::parse_legacy(revision, request.params) {
-                Ok((_, rest)) => (revision, rest),
+    fn dispatch(self: &Arc<Self>, request: &Request<'_>, cancelled: &CancellationToken) -> Reply {
+        let session = self.session().clone();
+        let legacy = session.as_ref().map(|session| session.revision);
+        let verdict = era::request(&request.method, request.params, legacy);
+        let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
+            (Verdict::Error(error), _) => return Reply::Now(Err(error)),
+            (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
+            (Verdict::Modern(revision, meta), _) => {
+                let client = Client::new(Arc::new(meta.client_capabilities), self.outbox.clone(), None);
+                (revision, meta.rest, meta.progress_token, client, Verbosity::Request(meta.log_level))
+            }
+            (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, request.params) {
+                Ok((progress, meta)) => {
+                    let asked = Some(self.asked.clone());
+                    let client = Client::new(session.capabilities.clone(), self.outbox.clone(), asked);
+                    (revision, meta, progress, client, Verbosity::Session(session.level.clone()))
+                }
                 Err(error) => return Reply::Now(Err(error)),
             },
+            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(request),
         };
         let typed = match ClientRequest::parse(revision, &request.method, request.params) {
             Ok(typed) => typed,
             Err(error) => return Reply::Now(Err(error)),
         };
-        let scope = Scope { id: request.id.clone(), call: self.name_call(), revision, meta: rest };
-        match typed {
-            ClientRequest::Initialize(hello) => Reply::Now(Ok(self.initialize(hello))),
-            ClientRequest::Ping => Reply::Now(Ok("{}".to_owned())),
-            ClientRequest::Discover => Reply::Now(Ok(lifecycle::discover(&self.server, &scope))),
-            ClientRequest::ListTools { cursor } => tools::LIST.reply(&self.server, scope, cursor.as_deref()),
-            ClientRequest::CallTool(call) => tools::call(&self.server, scope, &call),
-            ClientRequest::Listen(filter) => subscriptions::listen(self, scope, &filter),
-            ClientRequest::ListResources { cursor } => resources::LIST.reply(&self.server, scope, cursor.as_deref()),
-            ClientRequest::ListResourceTemplates { cursor } => {
-                resources::TEMPLATES.reply(&self.server, scope, cursor.as_deref())
+        let scope = Scope {
+            id: request.id.clone(),
+            call: self.name_call(),
+            revision,
+            meta,
+            principal: self.principal.clone(),
+            client,
+            progress,
+            verbosity,
+            cancelled: cancelled.clone(),
+        };
+        let server = &self.server;
+        match (typed, session) {
+            (ClientRequest::Ping, _) => Reply::Now(Ok("{}".to_owned())),
+            (ClientRequest::Discover, _) => Reply::Now(Ok(lifecycle::discover(server, &scope))),
+            (ClientRequest::ListTools { cursor }, _) => tools::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::CallTool(call), _) => tools::call(server, scope, call),
+            (ClientRequest::Listen(filter), _) => subscriptions::listen(self, scope, &filter),
+            (ClientRequest::ListResources { cursor }, _) => resources::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::ListResourceTemplates { cursor }, _) => {
+                resources::TEMPLATES.reply(server, scope, cursor.as_deref())
             }
-            ClientRequest::ReadResource { uri, .. } => resources::read(&self.server, scope, &uri),
-            ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
-                Reply::Now(Err(error::not_offered(&request.method, "resources.subscribe")))
+            (ClientRequest::ReadResource { uri, retry }, _) => resources::read(server, scope, &uri, retry.into()),
+            (ClientRequest::ListPrompts { cursor }, _) => prompts::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::GetPrompt { name, arguments, retry }, _) => {
+                prompts::get(server, scope, &name, arguments, retry.into())
             }
-            ClientRequest::ListPrompts { cursor } => prompts::LIST.reply(&self.server, scope, cursor.as_deref()),
-            ClientRequest::GetPrompt { name, arguments, .. } => prompts::get(&self.server, scope, &name, arguments),
-            ClientRequest::Complete(_) => Reply::Now(Err(error::not_offered(&request.method, "completions"))),
-            ClientRequest::SetLevel { .. } => Reply::Now(Err(error::not_offered(&request.method, "logging"))),
+            (ClientRequest::Complete(_), _) => Reply::Now(Err(error::not_offered(&request.method, "completions"))),
+            (ClientRequest::Subscribe { uri }, Some(session)) => {
+                subscriptions::subscribe(self, scope, session.uris, &uri)
+            }
+            (ClientRequest::Unsubscribe { uri }, Some(session)) => {
+                session.uris.remove(&uri);
+                Reply::Now(Ok("{}".to_owned()))
+            }
+            (ClientRequest::SetLevel { level }, Some(session)) => {
+                session.level.set(level);
+                Reply::Now(Ok("{}".to_owned()))
+            }
+            // Of the handshake alone, and not without one.
+            _ => Reply::Now(Err(error::method_not_found(revision, &request.method))),
         }
     }
 
-    fn initialize(&self, hello: Initialize) -> String {
+    fn initialize(&self, request: &Request<'_>) -> Reply {
+        let hello = match ClientRequest::parse(Revision::LATEST_LEGACY, &request.method, request.params) {
+            Ok(ClientRequest::Initialize(hello)) => hello,
+            Ok(_) => return Reply::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, &request.method))),
+            Err(error) => return Reply::Now(Err(error)),
+        };
         let revision = hello.revision;
         if let Some(client) = &hello.client {
             tracing::debug!(client = client.name, version = client.version, %revision, "handshake");
         }
         let mut session = self.session();
-        let announcing = session.as_ref().is_some_and(|session| session.announcing);
-        *session = Some(Session { revision, announcing });
-        lifecycle::initialize(&self.server, revision)
+        *session = Some(Session::new(hello, session.as_ref()));
+        Reply::Now(Ok(lifecycle::initialize(&self.server, revision)))
     }
 
     fn notice(self: &Arc<Self>, notification: &Notification<'_>) {
@@ -232,10 +322,10 @@ impl Connection {
         match ClientNotification::parse(revision, &notification.method, notification.params) {
             Ok(ClientNotification::Cancelled { request_id, .. }) => self.in_flight.cancel(&request_id),
             Ok(ClientNotification::Initialized) => {
-                let first =
-                    self.session().as_mut().is_some_and(|session| !std::mem::replace(&mut session.announcing, true));
-                if first {
-                    tokio::spawn(subscriptions::announce(self.clone()));
+                if let Some(session) = self.session().as_mut()
+                    && !std::mem::replace(&mut session.announcing, true)
+                {
+                    tokio::spawn(subscriptions::announce(self.clone(), session.uris.clone()));
                 }
             }
             Ok(

@@ -12,51 +12,63 @@ use crate::catalog::Entry;
 use crate::plugin::abi::GuestError;
 use crate::plugin::{CallError, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
-use crate::protocol::{ErrorObject, Implementation, error};
+use crate::protocol::{Ask, ErrorObject, Implementation, error};
 
 /// Violations that are told; more help nobody.
 const TOLD: usize = 10;
 
-/// Why a tool gave no result.
-pub(super) enum Insists {
+/// Why a call has no result.
+pub(super) enum Refusal {
     Call(CallError),
-    /// It asked again for what it had been told cannot be had.
-    OnInput,
+    /// The plugin asked again for what it had been told this client cannot be asked for.
+    NeedsClient(Ask),
+    /// The plugin asks on and on.
+    TooManyRounds,
+    /// The request itself is wrong.
+    Request(ErrorObject),
 }
 
-impl From<CallError> for Insists {
+impl From<CallError> for Refusal {
     fn from(error: CallError) -> Self {
         Self::Call(error)
     }
 }
 
+impl From<ErrorObject> for Refusal {
+    fn from(error: ErrorObject) -> Self {
+        Self::Request(error)
+    }
+}
+
 /// The answer to a call that gave no result.
-pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Insists) -> Answer {
+pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Refusal) -> Answer {
     let plugin = entry.provider.id();
     match error {
-        Insists::OnInput => {
-            let text = format!(
-                "Tool '{}' needs to ask the user or the client's model, and this client cannot be asked.",
-                entry.name
-            );
+        Refusal::Request(error) => Err(error),
+        Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => Err(error::missing_client_capability(ask)),
+        Refusal::NeedsClient(ask) => {
+            let text = format!("Tool '{}' needs {} of the client, which does not support it.", entry.name, ask.name());
             failed(server, scope, entry, "denied", None, &text)
         }
-        Insists::Call(CallError::Fault(fault)) => {
+        Refusal::TooManyRounds => {
+            failed(server, scope, entry, "bad-output", None, &too_many_rounds(plugin))
+        }
+        Refusal::Call(CallError::Fault(fault)) => {
             failed(server, scope, entry, fault.code(), fault.limit(), &fault.sentence(plugin))
         }
-        Insists::Call(CallError::Guest(GuestError::Failed(text))) => {
+        Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
             let members = Object::default()
                 .array("content", [Block(scope.revision).text(&text)])
                 .raw("isError", "true")
                 .members();
             Ok(result::object(scope.revision, server, &members, Envelope::default()))
         }
-        Insists::Call(CallError::Guest(GuestError::InvalidInput(input))) => {
+        Refusal::Call(CallError::Guest(GuestError::InvalidInput(input))) => {
             let violation = Violation { path: input.path, reason: input.reason, expected: String::new() };
             invalid_arguments(server, scope, entry, &[violation])
         }
         // Listed and yet unknown: the plugin contradicts itself.
-        Insists::Call(CallError::Guest(GuestError::NotFound)) => {
+        Refusal::Call(CallError::Guest(GuestError::NotFound)) => {
             let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
             failed(server, scope, entry, "bad-output", None, &text)
         }
@@ -65,25 +77,32 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
 
 /// The error where the answer has no other way to say that there is no result. `input` is
 /// the part of params that the plugin was given, `not_found` what to say if it knows of none.
-pub(super) fn without_result(plugin: &PluginId, input: &str, not_found: ErrorObject, error: Insists) -> ErrorObject {
+pub(super) fn without_result(
+    scope: &Scope,
+    plugin: &PluginId, input: &str, not_found: ErrorObject, error: Refusal) -> ErrorObject {
     match error {
-        Insists::OnInput => {
-            let text = format!(
-                "Plugin '{plugin}' needs to ask the user or the client's model, and this client cannot be asked."
-            );
+        Refusal::Request(error) => error,
+        Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => error::missing_client_capability(ask),
+        Refusal::NeedsClient(ask) => {
+            let text = format!("Plugin '{plugin}' needs {} of the client, which does not support it.", ask.name());
             error::plugin_fault(plugin.as_ref(), "denied", None, &text)
         }
-        Insists::Call(CallError::Fault(fault)) => {
+        Refusal::TooManyRounds => error::plugin_fault(plugin.as_ref(), "bad-output", None, &too_many_rounds(plugin)),
+        Refusal::Call(CallError::Fault(fault)) => {
             error::plugin_fault(plugin.as_ref(), fault.code(), fault.limit(), &fault.sentence(plugin))
         }
-        Insists::Call(CallError::Guest(GuestError::Failed(text))) => {
+        Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
             error::plugin_fault(plugin.as_ref(), "failed", None, &format!("Plugin '{plugin}' says: {text}"))
         }
-        Insists::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
+        Refusal::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
             error::invalid_params(&format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
         }
-        Insists::Call(CallError::Guest(GuestError::NotFound)) => not_found,
+        Refusal::Call(CallError::Guest(GuestError::NotFound)) => not_found,
     }
+}
+
+fn too_many_rounds(plugin: &PluginId) -> String {
+    format!("Plugin '{plugin}' asked the client again and again without coming to an end.")
 }
 
 /// Arguments that do not fit: a result or an error, as the revision wants it.

@@ -4,49 +4,47 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::RequestId;
 
 #[derive(Default)]
 pub(in crate::server) struct InFlight {
-    /// Dropping the sender cancels the request.
-    requests: Mutex<HashMap<RequestId, oneshot::Sender<()>>>,
+    requests: Mutex<HashMap<RequestId, CancellationToken>>,
     count: watch::Sender<usize>,
 }
 
-/// Ready when the request was cancelled.
-pub(in crate::server) type Cancelled = oneshot::Receiver<()>;
-
 impl InFlight {
-    /// Enters a request. `None` if one with this id is in flight already.
-    pub(in crate::server) fn start(&self, id: &RequestId) -> Option<Cancelled> {
+    /// Enters a request, and the token by which it learns that it was cancelled. `false`
+    /// if one with this id is in flight already.
+    pub(in crate::server) fn start(&self, id: &RequestId, cancelled: CancellationToken) -> bool {
         let mut requests = self.lock();
         if requests.contains_key(id) {
-            return None;
+            return false;
         }
-        let (cancel, cancelled) = oneshot::channel();
-        requests.insert(id.clone(), cancel);
+        requests.insert(id.clone(), cancelled);
         self.count.send_replace(requests.len());
-        Some(cancelled)
+        true
     }
 
     /// Takes a request out. `false`: it was cancelled, and must not be answered.
     pub(in crate::server) fn finish(&self, id: &RequestId) -> bool {
-        let mut requests = self.lock();
-        let mine = requests.remove(id).is_some();
-        self.count.send_replace(requests.len());
-        mine
+        self.take(id).is_some()
     }
 
     /// Cancels a request; one that is not in flight is left alone.
     pub(in crate::server) fn cancel(&self, id: &RequestId) {
-        self.finish(id);
+        if let Some(cancelled) = self.take(id) {
+            cancelled.cancel();
+        }
     }
 
     pub(in crate::server) fn cancel_all(&self) {
         let mut requests = self.lock();
-        requests.clear();
+        for (_, cancelled) in requests.drain() {
+            cancelled.cancel();
+        }
         self.count.send_replace(0);
     }
 
@@ -56,7 +54,14 @@ impl InFlight {
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<()>>> {
+    fn take(&self, id: &RequestId) -> Option<CancellationToken> {
+        let mut requests = self.lock();
+        let taken = requests.remove(id);
+        self.count.send_replace(requests.len());
+        taken
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, CancellationToken>> {
         self.requests.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -3,9 +3,12 @@
 //! Texts that a plugin gives as JSON were checked when they left the sandbox and are passed
 //! on as spelt.
 
+pub(in crate::server) mod answer;
 mod content;
+mod form;
 mod object;
 pub(in crate::server) mod prompt;
+pub(in crate::server) mod question;
 pub(in crate::server) mod resource;
 pub(in crate::server) mod tool;
 

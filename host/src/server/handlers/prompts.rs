@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Reply;
 use super::page::List;
-use super::rounds::settle;
+use super::rounds::{Brought, Rounds, Settled};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
@@ -26,6 +26,7 @@ pub(in crate::server) fn get(
     scope: Scope,
     name: &str,
     arguments: Vec<(String, String)>,
+    brought: Brought,
 ) -> Reply {
     let (server, name) = (server.clone(), name.to_owned());
     Reply::Later(Box::pin(async move {
@@ -47,11 +48,24 @@ pub(in crate::server) fn get(
         if !missing.is_empty() {
             return Err(error::missing_arguments(&name, &missing));
         }
+        let given = wire::Object::of_strings(&arguments);
+        let rounds = Rounds {
+            server: &server,
+            scope: &scope,
+            provider: &entry.provider,
+            method: "prompts/get",
+            name: &name,
+            arguments: &given,
+        };
         let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
-        let outcome = settle(&scope, invoke).await.map_err(|error| {
-            let not_found = error::unknown_prompt(&name, []);
-            fault::without_result(entry.provider.id(), "params.arguments", not_found, error)
-        })?;
+        let outcome = match rounds.settle(brought, invoke).await {
+            Ok(Settled::Complete(outcome)) => outcome,
+            Ok(Settled::Asks(result)) => return Ok(result),
+            Err(error) => {
+                let not_found = error::unknown_prompt(&name, []);
+                return Err(fault::without_result(&scope, entry.provider.id(), "params.arguments", not_found, error));
+            }
+        };
         let members = wire::prompt::result(scope.revision, &outcome);
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         Ok(result::object(scope.revision, &server.implementation, &members, envelope))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Reply;
 use super::page::List;
-use super::rounds::settle;
+use super::rounds::{Brought, Rounds, Settled};
 use crate::catalog::Snapshot;
 use crate::plugin::Provider;
 use crate::plugin::abi::{ResourceDescription, ResourceTemplate};
@@ -30,17 +30,29 @@ pub(in crate::server) static TEMPLATES: List<ResourceTemplate> = List {
     describe: wire::resource::template,
 };
 
-pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str) -> Reply {
+pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, brought: Brought) -> Reply {
     let (server, uri) = (server.clone(), uri.to_owned());
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
         let Some(provider) = holder(&server.catalog.snapshot(), &uri) else {
             return Err(error::resource_not_found(scope.revision, &uri));
         };
-        let outcome = settle(&scope, |call| provider.read_resource(&uri, call)).await.map_err(|error| {
-            let not_found = error::resource_not_found(scope.revision, &uri);
-            fault::without_result(provider.id(), "params.uri", not_found, error)
-        })?;
+        let rounds = Rounds {
+            server: &server,
+            scope: &scope,
+            provider: &provider,
+            method: "resources/read",
+            name: &uri,
+            arguments: "{}",
+        };
+        let outcome = match rounds.settle(brought, |call| provider.read_resource(&uri, call)).await {
+            Ok(Settled::Complete(outcome)) => outcome,
+            Ok(Settled::Asks(result)) => return Ok(result),
+            Err(error) => {
+                let not_found = error::resource_not_found(scope.revision, &uri);
+                return Err(fault::without_result(&scope, provider.id(), "params.uri", not_found, error));
+            }
+        };
         let members = wire::resource::result(scope.revision, &outcome);
         let envelope =
             Envelope { caching: Some(Caching::NONE), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
@@ -49,7 +61,7 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str) -> 
 }
 
 /// The plugin that listed a URI, or a template that it may be made of.
-fn holder(snapshot: &Snapshot, uri: &str) -> Option<Arc<dyn Provider>> {
+pub(in crate::server) fn holder(snapshot: &Snapshot, uri: &str) -> Option<Arc<dyn Provider>> {
     let template = || snapshot.templates.entries().iter().find(|entry| may_make(entry.name.as_str(), uri));
     match snapshot.resources.get(uri) {
         Some(entry) => Some(entry.provider.clone()),
@@ -63,4 +75,9 @@ fn may_make(template: &str, uri: &str) -> bool {
     let (Some(first), Some(last)) = (template.find('{'), template.rfind('}')) else { return template == uri };
     let (before, after) = (&template[..first], &template[last + 1..]);
     uri.len() >= before.len() + after.len() && uri.starts_with(before) && uri.ends_with(after)
+}
+
+/// Whether a text is a URI at all (RFC 3986).
+pub(in crate::server) fn is_uri(text: &str) -> bool {
+    fluent_uri::Uri::parse(text).is_ok()
 }

@@ -1,19 +1,42 @@
-//! Calls a plugin until it is done, answering what it asks for on the way.
+//! Calls a plugin until it is done, putting what it asks for to the client in between.
 //!
-//! Nothing can be asked of the client yet, so every answer is that it cannot be had.
+//! Where the client takes requests, they are sent and awaited. Otherwise the answer to the
+//! client's own request says what is asked for, and the next request brings the answers.
+//!
+//! Source: MCP 2026-07-28, basic/patterns/mrtr; the older revisions, client/*.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
 
+use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout_at};
+
+use crate::json;
 use crate::plugin::abi::{
-    Answer, InputRequired, PromptOutcome, PromptResult, Question, ReadOutcome, ReadResult, Reply, ToolOutcome,
-    ToolResult,
+    self, Answer, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome, ToolResult,
 };
-use crate::plugin::{Call, CallError};
-use crate::server::fault::Insists;
+use crate::plugin::{Call, CallError, Fault, Provider, Schema};
+use crate::protocol::request::Retry;
+use crate::protocol::result::{self, Envelope, ResultType};
+use crate::protocol::{ErrorObject, error};
+use crate::server::Server;
+use crate::server::fault::Refusal;
+use crate::server::relay::Relay;
 use crate::server::scope::Scope;
+use crate::server::seal::{Binding, Broken, EXPIRY, Kind, Question, Sealed};
+use crate::server::wire::question::{self, Request, Unsaid};
+use crate::server::wire::{Object, answer};
 
-/// How one call ended, whatever was called.
+/// Rounds of one call.
+const ROUNDS: u32 = 32;
+/// Answers that are read of a client that does not bring back its state.
+const ANSWERS: usize = 32;
+
+/// How one round ended, whatever was called.
 pub(in crate::server) enum Round<T> {
     Complete(T),
     InputRequired(InputRequired),
@@ -46,29 +69,240 @@ impl From<ReadOutcome> for Round<ReadResult> {
     }
 }
 
-type Calling<'a, O> = Pin<Box<dyn Future<Output = Result<O, CallError>> + Send + 'a>>;
+/// How a request ends.
+pub(in crate::server) enum Settled<T> {
+    Complete(T),
+    /// The whole result: an `InputRequiredResult`.
+    Asks(String),
+}
 
-/// The result of what `invoke` calls, once or twice.
-pub(in crate::server) async fn settle<'a, T, O: Into<Round<T>>>(
-    scope: &Scope,
-    invoke: impl Fn(Call) -> Calling<'a, O> + Send,
-) -> Result<T, Insists> {
-    let call = Call { client: scope.features(), meta: Some(scope.meta.clone()), ..Call::new(scope.call.to_string()) };
-    let asked = match invoke(call.clone()).await?.into() {
-        Round::Complete(result) => return Ok(result),
-        Round::InputRequired(asked) => asked,
-    };
-    let call = Call { answers: unavailable(&asked), state: asked.state, ..call };
-    match invoke(call).await?.into() {
-        Round::Complete(result) => Ok(result),
-        Round::InputRequired(_) => Err(Insists::OnInput),
+/// What a request brings back from its earlier rounds.
+#[derive(Default)]
+pub(in crate::server) struct Brought {
+    /// An object of answers by key.
+    answers: Option<Box<RawValue>>,
+    state: Option<String>,
+}
+
+impl From<Retry<'_>> for Brought {
+    fn from(retry: Retry<'_>) -> Self {
+        Self {
+            answers: retry.input_responses.map(RawValue::to_owned),
+            state: retry.request_state.map(|state| state.into_owned()),
+        }
     }
 }
 
-fn unavailable(asked: &InputRequired) -> Vec<Answer> {
-    let refusal = |question: &Question| Answer {
-        key: question.key.clone(),
-        reply: Reply::Unavailable("this server cannot ask the client for anything yet".into()),
-    };
-    asked.questions.iter().map(refusal).collect()
+impl Brought {
+    /// Whether the request is a retry of an earlier one.
+    pub(in crate::server) fn is_something(&self) -> bool {
+        self.answers.is_some() || self.state.is_some()
+    }
+}
+
+/// A request to a plugin.
+pub(in crate::server) struct Rounds<'a> {
+    pub(in crate::server) server: &'a Arc<Server>,
+    pub(in crate::server) scope: &'a Scope,
+    pub(in crate::server) provider: &'a Arc<dyn Provider>,
+    pub(in crate::server) method: &'static str,
+    /// Of the tool or prompt, or the resource's URI.
+    pub(in crate::server) name: &'a str,
+    /// A JSON object.
+    pub(in crate::server) arguments: &'a str,
+}
+
+type Calling<'a, O> = Pin<Box<dyn Future<Output = Result<O, CallError>> + Send + 'a>>;
+
+impl<'a> Rounds<'a> {
+    /// Makes the call, and makes it again with the answers, until it is settled.
+    pub(in crate::server) async fn settle<T, O: Into<Round<T>>>(
+        &self,
+        brought: Brought,
+        invoke: impl Fn(Call) -> Calling<'a, O> + Send,
+    ) -> Result<Settled<T>, Refusal> {
+        let mut relay = Relay::new(self.server, self.scope, self.provider);
+        let settled = self.go_round(brought, invoke, &mut relay).await;
+        relay.end().await;
+        settled
+    }
+
+    async fn go_round<T, O: Into<Round<T>>>(
+        &self,
+        brought: Brought,
+        invoke: impl Fn(Call) -> Calling<'a, O> + Send,
+        relay: &mut Relay<'a>,
+    ) -> Result<Settled<T>, Refusal> {
+        let (mut answers, mut state, before) = self.resume(brought)?;
+        let mut refused = HashSet::new();
+        for round in before + 1..=ROUNDS {
+            let call = Call {
+                client: self.scope.client.features(),
+                answers,
+                state,
+                meta: Some(self.scope.meta.clone()),
+                events: Some(relay.events()),
+                cancelled: self.scope.cancelled.clone(),
+                ..Call::new(self.scope.call.to_string())
+            };
+            let wanted = match relay.during(invoke(call)).await?.into() {
+                Round::Complete(result) => return Ok(Settled::Complete(result)),
+                Round::InputRequired(wanted) => wanted,
+            };
+            let put = self.put(wanted)?;
+            if let Some((again, _)) = put.refused.iter().find(|(question, _)| !refused.insert(question.key.clone())) {
+                return Err(Refusal::NeedsClient(again.kind.needs()));
+            }
+            // With nothing to ask, the plugin goes on with what it has been told.
+            let nothing = put.requests.is_empty() && !put.refused.is_empty();
+            if !nothing && !self.scope.client.takes_requests() {
+                return self.answer_with(put, round).map(Settled::Asks);
+            }
+            answers = self.ask(&put).await;
+            state = put.state;
+        }
+        Err(Refusal::TooManyRounds)
+    }
+
+    /// The answers and the state that a request brings, and its rounds so far.
+    fn resume(&self, brought: Brought) -> Result<(Vec<Answer>, Option<Vec<u8>>, u32), ErrorObject> {
+        let given = match &brought.answers {
+            None => Vec::new(),
+            Some(answers) => json::entries(answers.get())
+                .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))?,
+        };
+        let Some(state) = &brought.state else {
+            let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
+                let path = format!("params.inputResponses.{key}");
+                let reply = answer::reply(&answer::kind(raw, &path)?, raw, &path)?;
+                Ok(Answer { key: key.to_string(), reply })
+            };
+            let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
+            return Ok((answers, None, 0));
+        };
+        let sealed = self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
+            Broken::Expired => error::expired_state(EXPIRY),
+            Broken::Foreign => error::foreign_state(),
+        })?;
+        let mut answers = Vec::new();
+        for Question { key, kind } in sealed.asked {
+            let path = format!("params.inputResponses.{key}");
+            // What was not answered, the plugin asks again.
+            if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
+                let reply = answer::reply(&kind, raw, &path)?;
+                answers.push(Answer { key, reply });
+            } else if !self.scope.client.capabilities.allows(kind.needs()) {
+                answers.push(Answer { key, reply: unavailable(&kind) });
+            }
+        }
+        Ok((answers, sealed.state, sealed.round))
+    }
+
+    /// Parts what can be put to this client from what cannot.
+    fn put(&self, wanted: InputRequired) -> Result<Put, Refusal> {
+        let broken = |why: String| Refusal::Call(CallError::Fault(Fault::BadOutput(why)));
+        if wanted.questions.is_empty() && wanted.state.is_none() {
+            return Err(broken("a wish for input that asks for nothing".into()));
+        }
+        let mut put = Put { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
+        for abi::Question { key, ask } in wanted.questions {
+            let question = Question { key, kind: Kind::from(&ask) };
+            if !self.scope.client.capabilities.allows(question.kind.needs()) {
+                let reply = unavailable(&question.kind);
+                put.refused.push((question, reply));
+                continue;
+            }
+            if let abi::Ask::Form(form) = &ask {
+                Schema::compile(&form.schema).map_err(|why| broken(format!("a form with a bad schema: {why}")))?;
+            }
+            let visit = self.server.name_visit(self.scope.call, &question.key);
+            match question::request(self.scope.revision, &self.scope.client.capabilities, &ask, &visit) {
+                Ok(request) => put.requests.push((question, request)),
+                Err(Unsaid::NoWords(why)) => put.refused.push((question, Reply::Unavailable(why.into()))),
+                Err(Unsaid::Broken(why)) => return Err(broken(why)),
+            }
+        }
+        Ok(put)
+    }
+
+    /// The result that asks: its next request brings the answers.
+    fn answer_with(&self, put: Put, round: u32) -> Result<String, Refusal> {
+        let mut members = Object::default();
+        if !put.requests.is_empty() {
+            let requests: Vec<String> = put
+                .requests
+                .iter()
+                .map(|(question, request)| {
+                    let object = Object::default().string("method", request.method);
+                    let object = object.optional_raw("params", request.params.as_deref()).finish();
+                    format!("{}:{object}", json::quote(&question.key))
+                })
+                .collect();
+            members = members.raw("inputRequests", &format!("{{{}}}", requests.join(",")));
+        }
+        // A question that this client cannot be asked is answered when it comes back.
+        let refused = put.refused.into_iter().map(|(question, _)| question);
+        let asked = put.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
+        let sealed = Sealed { asked, state: put.state, round };
+        let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
+            tracing::error!("cannot seal a state: {fault}");
+            Refusal::Call(CallError::Fault(Fault::Host))
+        })?;
+        let members = members.string("requestState", &state).members();
+        let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
+        Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope))
+    }
+
+    /// Puts all questions to the client at once, and waits for the answers together.
+    async fn ask(&self, put: &Put) -> Vec<Answer> {
+        let mut pending = Vec::new();
+        for (question, request) in &put.requests {
+            pending.push((question, self.scope.client.ask(request).await));
+        }
+        let until = Instant::now() + self.server.settings.ask_timeout;
+        let refused = put.refused.iter();
+        let mut answers: Vec<Answer> =
+            refused.map(|(question, reply)| Answer { key: question.key.clone(), reply: reply.clone() }).collect();
+        for (question, pending) in pending {
+            let reply = match pending {
+                None => Err("the client is gone".to_owned()),
+                Some(mut pending) => tokio::select! {
+                    // Who has given up is not waited for.
+                    () = self.scope.cancelled.cancelled() => Err("the call was cancelled".to_owned()),
+                    answered = timeout_at(until, pending.answer()) => match answered {
+                        Ok(Ok(raw)) => answer::reply(&question.kind, &raw, "result").map_err(|error| {
+                            format!("the client's answer cannot be used: {}", error.message)
+                        }),
+                        Ok(Err(why)) => Err(why),
+                        Err(_) => Err("nobody answered in time".to_owned()),
+                    },
+                },
+            };
+            answers.push(Answer { key: question.key.clone(), reply: reply.unwrap_or_else(Reply::Unavailable) });
+        }
+        answers
+    }
+
+    fn binding(&self) -> Binding<'_> {
+        Binding {
+            principal: &self.scope.principal,
+            plugin: self.provider.id(),
+            digest: self.provider.digest(),
+            method: self.method,
+            name: self.name,
+            arguments: self.arguments,
+        }
+    }
+}
+
+/// What a plugin asks for, as far as this client can be asked.
+struct Put {
+    state: Option<Vec<u8>>,
+    requests: Vec<(Question, Request)>,
+    /// With the answer that the plugin gets instead.
+    refused: Vec<(Question, Reply)>,
+}
+
+fn unavailable(kind: &Kind) -> Reply {
+    Reply::Unavailable(format!("the client does not support {}", kind.needs().name()))
 }

@@ -1,39 +1,69 @@
-//! Telling clients that a list has changed: unasked after a handshake, and on
-//! `subscriptions/listen` streams in 2026-07-28.
+//! Telling clients that a list or a resource has changed: to those who shook hands unasked
+//! or by `resources/subscribe`, in 2026-07-28 on `subscriptions/listen` streams.
 //!
-//! Source: MCP 2026-07-28, basic/patterns/subscriptions; the older revisions, server/tools.
+//! Source: MCP 2026-07-28, basic/patterns/subscriptions; the older revisions, server/tools
+//! and server/resources.
 
 use std::sync::Arc;
 
-use super::{Answer, Reply};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::{Answer, Reply, resources};
 use crate::catalog::Listings;
+use crate::json;
 use crate::jsonrpc::encode;
+use crate::protocol::error;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Envelope};
-use crate::server::Connection;
 use crate::server::scope::Scope;
+use crate::server::updates::{Follower, Uris};
 use crate::server::wire::Object;
+use crate::server::{Connection, Server};
 
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
-/// Announces every change to a client that shook hands, until the connection ends.
-pub(in crate::server) async fn announce(connection: Arc<Connection>) {
-    follow(&connection, Wanted { tools: true, prompts: true, resources: true }, |method| {
-        encode::notification(method, None)
-    })
-    .await;
+/// Announces every change of a list, and those of `uris`, to a client that shook hands,
+/// until the connection ends.
+pub(in crate::server) async fn announce(connection: Arc<Connection>, uris: Arc<Uris>) {
+    let wanted = Wanted { tools: true, prompts: true, resources: true, uris };
+    Changes::from_now(connection.server(), wanted).follow(&connection, None).await;
+}
+
+/// `resources/subscribe`.
+pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, uris: Arc<Uris>, uri: &str) -> Reply {
+    let (server, uri) = (connection.server().clone(), uri.to_owned());
+    let subscribe = async move {
+        server.catalog.ready(server.settings.first_scan).await;
+        if resources::holder(&server.catalog.snapshot(), &uri).is_none() {
+            return Err(error::resource_not_found(scope.revision, &uri));
+        }
+        if !uris.add(&uri, server.settings.followed) {
+            let limit = server.settings.followed;
+            let detail = format!("this connection has subscribed to {limit} resources, and may not to more");
+            return Err(error::internal("too_many_subscriptions", &detail));
+        }
+        Ok("{}".to_owned())
+    };
+    Reply::Later(Box::pin(subscribe))
 }
 
 /// A stream of the changes that the client asks for. Its first message says which of them
 /// it will get; its result comes when the connection ends.
 pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
+    let followed = connection.server().settings.followed;
+    // More, and what is no URI, can be heard of by nobody: the answer says what is agreed.
+    let uris: Vec<String> =
+        filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(followed).cloned().collect();
     let wanted = Wanted {
         tools: filter.tools_list_changed,
         prompts: filter.prompts_list_changed,
         resources: filter.resources_list_changed,
+        uris: Arc::new(Uris::new(uris.iter().map(String::as_str))),
     };
     let connection = connection.clone();
     Reply::Listen(Box::pin(async move {
@@ -48,10 +78,13 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
         if wanted.resources {
             agreed = agreed.raw("resourcesListChanged", "true");
         }
+        if !uris.is_empty() {
+            agreed = agreed.array("resourceSubscriptions", uris.iter().map(|uri| json::quote(uri)));
+        }
+        let changes = Changes::from_now(connection.server(), wanted);
         let agreed = Object::default().raw("notifications", &agreed.finish()).raw("_meta", &stream).finish();
         connection.send(encode::notification("notifications/subscriptions/acknowledged", Some(&agreed))).await;
-        let params = Object::default().raw("_meta", &stream).finish();
-        follow(&connection, wanted, |method| encode::notification(method, Some(&params))).await;
+        changes.follow(&connection, Some(&stream)).await;
         end(&connection, &scope).await
     }))
 }
@@ -67,41 +100,80 @@ async fn end(connection: &Connection, scope: &Scope) -> Answer {
     Ok(result::object(scope.revision, &connection.server().implementation, "", envelope))
 }
 
-#[derive(Clone, Copy)]
 struct Wanted {
     tools: bool,
     prompts: bool,
     resources: bool,
+    uris: Arc<Uris>,
 }
 
-/// Sends what `notification` makes of a method for each list that has changed, with a pause
-/// between two rounds. Returns when the connection is about to end.
-async fn follow(connection: &Connection, wanted: Wanted, notification: impl Fn(&'static str) -> String) {
-    let server = connection.server();
-    let mut closing = connection.closing();
-    let follow = async {
+/// The changes from one moment on.
+struct Changes {
+    wanted: Wanted,
+    listings: watch::Receiver<Listings>,
+    /// `None` while the first scan is under way, since what that finds is no change.
+    seen: Option<Listings>,
+    updates: Follower,
+}
+
+impl Changes {
+    fn from_now(server: &Server, wanted: Wanted) -> Self {
         let mut listings = server.catalog.watch();
-        // A list that is asked for now waits as long, so nothing is missed in between.
-        server.catalog.ready(server.settings.first_scan).await;
-        let mut seen = *listings.borrow_and_update();
-        // An error means that the catalog is gone, and the server holds it.
-        while listings.changed().await.is_ok() {
-            let now = *listings.borrow_and_update();
-            for method in changes(wanted, seen, now) {
-                connection.send(notification(method)).await;
-            }
-            seen = now;
-            tokio::time::sleep(server.settings.list_changed_pause).await;
+        let seen = server.catalog.is_ready().then(|| *listings.borrow_and_update());
+        Self { listings, seen, updates: server.updates.follow(wanted.uris.clone()), wanted }
+    }
+
+    /// Sends a notification for each change, with a pause between two rounds of a kind.
+    /// `meta` goes into each of them. Returns when the connection is about to end.
+    async fn follow(mut self, connection: &Connection, meta: Option<&str>) {
+        let mut closing = connection.closing();
+        tokio::select! {
+            () = self.send(connection, meta) => {}
+            // An error means that the connection is gone, and we were lent it.
+            _ = closing.wait_for(|closing| *closing) => {}
         }
-    };
-    tokio::select! {
-        () = follow => {}
-        // An error means that the connection is gone, and we were lent it.
-        _ = closing.wait_for(|closing| *closing) => {}
+    }
+
+    async fn send(&mut self, connection: &Connection, meta: Option<&str>) {
+        let server = connection.server();
+        let params = |object: Object| object.optional_raw("_meta", meta);
+        let mut seen = match self.seen {
+            Some(seen) => seen,
+            None => {
+                // A list that is asked for now waits as long, so nothing is missed in between.
+                server.catalog.ready(server.settings.first_scan).await;
+                *self.listings.borrow_and_update()
+            }
+        };
+        let (mut lists_rest, mut updates_rest) = (Instant::now(), Instant::now());
+        loop {
+            tokio::select! {
+                changed = async { sleep_until(lists_rest).await; self.listings.changed().await } => {
+                    // An error means that the catalog is gone, and the server holds it.
+                    if changed.is_err() {
+                        return;
+                    }
+                    let now = *self.listings.borrow_and_update();
+                    for method in changes(&self.wanted, seen, now) {
+                        let params = meta.map(|_| params(Object::default()).finish());
+                        connection.send(encode::notification(method, params.as_deref())).await;
+                    }
+                    seen = now;
+                    lists_rest = Instant::now() + server.settings.list_changed_pause;
+                }
+                uris = async { sleep_until(updates_rest).await; self.updates.next().await } => {
+                    for uri in uris {
+                        let params = params(Object::default().string("uri", &uri)).finish();
+                        connection.send(encode::notification(RESOURCE_UPDATED, Some(&params))).await;
+                    }
+                    updates_rest = Instant::now() + server.settings.updated_pause;
+                }
+            }
+        }
     }
 }
 
-fn changes(wanted: Wanted, seen: Listings, now: Listings) -> impl Iterator<Item = &'static str> {
+fn changes(wanted: &Wanted, seen: Listings, now: Listings) -> impl Iterator<Item = &'static str> {
     [
         (wanted.tools && seen.tools != now.tools).then_some(TOOLS_CHANGED),
         (wanted.prompts && seen.prompts != now.prompts).then_some(PROMPTS_CHANGED),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Reply;
 use super::page::List;
-use super::rounds::settle;
+use super::rounds::{Rounds, Settled};
 use crate::plugin::FrozenTool;
 use crate::plugin::abi::ToolResult;
 use crate::protocol::cursor::ListKind;
@@ -25,9 +25,9 @@ pub(in crate::server) static LIST: List<FrozenTool> = List {
     describe: |revision, name, frozen| wire::tool::descriptor(revision, name, &frozen.tool),
 };
 
-pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallTool<'_>) -> Reply {
-    let server = server.clone();
-    let name = call.name.clone().into_owned();
+pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
+    let (server, brought) = (server.clone(), call.retry.into());
+    let name = call.name.into_owned();
     let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
@@ -41,8 +41,17 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallToo
             return fault::invalid_arguments(&server.implementation, &scope, &entry, &violations);
         }
         let tool = &entry.item().tool.name;
-        match settle(&scope, |call| entry.provider.call_tool(tool, &arguments, call)).await {
-            Ok(outcome) => Ok(complete(&server, &scope, &outcome)),
+        let rounds = Rounds {
+            server: &server,
+            scope: &scope,
+            provider: &entry.provider,
+            method: "tools/call",
+            name: &name,
+            arguments: &arguments,
+        };
+        match rounds.settle(brought, |call| entry.provider.call_tool(tool, &arguments, call)).await {
+            Ok(Settled::Complete(outcome)) => Ok(complete(&server, &scope, &outcome)),
+            Ok(Settled::Asks(result)) => Ok(result),
             Err(error) => fault::tool(&server.implementation, &scope, &entry, error),
         }
     }))

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Object;
 use crate::plugin::abi::{
     Annotations, Content, EmbeddedResource, Icon, IconTheme, MediaContent, ResourceBody, ResourceContents,
-    ResourceDescription, Role,
+    ResourceDescription, Role, TextContent,
 };
 use crate::protocol::{Revision, meta};
 
@@ -18,18 +18,29 @@ pub(in crate::server) struct Block(pub(in crate::server) Revision);
 impl Block {
     pub(in crate::server) fn content(self, content: &Content) -> String {
         match content {
-            Content::Text(text) => self.finish(
-                Object::default().string("type", "text").string("text", &text.text),
-                text.annotations.as_ref(),
-                text.meta.as_deref(),
-            ),
-            Content::Image(media) => self.media("image", media),
-            Content::Audio(media) if self.0.has_audio() => self.media("audio", media),
-            Content::Audio(media) => self.text(&format!("[audio {}, {} bytes]", media.mime_type, media.data.len())),
+            Content::Text(text) => self.text_content(text),
+            Content::Image(media) => self.image(media),
+            Content::Audio(media) => self.audio(media),
             Content::Embedded(resource) => self.embedded(resource),
             Content::Link(link) if self.0.has_resource_link() => self.link(link),
             Content::Link(link) => self.text(&format!("[resource {}: {}]", link.name, link.uri)),
         }
+    }
+
+    pub(super) fn text_content(self, text: &TextContent) -> String {
+        let object = Object::default().string("type", "text").string("text", &text.text);
+        self.finish(object, text.annotations.as_ref(), text.meta.as_deref())
+    }
+
+    pub(super) fn image(self, media: &MediaContent) -> String {
+        self.media("image", media)
+    }
+
+    pub(super) fn audio(self, media: &MediaContent) -> String {
+        if self.0.has_audio() {
+            return self.media("audio", media);
+        }
+        self.text(&format!("[audio {}, {} bytes]", media.mime_type, media.data.len()))
     }
 
     pub(in crate::server) fn text(self, text: &str) -> String {

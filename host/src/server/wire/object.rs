@@ -12,6 +12,12 @@ impl Default for Object {
 }
 
 impl Object {
+    /// The JSON text of an object whose values are strings.
+    pub(in crate::server) fn of_strings(members: &[(String, String)]) -> String {
+        let members = members.iter().map(|(name, value)| format!("{}:{}", json::quote(name), json::quote(value)));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    }
+
     fn key(&mut self, key: &'static str) {
         if self.0.len() > 1 {
             self.0.push(',');

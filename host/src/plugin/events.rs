@@ -1,0 +1,78 @@
+//! What a running guest says, on its way to whoever made the call.
+//!
+//! A guest never waits for a reader and never fills memory: what is over the bound is
+//! dropped and counted. Who may hear it is not decided here.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard};
+
+use tokio::sync::Notify;
+
+use super::provider::Event;
+
+/// Messages and steps that may wait for the reader.
+const WAITING: usize = 128;
+/// Notices that may wait beside them. The same notice twice is one.
+const NOTICES: usize = 256;
+
+/// The events of one call, in the order in which they were said.
+#[derive(Default)]
+pub struct Events {
+    queue: Mutex<Queue>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    events: VecDeque<Event>,
+    dropped: u64,
+}
+
+impl Events {
+    pub(super) fn push(&self, event: Event) {
+        let mut queue = self.lock();
+        let notice = matches!(event, Event::ListChanged(_) | Event::ResourceUpdated(_));
+        if notice && queue.events.contains(&event) {
+            return;
+        }
+        if queue.events.len() >= if notice { WAITING + NOTICES } else { WAITING } {
+            queue.dropped += 1;
+            return;
+        }
+        queue.events.push_back(event);
+        drop(queue);
+        self.arrived.notify_one();
+    }
+
+    /// The next event, once there is one. May be dropped without losing any.
+    pub async fn next(&self) -> Event {
+        loop {
+            // Before the look, so that what comes in between is not missed.
+            let arrived = self.arrived.notified();
+            if let Some(event) = self.take() {
+                return event;
+            }
+            arrived.await;
+        }
+    }
+
+    /// The next event, if there is one now.
+    pub fn take(&self) -> Option<Event> {
+        self.lock().events.pop_front()
+    }
+
+    /// How many were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("waiting", &self.lock().events.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,83 @@
+//! The server's own requests to one client, until they are answered.
+//!
+//! The mirror of `in_flight`. What an answer means is read in `wire/answer`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+
+use super::wire::Object;
+use crate::jsonrpc::encode;
+use crate::jsonrpc::{Outcome, RequestId, Response};
+
+/// A result, or why there is none: a sentence for the plugin.
+pub(in crate::server) type Answered = Result<Box<RawValue>, String>;
+
+#[derive(Default)]
+pub(in crate::server) struct Asked {
+    next: AtomicU64,
+    waiting: Mutex<HashMap<RequestId, oneshot::Sender<Answered>>>,
+}
+
+impl Asked {
+    /// Takes up a request that is about to be sent. `outbox` is for taking it back.
+    pub(in crate::server) fn enter(self: &Arc<Self>, outbox: mpsc::Sender<String>) -> Pending {
+        let id = RequestId::new_number(self.next.fetch_add(1, Ordering::Relaxed));
+        let (answer, answered) = oneshot::channel();
+        self.lock().insert(id.clone(), answer);
+        Pending { id, answered, asked: self.clone(), outbox }
+    }
+
+    /// Takes the client's answer. One that nobody waits for is dropped, as the
+    /// specification wants it.
+    pub(in crate::server) fn settle(&self, response: Response<'_>) {
+        let waiting = response.id.and_then(|id| self.lock().remove(&id));
+        let Some(waiting) = waiting else {
+            tracing::debug!("ignored an answer to no request");
+            return;
+        };
+        // An error means that nobody waits any more.
+        let _ = waiting.send(match response.outcome {
+            Outcome::Result(result) => Ok(result.to_owned()),
+            Outcome::Error(error) => Err(format!("the client answered with error {}: {}", error.code, error.message)),
+            Outcome::Malformed(why) => Err(format!("the client's answer is malformed: {why}")),
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<Answered>>> {
+        self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A request that was sent. Dropping it before its answer takes it back.
+pub(in crate::server) struct Pending {
+    id: RequestId,
+    answered: oneshot::Receiver<Answered>,
+    asked: Arc<Asked>,
+    outbox: mpsc::Sender<String>,
+}
+
+impl Pending {
+    pub(in crate::server) fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    pub(in crate::server) async fn answer(&mut self) -> Answered {
+        // The sender goes only with the connection.
+        (&mut self.answered).await.unwrap_or_else(|_| Err("the client is gone".into()))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.asked.lock().remove(&self.id).is_none() {
+            return;
+        }
+        let params = Object::default().raw("requestId", self.id.as_json()).string("reason", "no longer needed");
+        // A full outbox: the client will answer a question that nobody needs, no harm done.
+        let _ = self.outbox.try_send(encode::notification("notifications/cancelled", Some(&params.finish())));
+    }
+}

@@ -1,0 +1,218 @@
+//! `requestState`: what a call wants back in its next round, sealed, since it travels
+//! through the client's hands.
+//!
+//! XChaCha20-Poly1305. What the state belongs to (principal, plugin and version, method,
+//! name, arguments) is not stored but must be the same again for the seal to open.
+//!
+//! Source: MCP 2026-07-28, basic/patterns/mrtr, "Security".
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::plugin::abi::Ask;
+use crate::plugin::{Digest, PluginId};
+use crate::protocol;
+
+/// For how long a user may think.
+pub(in crate::server) const EXPIRY: Duration = Duration::from_secs(600);
+const NONCE: usize = 24;
+/// Characters of a state; what a plugin may want back, twice in base64, and the forms.
+const LONGEST: usize = 1 << 20;
+
+pub(in crate::server) struct Seal(XChaCha20Poly1305);
+
+/// What a state belongs to.
+#[derive(Clone, Copy)]
+pub(in crate::server) struct Binding<'a> {
+    pub(in crate::server) principal: &'a str,
+    pub(in crate::server) plugin: &'a PluginId,
+    pub(in crate::server) digest: &'a Digest,
+    pub(in crate::server) method: &'a str,
+    /// Of the tool or prompt, or the resource's URI.
+    pub(in crate::server) name: &'a str,
+    /// A JSON object; in which order its members stand is all the same.
+    pub(in crate::server) arguments: &'a str,
+}
+
+/// What is sealed.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::server) struct Sealed {
+    /// What the client was asked for, in the plugin's order.
+    pub(in crate::server) asked: Vec<Question>,
+    /// The plugin's own.
+    #[serde(with = "base64_bytes", skip_serializing_if = "Option::is_none", default)]
+    pub(in crate::server) state: Option<Vec<u8>>,
+    /// Rounds so far.
+    pub(in crate::server) round: u32,
+}
+
+/// As much of a question as it takes to read its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::server) struct Question {
+    pub(in crate::server) key: String,
+    pub(in crate::server) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::server) enum Kind {
+    /// The JSON Schema that its answer must satisfy.
+    Form(String),
+    Url,
+    /// With tools for the model, or without.
+    Sample(bool),
+    Roots,
+}
+
+impl Kind {
+    /// What a client must have declared to be asked this.
+    pub(in crate::server) fn needs(&self) -> protocol::Ask {
+        match self {
+            Self::Form(_) => protocol::Ask::ElicitationForm,
+            Self::Url => protocol::Ask::ElicitationUrl,
+            Self::Sample(true) => protocol::Ask::SamplingTools,
+            Self::Sample(false) => protocol::Ask::Sampling,
+            Self::Roots => protocol::Ask::Roots,
+        }
+    }
+}
+
+impl From<&Ask> for Kind {
+    fn from(ask: &Ask) -> Self {
+        match ask {
+            Ask::Form(form) => Self::Form(form.schema.clone()),
+            Ask::Url(_) => Self::Url,
+            Ask::Sample(sampling) => Self::Sample(super::wire::question::lends_tools(sampling)),
+            Ask::Roots => Self::Roots,
+        }
+    }
+}
+
+/// Why a state does not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) enum Broken {
+    Expired,
+    /// Changed, made up, or of another request, plugin version, principal or server.
+    Foreign,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Dated {
+    /// Seconds since 1970.
+    until: u64,
+    #[serde(flatten)]
+    sealed: Sealed,
+}
+
+impl Seal {
+    pub(in crate::server) fn new(key: &[u8; 32]) -> Self {
+        Self(XChaCha20Poly1305::new(key.into()))
+    }
+
+    /// Text of base64url.
+    ///
+    /// # Errors
+    /// If the system gives no randomness: a nonce must never come twice.
+    pub(in crate::server) fn close(
+        &self,
+        binding: &Binding<'_>,
+        sealed: Sealed,
+        now: SystemTime,
+    ) -> Result<String, getrandom::Error> {
+        let mut nonce = [0; NONCE];
+        getrandom::fill(&mut nonce)?;
+        let dated = Dated { until: seconds(now + EXPIRY), sealed };
+        // Strings, numbers and lists of them always become JSON.
+        let plain = serde_json::to_vec(&dated).unwrap_or_default();
+        let payload = Payload { msg: &plain, aad: &binding.hash() };
+        let secret = self.0.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
+        Ok(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &secret].concat()))
+    }
+
+    /// # Errors
+    /// If the text is not what [`Seal::close`] made for the same binding, or too old.
+    pub(in crate::server) fn open(
+        &self,
+        binding: &Binding<'_>,
+        text: &str,
+        now: SystemTime,
+    ) -> Result<Sealed, Broken> {
+        let bytes = Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+        let bytes = bytes.ok_or(Broken::Foreign)?;
+        let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(Broken::Foreign)?;
+        let payload = Payload { msg: secret, aad: &binding.hash() };
+        let plain = self.0.decrypt(&XNonce::from(*nonce), payload).map_err(|_| Broken::Foreign)?;
+        let dated: Dated = serde_json::from_slice(&plain).map_err(|_| Broken::Foreign)?;
+        if dated.until < seconds(now) {
+            return Err(Broken::Expired);
+        }
+        Ok(dated.sealed)
+    }
+}
+
+impl Binding<'_> {
+    fn hash(&self) -> [u8; 32] {
+        let mut hash = blake3::Hasher::new_derive_key("wharf requestState v1");
+        let arguments = canonical(self.arguments);
+        let plugin = self.plugin.as_ref().as_bytes();
+        let parts = [self.principal.as_bytes(), plugin, self.digest.as_bytes(), self.method.as_bytes()];
+        for part in parts.into_iter().chain([self.name.as_bytes(), arguments.as_bytes()]) {
+            // With its length, so that no two lists of parts run together to the same.
+            hash.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        *hash.finalize().as_bytes()
+    }
+}
+
+/// The same JSON with the members of its objects in the order of their names: a client may
+/// write its request anew for each round.
+fn canonical(json: &str) -> String {
+    fn sort(value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(sort),
+            Value::Object(members) => {
+                members.sort_keys();
+                members.values_mut().for_each(sort);
+            }
+            _ => {}
+        }
+    }
+    match serde_json::from_str::<Value>(json) {
+        Ok(mut value) => {
+            sort(&mut value);
+            value.to_string()
+        }
+        Err(_) => json.to_owned(),
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+mod base64_bytes {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        match bytes {
+            Some(bytes) => serializer.serialize_str(&STANDARD_NO_PAD.encode(bytes)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD_NO_PAD.decode(text).map(Some).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

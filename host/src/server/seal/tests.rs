@@ -1,0 +1,104 @@
+use std::time::{Duration, SystemTime};
+
+use super::*;
+
+const BINDING: Parts<'static> = ("local", "notes", b"v1", "tools/call", "notes_delete", r#"{"id":7,"why":"old"}"#);
+
+type Parts<'a> = (&'a str, &'a str, &'a [u8], &'a str, &'a str, &'a str);
+
+fn with<T>(parts: Parts<'_>, then: impl FnOnce(&Binding<'_>) -> T) -> T {
+    let (principal, plugin, component, method, name, arguments) = parts;
+    let plugin = PluginId::parse(plugin).unwrap();
+    let digest = Digest::of(component);
+    then(&Binding { principal, plugin: &plugin, digest: &digest, method, name, arguments })
+}
+
+fn sealed() -> Sealed {
+    let kinds = [Kind::Form(r#"{"type":"object"}"#.into()), Kind::Url, Kind::Sample(true), Kind::Roots];
+    let asked = kinds.into_iter().enumerate().map(|(at, kind)| Question { key: format!("q{at}"), kind }).collect();
+    Sealed { asked, state: Some(vec![0, 255, 7]), round: 3 }
+}
+
+fn closed(seal: &Seal, now: SystemTime) -> String {
+    with(BINDING, |binding| seal.close(binding, sealed(), now)).unwrap()
+}
+
+#[test]
+fn opens_for_what_it_was_closed_for() {
+    let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
+    let text = closed(&seal, now);
+    let open = |parts, at| with(parts, |binding| seal.open(binding, &text, at));
+    assert_eq!(open(BINDING, now + EXPIRY), Ok(sealed()));
+    assert_eq!(open(BINDING, now + EXPIRY + Duration::from_secs(1)), Err(Broken::Expired));
+    // The same arguments, written by another client library.
+    let (principal, plugin, version, method, name, _) = BINDING;
+    let again = (principal, plugin, version, method, name, "{ \"why\": \"old\", \"id\": 7 }");
+    assert_eq!(open(again, now), Ok(sealed()));
+}
+
+#[test]
+fn opens_for_nothing_else() {
+    let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
+    let text = closed(&seal, now);
+    let (principal, plugin, version, method, name, arguments) = BINDING;
+    let others: [Parts<'_>; 8] = [
+        ("other", plugin, version, method, name, arguments),
+        (principal, "other", version, method, name, arguments),
+        (principal, plugin, b"v2", method, name, arguments),
+        (principal, plugin, version, "prompts/get", name, arguments),
+        (principal, plugin, version, method, "notes_add", arguments),
+        (principal, plugin, version, method, name, r#"{"id":8,"why":"old"}"#),
+        (principal, plugin, version, method, name, "{}"),
+        // The same letters, divided otherwise.
+        (principal, plugin, version, "tools/callnotes", "_delete", arguments),
+    ];
+    for other in others {
+        assert_eq!(with(other, |binding| seal.open(binding, &text, now)), Err(Broken::Foreign), "{other:?}");
+    }
+    let another = Seal::new(&[2; 32]);
+    assert_eq!(with(BINDING, |binding| another.open(binding, &text, now)), Err(Broken::Foreign));
+}
+
+#[test]
+fn says_nothing_of_what_is_in_it() {
+    let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
+    let bytes = URL_SAFE_NO_PAD.decode(closed(&seal, now)).unwrap();
+    assert!(!bytes.windows(5).any(|window| window == b"asked"));
+    assert_ne!(closed(&seal, now), closed(&seal, now), "the same state twice is two texts");
+}
+
+/// A million changed texts: characters replaced, dropped, put in, swapped, and cut off.
+#[test]
+fn no_change_is_accepted() {
+    const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/. ~\n\0";
+    let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
+    let text = closed(&seal, now);
+    // xorshift64: the same changes in each run.
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut below = |limit: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % limit as u64).unwrap()
+    };
+    with(BINDING, |binding| {
+        for _ in 0..1_000_000 {
+            let mut changed = text.clone().into_bytes();
+            for _ in 0..=below(3) {
+                let at = below(changed.len());
+                match below(5) {
+                    0 => changed.truncate(at.max(1)),
+                    1 => changed.insert(at, CHARACTERS[below(CHARACTERS.len())]),
+                    2 if changed.len() > 1 => _ = changed.remove(at),
+                    3 => changed.swap(at, 0),
+                    _ => changed[at] = CHARACTERS[below(CHARACTERS.len())],
+                }
+            }
+            let changed = String::from_utf8(changed).unwrap();
+            if changed != text {
+                assert_eq!(seal.open(binding, &changed, now), Err(Broken::Foreign), "{changed:?}");
+            }
+        }
+    });
+    assert_eq!(with(BINDING, |binding| seal.open(binding, &text, now)), Ok(sealed()));
+}

@@ -1,0 +1,35 @@
+//! What a handshake agreed on, and what the client has set since.
+
+use std::sync::Arc;
+
+use super::scope::SessionLevel;
+use super::updates::Uris;
+use crate::protocol::request::Initialize;
+use crate::protocol::{ClientCapabilities, Revision};
+
+#[derive(Clone)]
+pub(in crate::server) struct Session {
+    pub(in crate::server) revision: Revision,
+    pub(in crate::server) capabilities: Arc<ClientCapabilities>,
+    pub(in crate::server) level: Arc<SessionLevel>,
+    /// Resources of which the client wants to hear.
+    pub(in crate::server) uris: Arc<Uris>,
+    /// Changes are being announced.
+    pub(in crate::server) announcing: bool,
+}
+
+impl Session {
+    /// A second handshake on the same connection begins anew; what is being announced to
+    /// `before` goes on, for the session that takes its place.
+    pub(in crate::server) fn new(hello: Initialize, before: Option<&Self>) -> Self {
+        let uris = before.map(|before| before.uris.clone()).unwrap_or_default();
+        uris.clear();
+        Self {
+            revision: hello.revision,
+            capabilities: Arc::new(hello.capabilities),
+            level: Arc::default(),
+            uris,
+            announcing: before.is_some_and(|before| before.announcing),
+        }
+    }
+}

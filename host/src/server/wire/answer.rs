@@ -1,0 +1,148 @@
+//! What a client answers to a question, in WIT's words: `ElicitResult`,
+//! `CreateMessageResult` and `ListRootsResult`.
+//!
+//! Source: MCP, schema of each revision; they do not differ in what is read here.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::value::RawValue;
+
+use crate::json::{self, Kind as JsonKind};
+use crate::plugin::Schema;
+use crate::plugin::abi::{
+    ElicitAction, Elicited, MediaContent, Reply, Role, Root, Sampled, SamplingContent, TextContent, ToolUse,
+};
+use crate::protocol::{ErrorObject, error, params};
+use crate::server::seal::Kind;
+
+/// Roots and contents of one answer; more are left out.
+const MOST: usize = 1024;
+
+/// Reads the answer that stands at `path`.
+pub(in crate::server) fn reply(kind: &Kind, raw: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
+    let object = params::required(params::object(Some(raw), path)?, path)?;
+    match kind {
+        Kind::Form(schema) => elicited(object, Some(schema), path),
+        Kind::Url => elicited(object, None, path),
+        Kind::Sample(_) => sampled(object, path),
+        Kind::Roots => roots(object, path),
+    }
+}
+
+/// What kind of question an answer would be to, told from its members: for a client that
+/// answers and does not bring back what it was given to keep.
+pub(in crate::server) fn kind(raw: &RawValue, path: &str) -> Result<Kind, ErrorObject> {
+    let object = params::required(params::object(Some(raw), path)?, path)?;
+    let [action, roots, model] = params::members(Some(object), ["action", "roots", "model"], path)?;
+    match (action, roots, model) {
+        // Any content will do, since nobody knows which form it was.
+        (Some(_), ..) => Ok(Kind::Form("true".into())),
+        (_, Some(_), _) => Ok(Kind::Roots),
+        (.., Some(_)) => Ok(Kind::Sample(false)),
+        _ => Err(error::invalid_params(path, "must be a result of elicitation, sampling or roots/list")),
+    }
+}
+
+fn elicited(object: &RawValue, schema: Option<&str>, path: &str) -> Result<Reply, ErrorObject> {
+    let [action, content] = params::members(Some(object), ["action", "content"], path)?;
+    let at = format!("{path}.action");
+    let action = match &*params::required(params::string(action, &at)?, &at)? {
+        "accept" => ElicitAction::Accept,
+        "decline" => ElicitAction::Decline,
+        "cancel" => ElicitAction::Cancel,
+        _ => return Err(error::invalid_params(&at, "must be accept, decline or cancel")),
+    };
+    let at = format!("{path}.content");
+    let content = params::object(content, &at)?;
+    let content = match (action, schema) {
+        (ElicitAction::Accept, Some(schema)) => {
+            let content = content.map_or("{}", RawValue::get);
+            fits(schema, content, &at)?;
+            Some(content.to_owned())
+        }
+        _ => None,
+    };
+    Ok(Reply::Elicited(Elicited { action, content }))
+}
+
+/// Checks a form's content against the schema that the plugin gave with the form.
+fn fits(schema: &str, content: &str, path: &str) -> Result<(), ErrorObject> {
+    // It was compiled once before the question was put.
+    let Ok(schema) = Schema::compile(schema) else { return Ok(()) };
+    schema.validate_text(content).map_err(|violations| {
+        let first = violations.first();
+        let (at, reason) = first.map_or(("", ""), |first| (first.path.as_str(), first.reason.as_str()));
+        error::invalid_params(&format!("{path}{}", at.replace('/', ".")), reason)
+    })
+}
+
+fn sampled(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
+    let names = ["role", "content", "model", "stopReason"];
+    let [role, content, model, stop] = params::members(Some(object), names, path)?;
+    let at = format!("{path}.role");
+    let role = match &*params::required(params::string(role, &at)?, &at)? {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => return Err(error::invalid_params(&at, "must be user or assistant")),
+    };
+    let at = format!("{path}.content");
+    let content = params::required(content, &at)?;
+    let content = match json::items(content.get(), MOST) {
+        Some(items) => items
+            .first
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| self::content(item, &format!("{at}[{index}]")))
+            .collect::<Result<_, _>>()?,
+        None => vec![self::content(content, &at)?],
+    };
+    let at = format!("{path}.model");
+    let model = params::required(params::string(model, &at)?, &at)?.into_owned();
+    let stop_reason = params::string(stop, &format!("{path}.stopReason"))?.map(Into::into);
+    Ok(Reply::Sampled(Sampled { role, content, model, stop_reason }))
+}
+
+fn content(raw: &RawValue, path: &str) -> Result<SamplingContent, ErrorObject> {
+    let object = params::required(params::object(Some(raw), path)?, path)?;
+    let names = ["type", "text", "data", "mimeType", "id", "name", "input"];
+    let [kind, text, data, mime, id, name, input] = params::members(Some(object), names, path)?;
+    let string = |raw, member: &str| {
+        let at = format!("{path}.{member}");
+        params::required(params::string(raw, &at)?, &at).map(|text| text.into_owned())
+    };
+    let media = || {
+        let data = STANDARD.decode(string(data, "data")?);
+        let data = data.map_err(|_| error::invalid_params(&format!("{path}.data"), "is not base64"))?;
+        Ok(MediaContent { data, mime_type: string(mime, "mimeType")?, annotations: None, meta: None })
+    };
+    match string(kind, "type")?.as_str() {
+        "text" => {
+            let text = string(text, "text")?;
+            Ok(SamplingContent::Text(TextContent { text, annotations: None, meta: None }))
+        }
+        "image" => media().map(SamplingContent::Image),
+        "audio" => media().map(SamplingContent::Audio),
+        "tool_use" => {
+            let at = format!("{path}.input");
+            let input = params::required(params::object(input, &at)?, &at)?.get().to_owned();
+            Ok(SamplingContent::ToolUse(ToolUse { id: string(id, "id")?, name: string(name, "name")?, input }))
+        }
+        _ => Err(error::invalid_params(&format!("{path}.type"), "must be text, image, audio or tool_use")),
+    }
+}
+
+fn roots(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
+    let at = format!("{path}.roots");
+    let [roots] = params::members(Some(object), ["roots"], path)?;
+    let roots = params::required(params::of_kind(roots, JsonKind::Array, &at)?, &at)?;
+    let items = json::items(roots.get(), MOST).map_or_else(Vec::new, |items| items.first);
+    let root = |(index, item): (usize, &RawValue)| {
+        let at = format!("{at}[{index}]");
+        let item = params::required(params::object(Some(item), &at)?, &at)?;
+        let [uri, name] = params::members(Some(item), ["uri", "name"], &at)?;
+        let place = format!("{at}.uri");
+        let uri = params::required(params::string(uri, &place)?, &place)?.into_owned();
+        Ok(Root { uri, name: params::string(name, &format!("{at}.name"))?.map(Into::into) })
+    };
+    Ok(Reply::Roots(items.into_iter().enumerate().map(root).collect::<Result<_, ErrorObject>>()?))
+}
