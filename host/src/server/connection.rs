@@ -219,7 +219,10 @@ impl Connection {
         let answer = tokio::select! {
             biased;
             () = cancelled.cancelled() => {
-                let _ = tokio::time::timeout(grace, later).await;
+                // Without grace not even once more.
+                if !grace.is_zero() {
+                    let _ = tokio::time::timeout(grace, later).await;
+                }
                 return None;
             }
             answer = &mut later => answer,
