@@ -2,6 +2,7 @@
 //!
 //! stdout carries data or the wire; all else goes to stderr through [`crate::report`].
 
+mod ask;
 mod call;
 mod check;
 mod list;

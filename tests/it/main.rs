@@ -16,6 +16,7 @@ mod reload;
 mod rmcp;
 mod samples;
 mod shutdown;
+mod terminal;
 mod tidy;
 mod transcripts;
 mod wit;

@@ -66,9 +66,7 @@ impl Catalog {
 
 /// Another version of the plugin, put into service meanwhile, has lists of its own.
 fn replace(members: &mut [Member], newer: Arc<dyn Provider>) {
-    let same = |member: &&mut Member| {
-        member.provider.id() == newer.id() && member.provider.digest() == newer.digest()
-    };
+    let same = |member: &&mut Member| member.provider.id() == newer.id() && member.provider.digest() == newer.digest();
     if let Some(member) = members.iter_mut().find(same) {
         member.provider = newer;
     }

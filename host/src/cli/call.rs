@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 
-use super::{Options, is_component, local::Local};
+use super::{Options, ask, is_component, local::Local};
 use crate::report::{self, Failure};
 
 pub(super) async fn run(
@@ -34,10 +34,19 @@ pub(super) async fn run(
     {
         name = format!("{stem}_{tool}");
     }
-    let params = Map::from_iter([("name".to_owned(), Value::String(name)), ("arguments".to_owned(), arguments)]);
-    let result = local.request("tools/call", params).await?;
-    let parsed: Value =
-        serde_json::from_str(result.get()).map_err(|error| Failure::new(format!("read the result: {error}")))?;
+    let mut params = Map::from_iter([("name".to_owned(), Value::String(name)), ("arguments".to_owned(), arguments)]);
+    let capabilities = ask::capabilities();
+    let (result, parsed) = loop {
+        let result = local.request("tools/call", params.clone(), capabilities.clone()).await?;
+        let mut parsed: Value =
+            serde_json::from_str(result.get()).map_err(|error| Failure::new(format!("read the result: {error}")))?;
+        if parsed["resultType"] != "input_required" {
+            break (result, parsed);
+        }
+        // The plugin runs nothing meanwhile, so this thread may wait for a person.
+        params.insert("inputResponses".to_owned(), ask::answers(&parsed["inputRequests"])?);
+        params.insert("requestState".to_owned(), parsed["requestState"].take());
+    };
     report::print(&if json { result.get().to_owned() } else { text(&parsed) })?;
     Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

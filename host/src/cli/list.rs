@@ -14,7 +14,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let mut tools = Vec::new();
     let mut params = Map::new();
     loop {
-        let page = local.request("tools/list", params.clone()).await?;
+        let page = local.request("tools/list", params.clone(), serde_json::json!({})).await?;
         let mut page: Value =
             serde_json::from_str(page.get()).map_err(|error| Failure::new(format!("read the list: {error}")))?;
         if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {

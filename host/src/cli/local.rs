@@ -61,17 +61,19 @@ impl Local {
         Ok(Self { connection: server.connect(outbox), answers, refusals })
     }
 
-    /// The result of one request, in the newest revision.
+    /// The result of one request, in the newest revision, for a client that can do what
+    /// `capabilities` say.
     pub(super) async fn request(
         &mut self,
         method: &str,
         mut params: serde_json::Map<String, Value>,
+        capabilities: Value,
     ) -> Result<Box<RawValue>, Failure> {
         params.insert(
             "_meta".into(),
             json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": capabilities,
             }),
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
@@ -110,7 +112,9 @@ impl ErrorAnswer {
                 format!("the nearest: {}", names.join(", "))
             }
         });
-        Failure::usage(format!("call the tool: {}", self.message)).hint(names)
+        let alone = self.data["reason"] == "missing_client_capability";
+        let terminal = alone.then(|| "on a terminal, wharf call asks you what a plugin wants to know".to_owned());
+        Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(terminal))
     }
 }
 

@@ -208,13 +208,7 @@ impl Connection {
 
     /// Works on a request until it is answered or cancelled. What is cancelled may go on
     /// for `grace`; nobody hears of it.
-    async fn run(
-        &self,
-        id: RequestId,
-        later: Later,
-        cancelled: CancellationToken,
-        grace: Duration,
-    ) -> Option<String> {
+    async fn run(&self, id: RequestId, later: Later, cancelled: CancellationToken, grace: Duration) -> Option<String> {
         let mut later = AssertUnwindSafe(later).catch_unwind();
         let answer = tokio::select! {
             biased;

@@ -45,14 +45,14 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
     let plugin = entry.provider.id();
     match error {
         Refusal::Request(error) => Err(error),
-        Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => Err(error::missing_client_capability(ask)),
+        Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => {
+            Err(error::missing_client_capability(ask))
+        }
         Refusal::NeedsClient(ask) => {
             let text = format!("Tool '{}' needs {} of the client, which does not support it.", entry.name, ask.name());
             failed(server, scope, entry, "denied", None, &text)
         }
-        Refusal::TooManyRounds => {
-            failed(server, scope, entry, "bad-output", None, &too_many_rounds(plugin))
-        }
+        Refusal::TooManyRounds => failed(server, scope, entry, "bad-output", None, &too_many_rounds(plugin)),
         Refusal::Call(CallError::Fault(fault)) => {
             failed(server, scope, entry, fault.code(), fault.limit(), &fault.sentence(plugin))
         }
@@ -79,7 +79,11 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
 /// the part of params that the plugin was given, `not_found` what to say if it knows of none.
 pub(super) fn without_result(
     scope: &Scope,
-    plugin: &PluginId, input: &str, not_found: ErrorObject, error: Refusal) -> ErrorObject {
+    plugin: &PluginId,
+    input: &str,
+    not_found: ErrorObject,
+    error: Refusal,
+) -> ErrorObject {
     match error {
         Refusal::Request(error) => error,
         Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => error::missing_client_capability(ask),

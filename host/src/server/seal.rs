@@ -137,12 +137,7 @@ impl Seal {
 
     /// # Errors
     /// If the text is not what [`Seal::close`] made for the same binding, or too old.
-    pub(in crate::server) fn open(
-        &self,
-        binding: &Binding<'_>,
-        text: &str,
-        now: SystemTime,
-    ) -> Result<Sealed, Broken> {
+    pub(in crate::server) fn open(&self, binding: &Binding<'_>, text: &str, now: SystemTime) -> Result<Sealed, Broken> {
         let bytes = Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let bytes = bytes.ok_or(Broken::Foreign)?;
         let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(Broken::Foreign)?;

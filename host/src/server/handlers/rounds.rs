@@ -180,10 +180,11 @@ impl<'a> Rounds<'a> {
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
             return Ok((answers, None, 0));
         };
-        let sealed = self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
-            Broken::Expired => error::expired_state(EXPIRY),
-            Broken::Foreign => error::foreign_state(),
-        })?;
+        let sealed =
+            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
+                Broken::Expired => error::expired_state(EXPIRY),
+                Broken::Foreign => error::foreign_state(),
+            })?;
         let mut answers = Vec::new();
         for Question { key, kind } in sealed.asked {
             let path = format!("params.inputResponses.{key}");

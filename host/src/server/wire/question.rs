@@ -137,8 +137,8 @@ fn preferences(preferences: &ModelPreferences) -> String {
     let number = |priority: Option<f64>| priority.map(|priority| priority.to_string());
     let mut object = Object::default();
     if !preferences.hints.is_empty() {
-        object = object
-            .array("hints", preferences.hints.iter().map(|hint| Object::default().string("name", hint).finish()));
+        object =
+            object.array("hints", preferences.hints.iter().map(|hint| Object::default().string("name", hint).finish()));
     }
     object
         .optional_raw("costPriority", number(preferences.cost_priority).as_deref())

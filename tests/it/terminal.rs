@@ -1,0 +1,88 @@
+//! `wharf call` on a terminal: what a plugin asks is put to the person there.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::support::PATIENCE;
+use crate::support::home::Home;
+use crate::support::process::command;
+
+/// The person's side of a terminal.
+struct Person {
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+}
+
+impl Person {
+    /// Waits until the text is on the screen, and types.
+    fn sees(&mut self, text: &str, then_types: &str) {
+        let mut seen = String::new();
+        while !seen.contains(text) {
+            let more = self.screen.recv_timeout(PATIENCE);
+            seen += &String::from_utf8_lossy(&more.unwrap_or_else(|_| panic!("{text:?} is not in {seen:?}")));
+        }
+        self.keyboard.write_all(then_types.as_bytes()).expect("a terminal that takes keys");
+    }
+}
+
+/// What a command prints when a person answers it.
+fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
+    let home = Home::with(&["everything"]);
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
+    let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
+    let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
+    let mut command = command(&home, ["call".as_ref(), home.plugins().as_os_str(), tool.as_ref()]);
+    command.stdin(terminal.try_clone().expect("a copy")).stderr(terminal).stdout(Stdio::piped());
+    let child = command.spawn().expect("the binary starts");
+    drop(command);
+
+    let mut screen = File::from(master);
+    let keyboard = screen.try_clone().expect("a copy");
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // An error: the other side is closed.
+        while let Ok(read @ 1..) = screen.read(&mut buffer) {
+            if sender.send(buffer[..read].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    person(&mut Person { keyboard, screen: receiver });
+    let output = child.wait_with_output().expect("an end");
+    assert!(output.status.success(), "{}", output.status);
+    String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
+}
+
+#[test]
+fn a_form_and_a_question_are_put_one_after_the_other() {
+    let said = call("everything_test_input_required_result_multi_round", |person| {
+        person.sees("Your name", "Ada\r");
+        person.sees("Is it really Ada?", "y");
+    });
+    assert_eq!(said, "Ada: true");
+}
+
+#[test]
+fn every_kind_of_field_can_be_filled_in() {
+    let said = call("everything_test_elicitation_sep1034_defaults", |person| {
+        person.sees("age", "\u{8}1\r");
+        person.sees("name", "\r");
+        person.sees("score", "\r");
+        person.sees("status", "\r");
+        person.sees("verified", "n");
+    });
+    assert_eq!(said, r#"User response: {"age":31,"name":"John Doe","score":95.5,"status":"active","verified":false}"#);
+}
+
+#[test]
+fn a_page_is_shown_and_may_be_refused() {
+    let said = call("everything_test_url_visit", |person| person.sees("https://example.org/login", "n"));
+    assert_eq!(said, "stayed");
+}
