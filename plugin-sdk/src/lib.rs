@@ -66,7 +66,7 @@ pub use host::{Listing, list_changed, resource_updated};
 pub use plugin::Plugin;
 pub use prompts::{Prompt, PromptResult, Prompts};
 pub use reply::{Json, NoArguments, Reply, ToolResult};
-pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
+pub use resource::{CacheScope, ReadResult, Resource, ResourceContents, ResourceTemplate};
 pub use sampling::{ContextScope, Sampled, Sampling, ToolChoice};
 pub use tools::{TaskSupport, Tool, Tools};
 

@@ -6,7 +6,7 @@ mod content;
 mod prompts;
 mod telling;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use wharf_plugin::*;
 
@@ -55,8 +55,14 @@ impl Plugin for Everything {
 
     fn read_resource(&self, uri: &str, ask: &Call) -> Result<ReadResult> {
         let contents = match uri {
-            "test://static-text" => ResourceContents::text(uri, TEXT).mime_type("text/plain"),
-            "test://static-binary" => ResourceContents::bytes(uri, PIXEL).mime_type("image/png"),
+            "test://static-text" => {
+                let text = ReadResult::from(ResourceContents::text(uri, TEXT).mime_type("text/plain"));
+                return Ok(text.cache_for(Duration::from_secs(60), CacheScope::Public));
+            }
+            "test://static-binary" => {
+                let picture = ReadResult::from(ResourceContents::bytes(uri, PIXEL).mime_type("image/png"));
+                return Ok(picture.cache_for(Duration::MAX, CacheScope::Private));
+            }
             "test://watched-resource" => ResourceContents::text(uri, listed()).mime_type("text/plain"),
             "test://listed" => ResourceContents::text(uri, "listed"),
             "test://folder" => {
