@@ -87,11 +87,14 @@ impl Server {
     /// What works, whatever the plugins of the moment offer: a client that connects to an
     /// empty folder must still ask again after the first plugin has come.
     fn capabilities(&self) -> ServerCapabilities {
+        let snapshot = self.catalog.snapshot();
         ServerCapabilities {
             tools: true,
             prompts: true,
             resources: true,
             list_changed: true,
+            experimental: handlers::custom::declared(&snapshot.extensions.experimental),
+            extensions: handlers::custom::declared(&snapshot.extensions.extensions),
             ..ServerCapabilities::default()
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Server;
-use super::handlers::{Answer, Later, Reply, lifecycle, prompts, resources, subscriptions, tools};
+use super::handlers::{Answer, Later, Reply, custom, lifecycle, prompts, resources, subscriptions, tools};
 use super::in_flight::{Cancelled, InFlight};
 use super::scope::Scope;
 use crate::jsonrpc::encode::{self, UnreadableId};
@@ -205,7 +205,7 @@ impl Connection {
             ClientRequest::ListResourceTemplates { cursor } => {
                 resources::TEMPLATES.reply(&self.server, scope, cursor.as_deref())
             }
-            ClientRequest::ReadResource { uri, .. } => resources::read(&self.server, scope, &uri),
+            ClientRequest::ReadResource { uri, retry } => resources::read(&self.server, scope, &uri, &retry),
             ClientRequest::Subscribe { .. } | ClientRequest::Unsubscribe { .. } => {
                 Reply::Now(Err(error::not_offered(&request.method, "resources.subscribe")))
             }
@@ -213,6 +213,7 @@ impl Connection {
             ClientRequest::GetPrompt { name, arguments, .. } => prompts::get(&self.server, scope, &name, arguments),
             ClientRequest::Complete(_) => Reply::Now(Err(error::not_offered(&request.method, "completions"))),
             ClientRequest::SetLevel { .. } => Reply::Now(Err(error::not_offered(&request.method, "logging"))),
+            ClientRequest::Custom(request) => custom::call(&self.server, scope, request),
         }
     }
 

@@ -189,17 +189,17 @@ fn a_handshake_is_answered_in_its_revision() {
         ..ServerCapabilities::default()
     };
     assert_eq!(
-        initialize::result(Revision::V2024_11_05, &server(), capabilities, None),
+        initialize::result(Revision::V2024_11_05, &server(), &capabilities, None),
         r#"{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}},"serverInfo":{"name":"wharf","version":"0.1.0"}}"#
     );
-    let newest = parsed(&initialize::result(Revision::V2025_11_25, &server(), capabilities, Some("do\nthis")));
+    let newest = parsed(&initialize::result(Revision::V2025_11_25, &server(), &capabilities, Some("do\nthis")));
     assert_eq!(
         newest["serverInfo"],
         json!({ "name": "wharf", "version": "0.1.0", "title": "Wharf", "description": "d" })
     );
     assert_eq!((&newest["instructions"], &newest["capabilities"]["completions"]), (&json!("do\nthis"), &json!({})));
     let caching = Caching { ttl_ms: 5, scope: CacheScope::Public };
-    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), capabilities, None, caching));
+    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), &capabilities, None, caching));
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
     assert_eq!(
         (&discovered["resultType"], &discovered["ttlMs"], &discovered["cacheScope"]),
