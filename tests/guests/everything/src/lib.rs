@@ -105,9 +105,28 @@ impl Plugin for Everything {
             _ => return Err(Error::not_found()),
         })
     }
+
+    fn extensions(&self, extensions: &mut Extensions) {
+        extensions
+            .extension("com.example/test", &json!({ "versions": [1, 2] }))
+            .experimental("test.thing", &json!({ "on": true }))
+            .method("echo", |call, params: Echo| match params.answer {
+                Some(answer) => Ok(answer),
+                None => Ok(json!({ "params": params.rest, "meta": call.meta::<Value>() })),
+            })
+            .method("fail", |_, _: NoArguments| Err::<(), _>(Error::failed("there is nothing")));
+    }
 }
 
-export!(Everything: tools, resources, prompts, completions);
+export!(Everything: tools, resources, prompts, completions, extensions);
+
+#[derive(Deserialize)]
+struct Echo {
+    /// The whole result; without it, what came.
+    answer: Option<Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
 
 const TEXT: &str = "This is the content of the static text resource.";
 
