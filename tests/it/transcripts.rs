@@ -44,6 +44,7 @@ transcripts! {
     calls_2025_06_18
     calls_2025_11_25
     calls_2026_07_28
+    custom
     discover
     envelope
     ids
@@ -71,7 +72,8 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     let transcript = Transcript::parse(&name, &text);
     let home = Home::new();
     for plugin in &transcript.plugins {
-        home.put(plugin, plugin);
+        let (name, guest) = plugin.split_once('=').unwrap_or((plugin, plugin));
+        home.put(guest, name);
     }
     for (plugin, file) in plugins.iter().filter(|_| transcript.plugins.is_empty()) {
         home.put_file(file, plugin);

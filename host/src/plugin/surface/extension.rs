@@ -73,11 +73,11 @@ pub(super) fn settings(settings: &str) -> Result<String, Refused> {
 }
 
 /// Whether the published schema's `JSONValue` has such values: it knows neither null nor
-/// numbers that are not integers.
+/// numbers that are not integers. Of these many clients read only so many digits.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Null => false,
-        Value::Number(number) => !number.is_f64(),
+        Value::Number(number) => number.is_i64() || number.is_u64(),
         Value::Array(elements) => elements.iter().all(is_plain),
         Value::Object(members) => members.values().all(is_plain),
         Value::Bool(_) | Value::String(_) => true,

@@ -210,6 +210,23 @@ fn a_handshake_is_answered_in_its_revision() {
 }
 
 #[test]
+fn capabilities_that_plugins_declare_are_in_every_revision() {
+    let settings = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
+    let capabilities = ServerCapabilities {
+        experimental: settings(json!({ "thing": {} })),
+        extensions: settings(json!({ "vendor.example/a": { "n": 1 } })),
+        ..ServerCapabilities::default()
+    };
+    for revision in super::ALL {
+        assert_eq!(
+            capabilities.to_json(revision),
+            json!({ "experimental": { "thing": {} }, "extensions": { "vendor.example/a": { "n": 1 } } })
+        );
+        assert_eq!(ServerCapabilities::default().to_json(revision), json!({}));
+    }
+}
+
+#[test]
 fn a_result_has_what_its_revision_asks_for_and_no_more() {
     let r4 = Revision::V2025_11_25;
     let r5 = Revision::V2026_07_28;
