@@ -35,6 +35,7 @@ fn file(test: &str) -> String {
 }
 
 transcripts! {
+    apps
     batch_2024_11_05
     batch_2025_03_26
     batch_refused

@@ -1,6 +1,7 @@
 //! One of everything that a plugin can offer, for tests of the protocol. The names and
 //! texts that begin with `test` are those that MCP's conformance suite asks for.
 
+mod apps;
 mod asking;
 mod content;
 mod prompts;
@@ -14,6 +15,7 @@ struct Everything;
 
 impl Plugin for Everything {
     fn tools(&self, tools: &mut Tools) {
+        apps::add(tools);
         content::add(tools);
         telling::add(tools);
         asking::add(tools);
@@ -39,6 +41,7 @@ impl Plugin for Everything {
                 .mime_type("text/plain"),
             Resource::new("test://listed", "Listed").description(listed()),
             Resource::new("test://folder", "Folder").description("Two contents in one read"),
+            apps::listed(),
         ])
     }
 
@@ -64,6 +67,7 @@ impl Plugin for Everything {
                 return Ok(picture.cache_for(Duration::MAX, CacheScope::Private));
             }
             "test://watched-resource" => ResourceContents::text(uri, listed()).mime_type("text/plain"),
+            apps::PAGE => return Ok(apps::read()),
             "test://listed" => ResourceContents::text(uri, "listed"),
             "test://folder" => {
                 let inside = |name: &str, text: &str| ResourceContents::text(format!("{uri}/{name}"), text);
