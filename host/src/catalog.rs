@@ -3,12 +3,14 @@
 //! It does not know how a plugin runs, nor what a client may see of it.
 
 mod again;
+mod extensions;
 mod files;
 mod folder;
 mod names;
 mod snapshot;
 mod watcher;
 
+pub use extensions::{Capabilities, Extensions};
 pub use files::plugin_of;
 pub use folder::{Folder, FolderEvent, PluginSettings, Refusal};
 pub use names::{Entry, Item, Names, PublicName, Warning};

@@ -131,6 +131,7 @@ impl Server {
     /// What works, whatever the plugins of the moment offer: a client that connects to an
     /// empty folder must still ask again after the first plugin has come.
     fn capabilities(&self) -> ServerCapabilities {
+        let snapshot = self.catalog.snapshot();
         ServerCapabilities {
             tools: true,
             prompts: true,
@@ -139,6 +140,8 @@ impl Server {
             list_changed: true,
             logging: true,
             completions: false,
+            experimental: handlers::custom::declared(&snapshot.extensions.experimental),
+            extensions: handlers::custom::declared(&snapshot.extensions.extensions),
         }
     }
 }

@@ -14,6 +14,7 @@ mod imports {
 pub use imports::wharf::plugin::{host, http, types};
 
 pub mod completions;
+pub mod extensions;
 pub mod prompts;
 pub mod resources;
 pub mod tools;

@@ -158,7 +158,7 @@ impl Call {
     pub fn sample(&self, sampling: impl Into<Sampling>) -> Result<Sampled> {
         match self.ask(raw::Ask::Sample(sampling.into().0))? {
             Settled::Sampled(sampled) => Ok(sampled),
-            other => Err(other.misplaced()),
+            _ => Err(Settled::misplaced()),
         }
     }
 
@@ -173,7 +173,7 @@ impl Call {
     pub fn roots(&self) -> Result<Vec<Root>> {
         match self.ask(raw::Ask::Roots)? {
             Settled::Roots(roots) => Ok(roots),
-            other => Err(other.misplaced()),
+            _ => Err(Settled::misplaced()),
         }
     }
 
@@ -201,7 +201,7 @@ impl Call {
     pub fn once<T: Serialize + DeserializeOwned>(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {
         match self.next() {
             (_, Some(Settled::Made(made))) => Ok(serde_json::from_str(&made)?),
-            (_, Some(other)) => Err(other.misplaced()),
+            (_, Some(_)) => Err(Settled::misplaced()),
             (key, None) => {
                 let value = make()?;
                 let made = Settled::Made(serde_json::to_string(&value)?);
@@ -252,17 +252,30 @@ impl Call {
         match self.ask(ask)? {
             Settled::Accepted(content) => Ok(Some(content)),
             Settled::Declined => Ok(None),
-            other => Err(other.misplaced()),
+            _ => Err(Settled::misplaced()),
         }
     }
 
     fn ask(&self, ask: raw::Ask) -> Result<Settled> {
-        let (key, settled) = self.next();
-        if let Some(settled) = settled {
-            return Ok(settled);
+        match self.next() {
+            (key, Some(Settled::Unavailable(why))) => {
+                let question = Box::new(raw::Question { key, ask });
+                Err(Error(Cause::Unavailable { why, question }))
+            }
+            (_, Some(settled)) => Ok(settled),
+            (key, None) => {
+                self.round.borrow_mut().open.push(raw::Question { key, ask });
+                self.wait().and(Err(Error::not_found()))
+            }
         }
-        self.round.borrow_mut().open.push(raw::Question { key, ask });
-        self.wait().and(Err(Error::not_found()))
+    }
+
+    /// Asks once more what was refused, as if it had not been answered, so that an answer
+    /// would still count.
+    pub(crate) fn insist(&self, question: raw::Question) -> Result<raw::InputRequired> {
+        let round = self.round.borrow();
+        let state = state(round.settled.iter().flatten().filter(|(key, _)| *key != question.key))?;
+        Ok(raw::InputRequired { questions: vec![question], state })
     }
 
     /// Ends the round if there are questions without an answer.
@@ -271,8 +284,7 @@ impl Call {
         if round.open.is_empty() {
             return Ok(());
         }
-        let settled = round.settled.as_deref().unwrap_or_default();
-        let state = if settled.is_empty() { None } else { Some(serde_json::to_vec(settled)?) };
+        let state = state(round.settled.iter().flatten())?;
         let questions = round.open.clone();
         Err(Error(Cause::Asked(Box::new(raw::InputRequired { questions, state }))))
     }
@@ -296,6 +308,12 @@ impl Call {
     }
 }
 
+/// What is settled, for the next round.
+fn state<'a>(settled: impl Iterator<Item = &'a (String, Settled)>) -> Result<Option<Vec<u8>>> {
+    let settled: Vec<_> = settled.collect();
+    if settled.is_empty() { Ok(None) } else { Ok(Some(serde_json::to_vec(&settled)?)) }
+}
+
 /// What rounds before the last one settled; a state that is not ours settles nothing.
 fn earlier(context: &raw::CallContext) -> Vec<(String, Settled)> {
     context.state.as_deref().and_then(|state| serde_json::from_slice(state).ok()).unwrap_or_default()
@@ -303,11 +321,8 @@ fn earlier(context: &raw::CallContext) -> Vec<(String, Settled)> {
 
 impl Settled {
     /// The answer to another kind of question than was asked.
-    fn misplaced(self) -> Error {
-        match self {
-            Self::Unavailable(why) => Error::failed(why),
-            _ => Error::failed("the answer does not fit the question"),
-        }
+    fn misplaced() -> Error {
+        Error::failed("the answer does not fit the question")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a call has no result. It does not decide how that looks to a client: the host does.
 
+use crate::Call;
 use crate::abi::types;
 
 /// What every method of a plugin returns.
@@ -33,9 +34,17 @@ pub struct Error(pub(crate) Cause);
 
 pub(crate) enum Cause {
     NotFound,
-    Invalid { path: String, reason: String },
+    Invalid {
+        path: String,
+        reason: String,
+    },
     Failed(String),
     Asked(Box<types::InputRequired>),
+    /// What this question asked for cannot be had.
+    Unavailable {
+        why: String,
+        question: Box<types::Question>,
+    },
 }
 
 impl Error {
@@ -69,6 +78,33 @@ impl Error {
         Self(Cause::NotFound)
     }
 
+    /// Whether a question was refused because nobody can be asked it: the client cannot,
+    /// or will not. A plugin that can do without goes on; one that passes the error on
+    /// with `?` says that it cannot, and the host tells the client what it lacks.
+    ///
+    /// ```
+    /// use wharf_plugin::*;
+    ///
+    /// fn remove(ask: &Call, _: NoArguments) -> Result<&'static str> {
+    ///     match ask.confirm("Remove it?") {
+    ///         Ok(true) => Ok("removed"),
+    ///         Ok(false) => Ok("kept"),
+    ///         Err(error) if error.is_unavailable() => Ok("kept, since nobody could be asked"),
+    ///         Err(error) => Err(error),
+    ///     }
+    /// }
+    /// # struct Files;
+    /// # impl Plugin for Files {
+    /// #     fn tools(&self, tools: &mut Tools<'_>) { tools.add("remove", "Removes", remove); }
+    /// # }
+    /// let script = testing::Script::new().unavailable("no such client");
+    /// let answer = script.call(&Files, "remove", json!({})).unwrap();
+    /// assert_eq!(answer.as_text(), "kept, since nobody could be asked");
+    /// ```
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self.0, Cause::Unavailable { .. })
+    }
+
     /// The error in words.
     ///
     /// ```
@@ -81,6 +117,7 @@ impl Error {
             Cause::Invalid { path, reason } => [path.as_str(), ": ", reason].concat(),
             Cause::Failed(text) => text.clone(),
             Cause::Asked(_) => "an answer is awaited".into(),
+            Cause::Unavailable { why, .. } => why.clone(),
         }
     }
 
@@ -88,15 +125,23 @@ impl Error {
         self.text()
     }
 
-    /// Splits a question from a real failure.
-    pub(crate) fn settle(self) -> Result<types::InputRequired, types::CallError> {
+    /// Splits a question from a real failure. A refusal that nobody handled is the question
+    /// again, by which the host knows that the plugin cannot do without.
+    pub(crate) fn settle(self, call: &Call) -> Result<types::InputRequired, types::CallError> {
         match self.0 {
             Cause::Asked(asked) => Ok(*asked),
-            Cause::NotFound => Err(types::CallError::NotFound),
-            Cause::Invalid { path, reason } => {
-                Err(types::CallError::InvalidInput(types::InvalidInput { path, reason }))
-            }
-            Cause::Failed(text) => Err(types::CallError::Failed(text)),
+            Cause::Unavailable { question, .. } => call.insist(*question).map_err(Error::into_failure),
+            _ => Err(self.into_failure()),
+        }
+    }
+
+    /// The error where nothing can be asked.
+    pub(crate) fn into_failure(self) -> types::CallError {
+        match self.0 {
+            Cause::NotFound => types::CallError::NotFound,
+            Cause::Invalid { path, reason } => types::CallError::InvalidInput(types::InvalidInput { path, reason }),
+            Cause::Failed(text) => types::CallError::Failed(text),
+            Cause::Asked(_) | Cause::Unavailable { .. } => types::CallError::Failed("nothing can be asked here".into()),
         }
     }
 }

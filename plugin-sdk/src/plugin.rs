@@ -1,6 +1,8 @@
 //! What an author writes: one trait, every method of it optional.
 
-use crate::{Call, Completion, Error, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed};
+use crate::{
+    Call, Completion, Error, Extensions, Prompts, ReadResult, Resource, ResourceTemplate, Result, Tools, Typed,
+};
 
 /// A plugin. Implement what it offers and name that in [`export!`](crate::export).
 ///
@@ -127,10 +129,27 @@ pub trait Plugin {
         let _ = typed;
         Ok(Completion::default())
     }
+
+    /// What the protocol itself does not have: capabilities that are declared to clients, and
+    /// methods of the plugin's own.
+    ///
+    /// ```
+    /// # use wharf_plugin::*;
+    /// # struct Notes;
+    /// # impl Plugin for Notes {
+    /// fn extensions(&self, extensions: &mut Extensions<'_>) {
+    ///     extensions.method("count", |_, _: NoArguments| Ok(json!({ "notes": 1 })));
+    /// }
+    /// # }
+    /// # assert_eq!(testing::method(&Notes, "count", json!({})).unwrap()["notes"], 1);
+    /// ```
+    fn extensions(&self, extensions: &mut Extensions<'_>) {
+        let _ = extensions;
+    }
 }
 
 /// Makes a component of a plugin: the unit struct that implements [`Plugin`], and what it
-/// offers of `tools`, `resources`, `prompts` and `completions`; only `tools` unless said.
+/// offers of `tools`, `resources`, `prompts`, `completions` and `extensions`; only `tools` unless said.
 /// What is not named here does not exist for the host.
 ///
 /// ```
@@ -139,7 +158,7 @@ pub trait Plugin {
 /// struct Notes;
 /// impl Plugin for Notes {}
 ///
-/// export!(Notes: tools, resources, prompts, completions);
+/// export!(Notes: tools, resources, prompts, completions, extensions);
 /// ```
 #[macro_export]
 macro_rules! export {
@@ -181,5 +200,9 @@ macro_rules! export_interface {
     (completions $exported:ident) => {
         #[cfg(target_family = "wasm")]
         $crate::abi::completions::export_completions!($exported with_types_in $crate::abi::completions);
+    };
+    (extensions $exported:ident) => {
+        #[cfg(target_family = "wasm")]
+        $crate::abi::extensions::export_extensions!($exported with_types_in $crate::abi::extensions);
     };
 }

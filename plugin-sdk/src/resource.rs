@@ -1,10 +1,14 @@
 //! Things that a client can read by URI.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::abi::resources as listed;
 use crate::abi::types as raw;
 use crate::content::{Icon, Role, no_annotations};
+
+pub use crate::abi::resources::CacheScope;
 
 macro_rules! described {
     ($type:ident, $example:literal) => {
@@ -211,6 +215,22 @@ impl ResourceContents {
 pub struct ReadResult(pub(crate) listed::ReadResult);
 
 impl ReadResult {
+    /// It stays as it is for this long, a day at most, so a client need not read it again
+    /// before. `CacheScope::Public` only if it is the same for everybody.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use wharf_plugin::{CacheScope, ReadResult, ResourceContents};
+    ///
+    /// let atlas = ReadResult::from(ResourceContents::text("atlas://alps", "high"));
+    /// atlas.cache_for(Duration::from_secs(3600), CacheScope::Public);
+    /// ```
+    pub fn cache_for(mut self, time: Duration, scope: CacheScope) -> Self {
+        let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.0.caching = Some(listed::Caching { ttl_ms, scope });
+        self
+    }
+
     /// `_meta` of the whole: something that becomes a JSON object. What does not is left out.
     ///
     /// ```
@@ -231,6 +251,7 @@ impl From<ResourceContents> for ReadResult {
 
 impl From<Vec<ResourceContents>> for ReadResult {
     fn from(contents: Vec<ResourceContents>) -> Self {
-        Self(listed::ReadResult { contents: contents.into_iter().map(|one| one.0).collect(), meta: None })
+        let contents = contents.into_iter().map(|one| one.0).collect();
+        Self(listed::ReadResult { contents, caching: None, meta: None })
     }
 }

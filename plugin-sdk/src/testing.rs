@@ -127,6 +127,45 @@ pub fn read<P: Plugin>(plugin: &P, uri: &str) -> Result<crate::ReadResult> {
     plugin.read_resource(uri, &Call::new(context(raw::ClientFeatures::empty())))
 }
 
+/// Calls a method of the plugin's own.
+///
+/// ```
+/// # use wharf_plugin::*;
+/// # struct Empty;
+/// # impl Plugin for Empty {}
+/// assert!(testing::method(&Empty, "status", json!({})).is_err());
+/// ```
+pub fn method<P: Plugin>(plugin: &P, name: &str, params: Value) -> Result<Value> {
+    let call = Call::new(context(raw::ClientFeatures::empty()));
+    Ok(serde_json::from_str(&crate::extensions::run(plugin, name, &params.to_string(), &call)?)?)
+}
+
+/// What the plugin declares, as the host gets it: `experimental` and `extensions`, each the
+/// settings by name, and the names of its `methods`.
+///
+/// ```
+/// # use wharf_plugin::*;
+/// # struct Notes;
+/// # impl Plugin for Notes {
+/// #     fn extensions(&self, extensions: &mut Extensions<'_>) {
+/// extensions.experimental("fastSync", &json!({ "since": 2 }));
+/// #     }
+/// # }
+/// assert_eq!(testing::extensions(&Notes).unwrap()["experimental"]["fastSync"]["since"], 2);
+/// ```
+pub fn extensions<P: Plugin>(plugin: &P) -> Result<Value> {
+    let offer = crate::extensions::offer(plugin)?;
+    let settings = |list: &[crate::abi::extensions::Capability]| -> Value {
+        let parse = |text: &String| serde_json::from_str::<Value>(text).unwrap_or_default();
+        list.iter().map(|capability| (capability.name.clone(), parse(&capability.settings))).collect()
+    };
+    Ok(json!({
+        "experimental": settings(&offer.experimental),
+        "extensions": settings(&offer.extensions),
+        "methods": offer.methods,
+    }))
+}
+
 /// What the plugin told the host since this was last asked, one line each: log messages as
 /// `info: text`, progress as `progress: 1 of 2 text`, and so on.
 ///

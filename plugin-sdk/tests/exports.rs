@@ -38,14 +38,14 @@ fn surface(name: &str) -> Surface {
 
 #[test]
 fn a_plugin_of_tools_exports_tools_alone() {
-    for name in ["text.wasm", "time.wasm", "math.wasm"] {
+    for name in ["text.wasm", "time.wasm", "math.wasm", "survey.wasm"] {
         assert_eq!(surface(name).exports, ["wharf:plugin/tools@0.1.0"], "{name}");
     }
 }
 
 #[test]
 fn what_a_plugin_does_not_use_it_does_not_import() {
-    for name in ["text.wasm", "time.wasm", "math.wasm"] {
+    for name in ["text.wasm", "time.wasm", "math.wasm", "survey.wasm"] {
         for import in surface(name).imports {
             let unused = ["wharf:plugin/host", "wharf:plugin/http", "wasi:filesystem", "wasi:sockets", "wasi:http"];
             assert!(!unused.iter().any(|unused| import.starts_with(unused)), "{name} imports {import}");

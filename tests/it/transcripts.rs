@@ -35,6 +35,7 @@ fn file(test: &str) -> String {
 }
 
 transcripts! {
+    apps
     batch_2024_11_05
     batch_2025_03_26
     batch_refused
@@ -44,6 +45,7 @@ transcripts! {
     calls_2025_06_18
     calls_2025_11_25
     calls_2026_07_28
+    custom
     discover
     envelope
     ids
@@ -71,7 +73,8 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     let transcript = Transcript::parse(&name, &text);
     let home = Home::new();
     for plugin in &transcript.plugins {
-        home.put(plugin, plugin);
+        let (name, guest) = plugin.split_once('=').unwrap_or((plugin, plugin));
+        home.put(guest, name);
     }
     for (plugin, file) in plugins.iter().filter(|_| transcript.plugins.is_empty()) {
         home.put_file(file, plugin);

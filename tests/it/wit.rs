@@ -14,7 +14,7 @@ fn interface() -> (Resolve, PackageId) {
 }
 
 /// The interfaces that a plugin may export, and the world for each alone.
-const EXPORTS: [&str; 4] = ["tools", "resources", "prompts", "completions"];
+const EXPORTS: [&str; 5] = ["tools", "resources", "prompts", "completions", "extensions"];
 
 #[test]
 fn it_is_the_version_that_is_promised() {

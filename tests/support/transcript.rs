@@ -3,8 +3,8 @@
 //!
 //! A line `> …` is sent as it stands, JSON or not; a line `< …` is expected; `#` starts a
 //! comment. The answers to a run of sent lines may come in any order, and nothing else may
-//! come, to the end of the connection. `# plugins: a b` names the guests that the conversation
-//! wants, `# settings: …` is a line of `wharf.toml`. Placeholders: see [`super::compare`].
+//! come, to the end of the connection. `# plugins: a b=c` names the guests that the conversation
+//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`. Placeholders: see [`super::compare`].
 
 use serde_json::Value;
 

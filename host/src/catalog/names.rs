@@ -166,6 +166,8 @@ impl<T: Item> Entry<T> {
 pub enum Warning {
     /// The name was taken; its owner keeps it.
     NameTaken { name: PublicName, owner: PluginId, refused: PluginId },
+    /// Another plugin declares that capability; its settings are told.
+    CapabilityTaken { name: String, owner: PluginId, refused: PluginId },
     /// Some clients refuse names of more than 64 characters.
     NameLong { name: PublicName },
 }
@@ -175,6 +177,9 @@ impl fmt::Display for Warning {
         match self {
             Self::NameTaken { name, owner, refused } => {
                 write!(f, "plugin '{refused}' may not use the name '{name}': plugin '{owner}' holds it")
+            }
+            Self::CapabilityTaken { name, owner, refused } => {
+                write!(f, "plugin '{refused}' may not declare the capability '{name}': plugin '{owner}' does")
             }
             Self::NameLong { name } => write!(f, "some clients refuse names over 64 characters: '{name}'"),
         }

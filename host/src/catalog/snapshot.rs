@@ -3,6 +3,7 @@
 //! Order is by plugin id and then as the plugin lists, so equal folders list equally.
 
 use super::Member;
+use super::extensions::Extensions;
 use super::names::{Names, Owners, Warning};
 use crate::plugin::FrozenTool;
 use crate::plugin::abi::{Prompt, ResourceDescription, ResourceTemplate};
@@ -24,6 +25,7 @@ pub struct Snapshot {
     pub prompts: Names<Prompt>,
     pub resources: Names<ResourceDescription>,
     pub templates: Names<ResourceTemplate>,
+    pub extensions: Extensions,
 }
 
 impl Snapshot {
@@ -55,6 +57,7 @@ impl Snapshot {
             prompts: self.prompts.succeed(&members, &prompts, &mut warnings),
             resources: self.resources.succeed(&members, &uris, &mut warnings),
             templates: self.templates.succeed(&members, &uris, &mut warnings),
+            extensions: Extensions::of(&members, &mut warnings),
             members,
         };
         (next, warnings)

@@ -5,7 +5,8 @@ use async_trait::async_trait;
 
 use super::{Catalog, Listings, Member, Warning};
 use crate::plugin::abi::{
-    Completion, GuestError, PromptOutcome, ReadOutcome, ResourceDescription, Subject, TaskSupport, Tool, ToolOutcome,
+    Capability, Completion, GuestError, Offer, PromptOutcome, ReadOutcome, ResourceDescription, Subject, TaskSupport,
+    Tool, ToolOutcome,
 };
 use crate::plugin::{Call, CallError, Digest, FrozenTool, PluginId, Provider, Schema, Surface};
 
@@ -65,6 +66,9 @@ impl Provider for Listed {
         _: Vec<(String, String)>,
         _: Call,
     ) -> Result<Completion, CallError> {
+        Err(CallError::Guest(GuestError::NotFound))
+    }
+    async fn call_method(&self, _: &str, _: &str, _: Call) -> Result<String, CallError> {
         Err(CallError::Guest(GuestError::NotFound))
     }
 }
@@ -188,4 +192,37 @@ fn uris_of_one_scheme_and_authority_are_one_plugins() {
     assert_eq!(catalog.snapshot().listings(), Listings { resources: 2, ..Listings::default() });
     catalog.remove(&PluginId::parse("b").expect("an id"));
     assert_eq!(uris(), ["notes://home/3", "notes://work/1", "mem:y"]);
+}
+
+#[test]
+fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
+    let offering = |id: &str, settings: &str| {
+        let capability = |name: &str| Capability { name: name.into(), settings: settings.into() };
+        let offer = Offer {
+            experimental: vec![capability("thing"), capability(id)],
+            extensions: vec![capability("vendor.example/thing")],
+            methods: vec!["echo".into()],
+        };
+        let surface = Surface { offer: Some(offer), ..Surface::default() };
+        let id = PluginId::parse(id).expect("an id");
+        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: false }
+    };
+    let catalog = Catalog::default();
+    assert_eq!(catalog.put(offering("b", r#"{"n":2}"#)), []);
+    let id = |id| PluginId::parse(id).expect("an id");
+    let taken = |name: &str| Warning::CapabilityTaken { name: name.into(), owner: id("a"), refused: id("b") };
+    assert_eq!(catalog.put(offering("a", r#"{"n":1}"#)), [taken("thing"), taken("vendor.example/thing")]);
+
+    let snapshot = catalog.snapshot();
+    let declared: Vec<_> = snapshot.extensions.experimental.iter().map(|(name, (id, _))| (&**name, id)).collect();
+    assert_eq!(declared, [("a", &id("a")), ("b", &id("b")), ("thing", &id("a"))]);
+    assert_eq!(snapshot.extensions.extensions["vendor.example/thing"], (id("a"), r#"{"n":1}"#.into()));
+    let answers = |name| snapshot.extensions.method(name).map(|(provider, own)| (provider.id().clone(), own));
+    assert_eq!(answers("b/echo"), Some((id("b"), "echo")));
+    for unknown in ["c/echo", "echo", "b/other", "b/echo/more", "b_echo"] {
+        assert_eq!(answers(unknown), None, "{unknown}");
+    }
+
+    catalog.remove(&id("a"));
+    assert_eq!(catalog.snapshot().extensions.extensions["vendor.example/thing"].0, id("b"));
 }

@@ -39,6 +39,22 @@ pub fn entries(object: &str) -> Result<Vec<(Cow<'_, str>, &RawValue)>, MembersEr
     read(object, b'{', Every).map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
 }
 
+/// The object with those of its members that are to be kept, as they stand there.
+pub fn filtered(object: &str, keep: impl Fn(&str) -> bool) -> Result<String, MembersError> {
+    let entries = entries(object)?;
+    let mut out = String::from("{");
+    for (name, value) in entries.iter().filter(|(name, _)| keep(name)) {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        super::write_str(&mut out, name);
+        out.push(':');
+        out.push_str(value.get());
+    }
+    out.push('}');
+    Ok(out)
+}
+
 /// The elements of an array.
 #[derive(Debug)]
 pub struct Items<'a> {

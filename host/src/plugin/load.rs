@@ -14,7 +14,7 @@ pub use error::LoadError;
 pub(super) use prescan::prescan;
 
 use super::abi::{
-    Completion, Exports, GuestError, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
+    Completion, Exports, GuestError, Offer, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
     Subject, Tool, ToolOutcome,
 };
 use super::call::{Program, internal};
@@ -112,8 +112,12 @@ async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadErro
         listed.templates = answer(asked.await)?;
     }
     if let Some(prompts) = program.exports.prompts {
-        let asked = program.invoke::<(), Result<Vec<Prompt>, String>>(prompts.list, call, |_| ());
+        let asked = program.invoke::<(), Result<Vec<Prompt>, String>>(prompts.list, call.clone(), |_| ());
         listed.prompts = Some(answer(asked.await)?);
+    }
+    if let Some(extensions) = program.exports.extensions {
+        let asked = program.invoke::<(), Result<Offer, String>>(extensions.describe, call, |_| ());
+        listed.offer = Some(answer(asked.await)?);
     }
     listed.completions = program.exports.completions.is_some();
     listed.freeze()
@@ -210,6 +214,18 @@ impl Provider for Plugin {
         let (name, value) = (name.to_owned(), value.to_owned());
         let asked = self.program.invoke(completions.complete, call, |context| (subject, name, value, given, context));
         let outcome: Result<_, GuestError> = asked.await?;
-        Ok(outcome.map_err(outcome::guest_error)?)
+        let outcome = outcome.map_err(outcome::guest_error)?;
+        Ok(outcome::completion(outcome, self.program.limits.output)?)
+    }
+
+    async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
+        let Some(extensions) = self.program.exports.extensions else {
+            return Err(CallError::Guest(GuestError::NotFound));
+        };
+        let (name, params) = (name.to_owned(), params.to_owned());
+        let asked = self.program.invoke(extensions.call, call, |context| (name, params, context));
+        let outcome: Result<_, GuestError> = asked.await?;
+        let outcome = outcome.map_err(outcome::guest_error)?;
+        Ok(outcome::method(outcome, self.program.limits.output)?)
     }
 }

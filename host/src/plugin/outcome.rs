@@ -8,7 +8,8 @@ pub(super) mod tidy;
 use std::collections::HashSet;
 
 use super::abi::{
-    Ask, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent, ToolOutcome,
+    Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent,
+    ToolOutcome,
 };
 use super::fault::{CallError, Fault};
 use super::surface::FrozenTool;
@@ -21,6 +22,10 @@ use tidy::{annotations, json};
 const MAX_STATE: usize = 64 << 10;
 /// Questions of one round.
 const MAX_QUESTIONS: usize = 32;
+/// Suggestions that a client is sent (MCP `CompleteResult`).
+const MAX_SUGGESTIONS: usize = 100;
+/// Bytes of a suggestion.
+const MAX_SUGGESTION: usize = 1 << 10;
 /// Bytes of a guest's reason for an error.
 const MAX_REASON: usize = 16 << 10;
 
@@ -82,6 +87,25 @@ pub(super) fn prompt(mut outcome: PromptOutcome, limit: u64) -> Checked<PromptOu
         }
     }
     Ok(outcome)
+}
+
+/// Checks suggestions. One that is no text of a line is dropped alone, since the others are
+/// still of use.
+pub(super) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
+    fits(completion.size(), limit)?;
+    completion.values.retain(|value| value.len() <= MAX_SUGGESTION && text::deceptive_in_line(value).is_none());
+    let all = u32::try_from(completion.values.len()).unwrap_or(u32::MAX);
+    completion.total = completion.total.map(|total| total.max(all));
+    completion.has_more |= completion.values.len() > MAX_SUGGESTIONS;
+    completion.values.truncate(MAX_SUGGESTIONS);
+    Ok(completion)
+}
+
+/// Checks the result of a plugin's own method.
+pub(super) fn method(mut result: String, limit: u64) -> Checked<String> {
+    fits(result.len(), limit)?;
+    object(&mut result, "a result")?;
+    Ok(result)
 }
 
 /// A guest's own error, its texts cut to a length that is still read.

@@ -59,6 +59,9 @@ pub trait Provider: Send + Sync {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError>;
+
+    /// A method of its own. `params` is the text of a JSON object, and so is the result.
+    async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError>;
 }
 
 /// What a call is about beside its arguments.

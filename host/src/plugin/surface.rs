@@ -4,10 +4,11 @@
 //! refuses the plugin. Public names and order across plugins are the catalog's affair.
 
 mod checks;
+mod extension;
 
 use std::collections::HashSet;
 
-use super::abi::{Prompt, ResourceDescription, ResourceTemplate, Tool};
+use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
 use super::schema::Schema;
@@ -18,6 +19,8 @@ use checks::Refused;
 
 /// Entries of one list.
 const MAX_ENTRIES: usize = 128;
+/// Capabilities of a kind, and methods: nobody has many, and every handshake carries them.
+const MAX_OFFERED: usize = 32;
 /// Bytes of all texts of all lists.
 const MAX_SIZE: usize = 256 << 10;
 
@@ -29,6 +32,7 @@ pub struct Surface {
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Option<Vec<Prompt>>,
     pub completions: bool,
+    pub offer: Option<Offer>,
 }
 
 /// A tool with its schemas compiled.
@@ -54,6 +58,7 @@ pub(super) struct Listed {
     pub(super) templates: Vec<ResourceTemplate>,
     pub(super) prompts: Option<Vec<Prompt>>,
     pub(super) completions: bool,
+    pub(super) offer: Option<Offer>,
 }
 
 impl Listed {
@@ -68,6 +73,10 @@ impl Listed {
         if counts.iter().any(|count| *count > MAX_ENTRIES) {
             return Err(LoadError::ListingTooLarge { what: "entries", limit: MAX_ENTRIES });
         }
+        let offered = |offer: &Offer| [offer.experimental.len(), offer.extensions.len(), offer.methods.len()];
+        if self.offer.as_ref().is_some_and(|offer| offered(offer).iter().any(|count| *count > MAX_OFFERED)) {
+            return Err(LoadError::ListingTooLarge { what: "capabilities or methods", limit: MAX_OFFERED });
+        }
         if checks::size(&self) > MAX_SIZE {
             return Err(LoadError::ListingTooLarge { what: "bytes", limit: MAX_SIZE });
         }
@@ -78,6 +87,23 @@ impl Listed {
             templates: keep(self.templates, "resource template", |t| &t.uri_template, template, &mut warnings),
             prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
             completions: self.completions,
+            offer: self.offer.map(|offered| Offer {
+                experimental: keep(
+                    offered.experimental,
+                    "experimental capability",
+                    |c| &c.name,
+                    |c| capability(c, extension::experimental_name),
+                    &mut warnings,
+                ),
+                extensions: keep(
+                    offered.extensions,
+                    "extension",
+                    |c| &c.name,
+                    |c| capability(c, extension::name),
+                    &mut warnings,
+                ),
+                methods: keep(offered.methods, "method", |m| m, method, &mut warnings),
+            }),
         };
         Ok((surface, warnings))
     }
@@ -164,6 +190,17 @@ fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {
     checks::icons(&mut prompt.icons);
     prompt.meta = checks::meta(prompt.meta)?;
     Ok(prompt)
+}
+
+fn capability(mut capability: Capability, name: impl Fn(&str) -> Result<(), Refused>) -> Result<Capability, Refused> {
+    name(&capability.name)?;
+    capability.settings = extension::settings(&capability.settings)?;
+    Ok(capability)
+}
+
+fn method(name: String) -> Result<String, Refused> {
+    checks::name(&name)?;
+    Ok(name)
 }
 
 #[cfg(test)]

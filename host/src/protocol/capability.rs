@@ -123,7 +123,7 @@ impl ClientCapabilities {
 
 /// What this server offers. A feature that is false or `None` does not exist for the
 /// client, and its methods are not found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerCapabilities {
     pub tools: bool,
     pub prompts: bool,
@@ -134,10 +134,15 @@ pub struct ServerCapabilities {
     pub list_changed: bool,
     pub logging: bool,
     pub completions: bool,
+    /// Settings by name; the same holds for `extensions`.
+    pub experimental: Map<String, Value>,
+    /// Since 2026-07-28; before, unknown capabilities are tolerated, and clients of MCP Apps
+    /// look for this one.
+    pub extensions: Map<String, Value>,
 }
 
 impl ServerCapabilities {
-    pub fn to_json(self, revision: Revision) -> Value {
+    pub fn to_json(&self, revision: Revision) -> Value {
         let mut all = Map::new();
         let list = |subscribe: bool| {
             let mut list = Map::new();
@@ -163,6 +168,11 @@ impl ServerCapabilities {
         }
         if self.completions && revision.has_completions_capability() {
             all.insert("completions".to_owned(), json!({}));
+        }
+        for (name, declared) in [("experimental", &self.experimental), ("extensions", &self.extensions)] {
+            if !declared.is_empty() {
+                all.insert(name.to_owned(), Value::Object(declared.clone()));
+            }
         }
         Value::Object(all)
     }

@@ -11,7 +11,7 @@ use crate::json;
 pub fn result(
     revision: Revision,
     server: &Implementation,
-    capabilities: ServerCapabilities,
+    capabilities: &ServerCapabilities,
     instructions: Option<&str>,
     caching: Caching,
 ) -> String {

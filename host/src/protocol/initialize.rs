@@ -16,7 +16,7 @@ pub fn negotiate(requested: &str) -> Revision {
 pub fn result(
     revision: Revision,
     server: &Implementation,
-    capabilities: ServerCapabilities,
+    capabilities: &ServerCapabilities,
     instructions: Option<&str>,
 ) -> String {
     let instructions =

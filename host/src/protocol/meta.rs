@@ -134,18 +134,7 @@ fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObj
 /// The object without the keys that the specification keeps for itself: from a client,
 /// what a plugin may see; from a plugin, what may go out beside the host's own keys.
 pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersError> {
-    let entries = json::entries(object)?;
-    let mut out = String::from("{");
-    for (key, value) in entries.iter().filter(|(key, _)| !is_reserved(revision, key)) {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        json::write_str(&mut out, key);
-        out.push(':');
-        out.push_str(value.get());
-    }
-    out.push('}');
-    Ok(out)
+    json::filtered(object, |key| !is_reserved(revision, key))
 }
 
 /// Whether a key belongs to the specification. In 2025-06-18 any label `mcp` or

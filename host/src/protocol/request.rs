@@ -21,18 +21,41 @@ pub enum ClientRequest<'a> {
     Initialize(Initialize),
     Ping,
     Discover,
-    ListTools { cursor: Option<Cow<'a, str>> },
-    ListResources { cursor: Option<Cow<'a, str>> },
-    ListResourceTemplates { cursor: Option<Cow<'a, str>> },
-    ListPrompts { cursor: Option<Cow<'a, str>> },
+    ListTools {
+        cursor: Option<Cow<'a, str>>,
+    },
+    ListResources {
+        cursor: Option<Cow<'a, str>>,
+    },
+    ListResourceTemplates {
+        cursor: Option<Cow<'a, str>>,
+    },
+    ListPrompts {
+        cursor: Option<Cow<'a, str>>,
+    },
     CallTool(CallTool<'a>),
-    ReadResource { uri: Cow<'a, str>, retry: Retry<'a> },
-    GetPrompt { name: Cow<'a, str>, arguments: Vec<(String, String)>, retry: Retry<'a> },
-    Subscribe { uri: Cow<'a, str> },
-    Unsubscribe { uri: Cow<'a, str> },
+    ReadResource {
+        uri: Cow<'a, str>,
+        retry: Retry<'a>,
+    },
+    GetPrompt {
+        name: Cow<'a, str>,
+        arguments: Vec<(String, String)>,
+        retry: Retry<'a>,
+    },
+    Subscribe {
+        uri: Cow<'a, str>,
+    },
+    Unsubscribe {
+        uri: Cow<'a, str>,
+    },
     Complete(Complete<'a>),
-    SetLevel { level: Level },
+    SetLevel {
+        level: Level,
+    },
     Listen(Filter),
+    /// A method that no revision has and a plugin may.
+    Custom(Custom),
 }
 
 /// The handshake of the legacy revisions.
@@ -93,6 +116,44 @@ pub struct Filter {
     pub prompts_list_changed: bool,
     pub resources_list_changed: bool,
     pub resources: Vec<String>,
+}
+
+/// A request for a plugin's own method.
+#[derive(Debug)]
+pub struct Custom {
+    /// `<plugin>/<method>`.
+    pub method: String,
+    /// An object without `_meta`, members as they were spelt.
+    pub params: String,
+}
+
+/// First segments of methods that are the protocol's in some revision, requests of the
+/// server and extensions of the specification included.
+const STANDARD: [&str; 14] = [
+    "initialize",
+    "ping",
+    "server",
+    "tools",
+    "resources",
+    "prompts",
+    "completion",
+    "logging",
+    "subscriptions",
+    "notifications",
+    "tasks",
+    "roots",
+    "sampling",
+    "elicitation",
+];
+
+/// Whether a method can be a plugin's own: two segments, the first of which the protocol
+/// does not use. JSON-RPC keeps what begins with `rpc.` for itself; no plugin has a dot.
+fn is_custom(method: &str) -> bool {
+    let plain = |segment: &str| {
+        !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    let Some((first, second)) = method.split_once('/') else { return false };
+    plain(first) && plain(second) && !STANDARD.iter().any(|standard| first.eq_ignore_ascii_case(standard))
 }
 
 const LEGACY: [&str; 13] = [

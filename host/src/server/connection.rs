@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use super::asked::Asked;
 use super::client::Client;
-use super::handlers::{Answer, Later, Reply, lifecycle, prompts, resources, subscriptions, tools};
+use super::handlers::{Answer, Later, Reply, custom, lifecycle, prompts, resources, subscriptions, tools};
 use super::in_flight::InFlight;
 use super::scope::{Scope, Verbosity};
 use super::session::Session;
@@ -294,6 +294,7 @@ impl Connection {
                 session.level.set(level);
                 Reply::Now(Ok("{}".to_owned()))
             }
+            (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
             // Of the handshake alone, and not without one.
             _ => Reply::Now(Err(error::method_not_found(revision, &request.method))),
         }

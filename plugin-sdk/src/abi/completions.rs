@@ -25,9 +25,6 @@ impl<E: Exported> Guest for E {
         _context: types::CallContext,
     ) -> Result<Completion, types::CallError> {
         let typed = crate::Typed { subject: subject.into(), argument: name, value, given };
-        match E::PLUGIN.complete(&typed) {
-            Ok(completion) => Ok(completion.0),
-            Err(error) => Err(error.settle().err().unwrap_or(types::CallError::NotFound)),
-        }
+        E::PLUGIN.complete(&typed).map(|completion| completion.0).map_err(crate::Error::into_failure)
     }
 }

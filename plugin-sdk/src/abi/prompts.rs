@@ -31,7 +31,7 @@ impl<E: Exported> Guest for E {
         let call = Call::new(context);
         match crate::prompts::run(&E::PLUGIN, &name, arguments, &call) {
             Ok(result) => Ok(PromptOutcome::Complete(result.0)),
-            Err(error) => error.settle().map(PromptOutcome::InputRequired),
+            Err(error) => error.settle(&call).map(PromptOutcome::InputRequired),
         }
     }
 }

@@ -31,7 +31,7 @@ impl<E: Exported> Guest for E {
         let call = Call::new(context);
         match E::PLUGIN.read_resource(&uri, &call) {
             Ok(result) => Ok(ReadOutcome::Complete(result.0)),
-            Err(error) => error.settle().map(ReadOutcome::InputRequired),
+            Err(error) => error.settle(&call).map(ReadOutcome::InputRequired),
         }
     }
 }

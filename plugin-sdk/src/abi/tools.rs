@@ -31,7 +31,7 @@ impl<E: Exported> Guest for E {
         let call = Call::new(context);
         match crate::tools::run(&E::PLUGIN, &name, &arguments, &call) {
             Ok(result) => Ok(ToolOutcome::Complete(result.0)),
-            Err(error) => error.settle().map(ToolOutcome::InputRequired),
+            Err(error) => error.settle(&call).map(ToolOutcome::InputRequired),
         }
     }
 }

@@ -21,10 +21,13 @@ mod bindings {
 /// The interface's records and variants.
 pub(super) mod types {
     pub use super::bindings::exports::wharf::plugin::completions::{Completion, Subject};
+    pub use super::bindings::exports::wharf::plugin::extensions::{Capability, Offer};
     pub use super::bindings::exports::wharf::plugin::prompts::{
         Prompt, PromptArgument, PromptMessage, PromptOutcome, PromptResult,
     };
-    pub use super::bindings::exports::wharf::plugin::resources::{ReadOutcome, ReadResult, ResourceTemplate};
+    pub use super::bindings::exports::wharf::plugin::resources::{
+        CacheScope, Caching, ReadOutcome, ReadResult, ResourceTemplate,
+    };
     pub use super::bindings::exports::wharf::plugin::tools::{
         TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult,
     };
@@ -61,6 +64,7 @@ pub(in crate::plugin) struct Exports {
     pub(in crate::plugin) resources: Option<Resources>,
     pub(in crate::plugin) prompts: Option<Prompts>,
     pub(in crate::plugin) completions: Option<Completions>,
+    pub(in crate::plugin) extensions: Option<Extensions>,
 }
 
 #[derive(Clone, Copy)]
@@ -87,13 +91,20 @@ pub(in crate::plugin) struct Completions {
     pub(in crate::plugin) complete: ComponentExportIndex,
 }
 
+#[derive(Clone, Copy)]
+pub(in crate::plugin) struct Extensions {
+    pub(in crate::plugin) describe: ComponentExportIndex,
+    pub(in crate::plugin) call: ComponentExportIndex,
+}
+
 impl Exports {
     /// The version's interfaces, as a component names them.
-    pub(in crate::plugin) const INTERFACES: [&str; 4] = [
+    pub(in crate::plugin) const INTERFACES: [&str; 5] = [
         "wharf:plugin/tools@0.1.0",
         "wharf:plugin/resources@0.1.0",
         "wharf:plugin/prompts@0.1.0",
         "wharf:plugin/completions@0.1.0",
+        "wharf:plugin/extensions@0.1.0",
     ];
 
     /// Looks all functions up once and checks their types.
@@ -101,7 +112,7 @@ impl Exports {
         use types::*;
         type Listed<T> = (Result<Vec<T>, String>,);
         type Given = Vec<(String, String)>;
-        let [tools, resources, prompts, completions] =
+        let [tools, resources, prompts, completions, extensions] =
             Self::INTERFACES.map(|name| Interface { pre, name, index: pre.component().get_export_index(None, name) });
         Ok(Self {
             tools: match tools.index {
@@ -138,12 +149,24 @@ impl Exports {
                         )?,
                 }),
             },
+            extensions: match extensions.index {
+                None => None,
+                Some(_) => Some(Extensions {
+                    describe: extensions.function::<(), (Result<Offer, String>,)>("describe")?,
+                    call: extensions
+                        .function::<(String, String, CallContext), (Result<String, GuestError>,)>("call-method")?,
+                }),
+            },
         })
     }
 
     /// Whether there is anything that a host could ask for.
     pub(in crate::plugin) fn is_empty(&self) -> bool {
-        self.tools.is_none() && self.resources.is_none() && self.prompts.is_none() && self.completions.is_none()
+        self.tools.is_none()
+            && self.resources.is_none()
+            && self.prompts.is_none()
+            && self.completions.is_none()
+            && self.extensions.is_none()
     }
 }
 

@@ -55,6 +55,12 @@ impl Size for PromptOutcome {
     }
 }
 
+impl Size for Completion {
+    fn size(&self) -> usize {
+        list(&self.values)
+    }
+}
+
 impl Size for Content {
     fn size(&self) -> usize {
         match self {

@@ -8,3 +8,25 @@ fn questions_have_keys_of_their_own_and_small_states() {
     assert!(input_required(&mut wanted(vec![question(), question()], 0)).is_err());
     assert!(input_required(&mut wanted(vec![], MAX_STATE + 1)).is_err());
 }
+
+#[test]
+fn suggestions_are_few_short_and_of_one_line() {
+    let given = |values: Vec<String>, total| Completion { values, total, has_more: false };
+    let numbers = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
+    assert_eq!(completion(given(numbers(100), Some(100)), 4096), Ok(given(numbers(100), Some(100))));
+    let many = completion(given(numbers(150), Some(3)), 4096);
+    assert_eq!(many, Ok(Completion { values: numbers(100), total: Some(150), has_more: true }));
+    let odd = ["a\nb", "", "\u{202e}x", "fine", &"x".repeat(MAX_SUGGESTION), &"x".repeat(MAX_SUGGESTION + 1)];
+    let kept = completion(given(odd.map(str::to_owned).into(), None), 1 << 20);
+    assert_eq!(kept, Ok(given(["", "fine", odd[4]].map(str::to_owned).into(), None)));
+    assert_eq!(completion(given(numbers(150), None), 1024), Err(Fault::OutputTooLarge { limit: 1024 }));
+}
+
+#[test]
+fn the_result_of_a_method_is_an_object_on_one_line() {
+    assert_eq!(method("{\n \"a\": 1.0\n}".into(), 64), Ok(r#"{"a":1.0}"#.into()));
+    for bad in ["[]", "1", "null", "", "{", "{}{}"] {
+        assert!(matches!(method(bad.into(), 64), Err(Fault::BadOutput(_))), "{bad}");
+    }
+    assert_eq!(method(r#"{"a":1}"#.into(), 4), Err(Fault::OutputTooLarge { limit: 4 }));
+}

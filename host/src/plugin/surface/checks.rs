@@ -190,5 +190,10 @@ pub(super) fn size(listed: &Listed) -> usize {
             + text(&p.meta)
             + arguments.sum::<usize>()
     });
-    tools.chain(resources).chain(templates).chain(prompts).sum()
+    let offered = listed.offer.iter().flat_map(|offer| {
+        let capabilities = offer.experimental.iter().chain(&offer.extensions);
+        let capabilities = capabilities.map(|capability| capability.name.len() + capability.settings.len());
+        capabilities.chain(offer.methods.iter().map(String::len))
+    });
+    tools.chain(resources).chain(templates).chain(prompts).chain(offered).sum()
 }

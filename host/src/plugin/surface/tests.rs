@@ -1,4 +1,6 @@
-use super::checks;
+use super::{Listed, checks, extension};
+use crate::plugin::LoadError;
+use crate::plugin::abi::{Capability, Offer};
 
 #[test]
 fn uris_and_templates() {
@@ -14,4 +16,76 @@ fn uris_and_templates() {
     for bad in ["", "a{", "a}", "{}", "{a{b}}", "a b", "a\u{202e}"] {
         assert!(checks::uri_template(bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn names_of_extensions_have_a_prefix_of_their_owner() {
+    for good in ["vendor.example/name", "a/b", "com.example.mcp/x", "a-b.c9/x_y.z-1", "io.modelcontextprotocol/ui"] {
+        assert_eq!(extension::name(good), Ok(()), "{good}");
+    }
+    for bad in [
+        "",
+        "name",
+        "/name",
+        "vendor.example/",
+        "vendor..example/x",
+        "9a/x",
+        "a-/x",
+        "a/-x",
+        "a/x_",
+        "a/b/c",
+        "a b/c",
+        "io.modelcontextprotocol/tasks",
+        "modelcontextprotocol.io/x",
+        "mcp.dev/x",
+        "com.mcp.tools/x",
+        "a.b.mcp.c/x",
+        "wharf/x",
+    ] {
+        assert!(extension::name(bad).is_err(), "{bad}");
+    }
+    assert!(extension::name(&format!("a/{}", "x".repeat(127))).is_err());
+}
+
+#[test]
+fn settings_are_objects_that_the_schema_knows() {
+    assert_eq!(extension::settings("{\n\"a\": [1, \"x\", {}]}"), Ok(r#"{"a":[1,"x",{}]}"#.into()));
+    for bad in ["", "[]", "1", "{", r#"{"a":1.5}"#, r#"{"a":[1e3]}"#, r#"{"a":null}"#, r#"{"a":99999999999999999999}"#]
+    {
+        assert!(extension::settings(bad).is_err(), "{bad}");
+    }
+    assert!(extension::settings(&format!(r#"{{"a":"{}"}}"#, "x".repeat(8 << 10))).is_err());
+}
+
+#[test]
+fn what_is_bad_in_an_offer_is_dropped_alone() {
+    let capability = |name: &str, settings: &str| Capability { name: name.into(), settings: settings.into() };
+    let offer = Offer {
+        experimental: vec![
+            capability("any.thing/goes-1", "{}"),
+            capability("with space", "{}"),
+            capability(&"x".repeat(65), "{}"),
+        ],
+        extensions: vec![
+            capability("vendor.example/a", "{}"),
+            capability("vendor.example/a", "{}"),
+            capability("vendor.example/b", "1"),
+            capability("unprefixed", "{}"),
+        ],
+        methods: ["echo", "echo", "a/b", ""].map(str::to_owned).into(),
+    };
+    let listed = |offer| Listed { offer: Some(offer), ..Listed::default() };
+    let (surface, warnings) = listed(offer).freeze().expect("a surface");
+    let kept = Offer {
+        experimental: vec![capability("any.thing/goes-1", "{}")],
+        extensions: vec![capability("vendor.example/a", "{}")],
+        methods: vec!["echo".into()],
+    };
+    assert_eq!(surface.offer, Some(kept));
+    assert_eq!(warnings.len(), 8, "{warnings:#?}");
+    assert!(warnings.contains(&"dropped the method 'echo': the name is there already".into()), "{warnings:#?}");
+
+    let methods = (0..33).map(|n| format!("m{n}")).collect();
+    let many = listed(Offer { experimental: Vec::new(), extensions: Vec::new(), methods }).freeze();
+    assert!(matches!(many, Err(LoadError::ListingTooLarge { limit: 32, .. })));
 }

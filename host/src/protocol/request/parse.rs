@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::{CallTool, ClientRequest, Complete, Filter, Initialize, Reference, Retry, methods};
+use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, is_custom, methods};
 use crate::json::{self, Kind};
 use crate::protocol::capability::ClientCapabilities;
 use crate::protocol::error::{self, ErrorObject};
@@ -20,7 +20,7 @@ impl<'a> ClientRequest<'a> {
     /// the rule is the same for known and unknown methods.
     pub fn parse(revision: Revision, method: &str, raw: Raw<'a>) -> Result<Self, ErrorObject> {
         let raw = params::object(raw, "params")?;
-        if !methods(revision).contains(&method) {
+        if !methods(revision).contains(&method) && !is_custom(method) {
             return Err(error::method_not_found(revision, method));
         }
         // A malformed `_meta` is refused for every method, also those that need none.
@@ -42,7 +42,7 @@ impl<'a> ClientRequest<'a> {
             "completion/complete" => Ok(Self::Complete(complete(revision, raw)?)),
             "logging/setLevel" => set_level(raw),
             "subscriptions/listen" => Ok(Self::Listen(listen(raw)?)),
-            _ => Err(error::method_not_found(revision, method)),
+            _ => Ok(Self::Custom(custom(method, raw)?)),
         }
     }
 }
@@ -181,4 +181,10 @@ fn uris(raw: Raw<'_>, path: &str) -> Result<Vec<String>, ErrorObject> {
         None => Err(error::invalid_params(&format!("{path}[{at}]"), "must be a string")),
     };
     items.first.into_iter().enumerate().map(text).collect()
+}
+
+fn custom(method: &str, raw: Raw<'_>) -> Result<Custom, ErrorObject> {
+    let params = json::filtered(raw.map_or("{}", RawValue::get), |name| name != "_meta")
+        .map_err(|fault| error::invalid_params("params", &format!("cannot be read: {fault}")))?;
+    Ok(Custom { method: method.to_owned(), params })
 }

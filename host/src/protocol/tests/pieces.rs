@@ -189,17 +189,17 @@ fn a_handshake_is_answered_in_its_revision() {
         ..ServerCapabilities::default()
     };
     assert_eq!(
-        initialize::result(Revision::V2024_11_05, &server(), capabilities, None),
+        initialize::result(Revision::V2024_11_05, &server(), &capabilities, None),
         r#"{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}},"serverInfo":{"name":"wharf","version":"0.1.0"}}"#
     );
-    let newest = parsed(&initialize::result(Revision::V2025_11_25, &server(), capabilities, Some("do\nthis")));
+    let newest = parsed(&initialize::result(Revision::V2025_11_25, &server(), &capabilities, Some("do\nthis")));
     assert_eq!(
         newest["serverInfo"],
         json!({ "name": "wharf", "version": "0.1.0", "title": "Wharf", "description": "d" })
     );
     assert_eq!((&newest["instructions"], &newest["capabilities"]["completions"]), (&json!("do\nthis"), &json!({})));
     let caching = Caching { ttl_ms: 5, scope: CacheScope::Public };
-    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), capabilities, None, caching));
+    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), &capabilities, None, caching));
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
     assert_eq!(
         (&discovered["resultType"], &discovered["ttlMs"], &discovered["cacheScope"]),
@@ -207,6 +207,23 @@ fn a_handshake_is_answered_in_its_revision() {
     );
     assert_eq!(discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "wharf");
     assert!(discovered.get("serverInfo").is_none());
+}
+
+#[test]
+fn capabilities_that_plugins_declare_are_in_every_revision() {
+    let settings = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
+    let capabilities = ServerCapabilities {
+        experimental: settings(json!({ "thing": {} })),
+        extensions: settings(json!({ "vendor.example/a": { "n": 1 } })),
+        ..ServerCapabilities::default()
+    };
+    for revision in super::ALL {
+        assert_eq!(
+            capabilities.to_json(revision),
+            json!({ "experimental": { "thing": {} }, "extensions": { "vendor.example/a": { "n": 1 } } })
+        );
+        assert_eq!(ServerCapabilities::default().to_json(revision), json!({}));
+    }
 }
 
 #[test]

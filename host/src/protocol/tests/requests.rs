@@ -242,3 +242,47 @@ fn a_bad_notification_is_only_told_to_the_log() {
         assert!(matches!(parse(revision, method, ""), Ok(ClientNotification::Other)), "{method}");
     }
 }
+
+#[test]
+fn a_method_of_two_segments_that_are_nobodys_may_be_a_plugins() {
+    for revision in ALL {
+        for method in ["notes/sync", "a-b/c_D9"] {
+            let parsed = ClientRequest::parse(revision, method, raw(r#"{"a": 1.0,"_meta":{"x":1},"b":[]}"#));
+            match parsed {
+                Ok(ClientRequest::Custom(custom)) => {
+                    assert_eq!((&*custom.method, &*custom.params), (method, r#"{"a":1.0,"b":[]}"#));
+                }
+                other => panic!("{revision} {method}: {other:?}"),
+            }
+            let parsed = ClientRequest::parse(revision, method, None);
+            assert!(matches!(parsed, Ok(ClientRequest::Custom(custom)) if custom.params == "{}"), "{revision}");
+            assert_eq!(refused(revision, method, "[1]"), (-32602, "params".into()));
+            assert_eq!(refused(revision, method, r#"{"_meta":1}"#), (-32602, "params._meta".into()));
+        }
+        let standard = [
+            "initialize/x",
+            "ping/x",
+            "server/x",
+            "tools/x",
+            "Tools/list",
+            "resources/x",
+            "prompts/x",
+            "completion/x",
+            "logging/x",
+            "subscriptions/x",
+            "notifications/x",
+            "tasks/get",
+            "tasks/list",
+            "tasks/update",
+            "roots/list",
+            "sampling/createMessage",
+            "elicitation/create",
+            "rpc.x/y",
+        ];
+        for method in
+            standard.into_iter().chain(["notes", "notes/", "/sync", "notes/a/b", "notes/a b", "notes//a", "a.b/c"])
+        {
+            assert_eq!(refused(revision, method, "").0, -32601, "{revision} {method}");
+        }
+    }
+}

@@ -10,10 +10,10 @@ use crate::server::scope::Scope;
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> String {
     let instructions = server.settings.instructions.as_deref();
-    initialize::result(revision, &server.implementation, server.capabilities(), instructions)
+    initialize::result(revision, &server.implementation, &server.capabilities(), instructions)
 }
 
 pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> String {
     let instructions = server.settings.instructions.as_deref();
-    discover::result(scope.revision, &server.implementation, server.capabilities(), instructions, Caching::NONE)
+    discover::result(scope.revision, &server.implementation, &server.capabilities(), instructions, Caching::NONE)
 }

@@ -9,12 +9,16 @@ use super::page::List;
 use super::rounds::{Brought, Rounds, Settled};
 use crate::catalog::Snapshot;
 use crate::plugin::Provider;
-use crate::plugin::abi::{ResourceDescription, ResourceTemplate};
+use crate::plugin::abi::{self, ResourceDescription, ResourceTemplate};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
-use crate::protocol::result::{self, Caching, Envelope};
+use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
+
+/// Milliseconds that a plugin may ask for; a client that keeps something longer would
+/// hardly notice that the plugin was replaced.
+const MAX_TTL: u64 = 24 * 60 * 60 * 1000;
 
 pub(in crate::server) static LIST: List<ResourceDescription> = List {
     kind: ListKind::Resources,
@@ -32,6 +36,7 @@ pub(in crate::server) static TEMPLATES: List<ResourceTemplate> = List {
 
 pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, brought: Brought) -> Reply {
     let (server, uri) = (server.clone(), uri.to_owned());
+    let retried = brought.is_something();
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
         let Some(provider) = holder(&server.catalog.snapshot(), &uri) else {
@@ -54,10 +59,19 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, bro
             }
         };
         let members = wire::resource::result(scope.revision, &outcome);
-        let envelope =
-            Envelope { caching: Some(Caching::NONE), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        // What came of answers is not what the URI alone stands for.
+        let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
+        let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         Ok(result::object(scope.revision, &server.implementation, &members, envelope))
     }))
+}
+
+fn caching(hint: abi::Caching) -> Caching {
+    let scope = match hint.scope {
+        abi::CacheScope::Public => CacheScope::Public,
+        abi::CacheScope::Private => CacheScope::Private,
+    };
+    Caching { ttl_ms: hint.ttl_ms.min(MAX_TTL), scope }
 }
 
 /// The plugin that listed a URI, or a template that it may be made of.

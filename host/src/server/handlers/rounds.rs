@@ -100,6 +100,29 @@ impl Brought {
     }
 }
 
+/// Makes a call that cannot ask for anything.
+pub(in crate::server) async fn once<'a, T>(
+    server: &Arc<Server>,
+    scope: &Scope,
+    provider: &Arc<dyn Provider>,
+    invoke: impl FnOnce(Call) -> Calling<'a, T> + Send,
+) -> Result<T, CallError> {
+    let mut relay = Relay::new(server, scope, provider);
+    let outcome = relay.during(invoke(call(scope, &relay))).await;
+    relay.end().await;
+    outcome
+}
+
+/// What every call of this request is about.
+fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
+    Call {
+        meta: Some(scope.meta.clone()),
+        events: Some(relay.events()),
+        cancelled: scope.cancelled.clone(),
+        ..Call::new(scope.call.to_string())
+    }
+}
+
 /// A request to a plugin.
 pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) server: &'a Arc<Server>,
@@ -136,15 +159,8 @@ impl<'a> Rounds<'a> {
         let (mut answers, mut state, before) = self.resume(brought)?;
         let mut refused = HashSet::new();
         for round in before + 1..=ROUNDS {
-            let call = Call {
-                client: self.scope.client.features(),
-                answers,
-                state,
-                meta: Some(self.scope.meta.clone()),
-                events: Some(relay.events()),
-                cancelled: self.scope.cancelled.clone(),
-                ..Call::new(self.scope.call.to_string())
-            };
+            let call =
+                Call { client: self.scope.client.features(), answers, state, ..call(self.scope, relay) };
             let wanted = match relay.during(invoke(call)).await?.into() {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,

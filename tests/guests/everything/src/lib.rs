@@ -1,12 +1,13 @@
 //! One of everything that a plugin can offer, for tests of the protocol. The names and
 //! texts that begin with `test` are those that MCP's conformance suite asks for.
 
+mod apps;
 mod asking;
 mod content;
 mod prompts;
 mod telling;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use wharf_plugin::*;
 
@@ -14,6 +15,7 @@ struct Everything;
 
 impl Plugin for Everything {
     fn tools(&self, tools: &mut Tools) {
+        apps::add(tools);
         content::add(tools);
         telling::add(tools);
         asking::add(tools);
@@ -39,6 +41,7 @@ impl Plugin for Everything {
                 .mime_type("text/plain"),
             Resource::new("test://listed", "Listed").description(listed()),
             Resource::new("test://folder", "Folder").description("Two contents in one read"),
+            apps::listed(),
         ])
     }
 
@@ -55,9 +58,16 @@ impl Plugin for Everything {
 
     fn read_resource(&self, uri: &str, ask: &Call) -> Result<ReadResult> {
         let contents = match uri {
-            "test://static-text" => ResourceContents::text(uri, TEXT).mime_type("text/plain"),
-            "test://static-binary" => ResourceContents::bytes(uri, PIXEL).mime_type("image/png"),
+            "test://static-text" => {
+                let text = ReadResult::from(ResourceContents::text(uri, TEXT).mime_type("text/plain"));
+                return Ok(text.cache_for(Duration::from_secs(60), CacheScope::Public));
+            }
+            "test://static-binary" => {
+                let picture = ReadResult::from(ResourceContents::bytes(uri, PIXEL).mime_type("image/png"));
+                return Ok(picture.cache_for(Duration::MAX, CacheScope::Private));
+            }
             "test://watched-resource" => ResourceContents::text(uri, listed()).mime_type("text/plain"),
+            apps::PAGE => return Ok(apps::read()),
             "test://listed" => ResourceContents::text(uri, "listed"),
             "test://folder" => {
                 let inside = |name: &str, text: &str| ResourceContents::text(format!("{uri}/{name}"), text);
@@ -99,9 +109,28 @@ impl Plugin for Everything {
             _ => return Err(Error::not_found()),
         })
     }
+
+    fn extensions(&self, extensions: &mut Extensions) {
+        extensions
+            .extension("com.example/test", &json!({ "versions": [1, 2] }))
+            .experimental("test.thing", &json!({ "on": true }))
+            .method("echo", |call, params: Echo| match params.answer {
+                Some(answer) => Ok(answer),
+                None => Ok(json!({ "params": params.rest, "meta": call.meta::<Value>() })),
+            })
+            .method("fail", |_, _: NoArguments| Err::<(), _>(Error::failed("there is nothing")));
+    }
 }
 
-export!(Everything: tools, resources, prompts, completions);
+export!(Everything: tools, resources, prompts, completions, extensions);
+
+#[derive(Deserialize)]
+struct Echo {
+    /// The whole result; without it, what came.
+    answer: Option<Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
 
 const TEXT: &str = "This is the content of the static text resource.";
 

@@ -1,0 +1,85 @@
+//! The rules for capabilities that a plugin declares itself.
+//!
+//! Who declares what first is the catalog's affair.
+
+use serde_json::Value;
+
+use super::checks::Refused;
+use crate::plugin::outcome::tidy;
+
+/// Bytes of a capability's settings: they are in every handshake.
+const MAX_SETTINGS: usize = 8 << 10;
+const MAX_EXPERIMENTAL: usize = 64;
+const MAX_EXTENSION: usize = 128;
+/// What the protocol keeps for itself and a plugin may yet declare: MCP Apps.
+const APPS: &str = "io.modelcontextprotocol/ui";
+
+pub(super) fn experimental_name(name: &str) -> Result<(), Refused> {
+    let charset = |b: u8| b.is_ascii_alphanumeric() || b"_./-".contains(&b);
+    if name.is_empty() || name.len() > MAX_EXPERIMENTAL || !name.bytes().all(charset) {
+        return Err(format!("a name is 1 to {MAX_EXPERIMENTAL} of A-Z, a-z, 0-9, _, ., / and -"));
+    }
+    Ok(())
+}
+
+/// A key of `_meta` with its prefix, which is mandatory here (2026-07-28 schema,
+/// `ServerCapabilities.extensions`). Prefixes that any revision reserves are refused.
+pub(super) fn name(name: &str) -> Result<(), Refused> {
+    if name == APPS {
+        return Ok(());
+    }
+    let Some((prefix, own)) = name.split_once('/') else {
+        return Err("it has no prefix, such as vendor.example/".into());
+    };
+    let labels: Vec<&str> = prefix.split('.').collect();
+    if name.len() > MAX_EXTENSION || !labels.iter().all(|label| is_label(label)) || !is_own_name(own) {
+        return Err(format!("a name is vendor.example/name, at most {MAX_EXTENSION} bytes"));
+    }
+    let protocol = |at: usize| labels.get(at).is_some_and(|label| matches!(*label, "mcp" | "modelcontextprotocol"));
+    if protocol(1) || (0..labels.len() - 1).any(protocol) {
+        return Err("its prefix is reserved for the protocol".into());
+    }
+    if labels[0] == "wharf" {
+        return Err("its prefix is reserved for the host".into());
+    }
+    Ok(())
+}
+
+/// Starts with a letter, ends with a letter or digit, hyphens inside.
+fn is_label(label: &str) -> bool {
+    label.starts_with(|c: char| c.is_ascii_alphabetic())
+        && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Starts and ends with a letter or digit.
+fn is_own_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}
+
+/// The settings on one line.
+pub(super) fn settings(settings: &str) -> Result<String, Refused> {
+    if settings.len() > MAX_SETTINGS {
+        return Err(format!("its settings have more than {MAX_SETTINGS} bytes"));
+    }
+    let line = tidy::object(settings).map_err(|why| format!("its settings are {why}"))?;
+    match serde_json::from_str(&line) {
+        Ok(value) if is_plain(&value) => Ok(line),
+        Ok(_) => Err("its settings have null, a fraction or too large a number".into()),
+        Err(error) => Err(format!("its settings cannot be read: {error}")),
+    }
+}
+
+/// Whether the published schema's `JSONValue` has such values: it knows neither null nor
+/// numbers that are not integers. Of these many clients read only so many digits.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Number(number) => number.is_i64() || number.is_u64(),
+        Value::Array(elements) => elements.iter().all(is_plain),
+        Value::Object(members) => members.values().all(is_plain),
+        Value::Bool(_) | Value::String(_) => true,
+    }
+}

@@ -1,0 +1,65 @@
+//! What plugins add to the protocol: the capabilities that they declare, and their methods,
+//! `<plugin>/<method>`.
+//!
+//! It asks the client nothing: such a method has one round.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::rounds::once;
+use super::{Answer, Reply};
+use crate::catalog::{Capabilities, Snapshot};
+use crate::json;
+use crate::protocol::error;
+use crate::protocol::request::Custom;
+use crate::protocol::result::{self, Envelope};
+use crate::server::scope::Scope;
+use crate::server::{Server, fault};
+
+/// Members that the host alone sets; `_meta` is sent after its check.
+const ENVELOPE: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
+
+/// The wire's settings by name, of the plugins that are in service now.
+pub(in crate::server) fn declared(capabilities: &Capabilities) -> Map<String, Value> {
+    let parsed = |(name, (_, settings)): (&String, &(_, String))| {
+        // It was checked when the plugin was loaded.
+        Some((name.clone(), serde_json::from_str(settings).ok()?))
+    };
+    capabilities.iter().filter_map(parsed).collect()
+}
+
+/// An unknown method is told at once, unless its plugin may still be loading.
+pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custom) -> Reply {
+    let knows = |snapshot: &Snapshot| snapshot.extensions.method(&request.method).is_some();
+    if server.catalog.is_ready() && !knows(&server.catalog.snapshot()) {
+        return Reply::Now(Err(error::method_not_found(scope.revision, &request.method)));
+    }
+    let server = server.clone();
+    Reply::Later(Box::pin(async move {
+        server.catalog.ready(server.settings.first_scan).await;
+        answer(&server, &scope, &request).await
+    }))
+}
+
+async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom) -> Answer {
+    let not_found = || error::method_not_found(scope.revision, &request.method);
+    let snapshot = server.catalog.snapshot();
+    let Some((provider, name)) = snapshot.extensions.method(&request.method) else { return Err(not_found()) };
+    let provider = provider.clone();
+    drop(snapshot);
+    let outcome = once(server, scope, &provider, |call| provider.call_method(name, &request.params, call))
+        .await
+        .map_err(|error| fault::without_result(scope, provider.id(), "params", not_found(), error.into()))?;
+    Ok(shape(server, scope, &outcome))
+}
+
+/// Puts the envelope of the revision around the members of the plugin's result, which was
+/// checked to be an object when it left the sandbox.
+fn shape(server: &Server, scope: &Scope, outcome: &str) -> String {
+    let own = json::filtered(outcome, |name| !ENVELOPE.contains(&name)).unwrap_or_else(|_| "{}".to_owned());
+    let [meta] = json::members(outcome, ["_meta"]).unwrap_or_default();
+    let envelope = Envelope { plugin_meta: meta.map(RawValue::get), ..Envelope::default() };
+    result::object(scope.revision, &server.implementation, &own[1..own.len() - 1], envelope)
+}
