@@ -1,0 +1,173 @@
+//! The database file: opened when it is first needed, shared with other processes, and
+//! used by one piece of work at a time.
+//!
+//! Knows neither plugins nor limits. A file that cannot be used is left as it is.
+
+use std::fmt::Display;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use tokio::sync::Mutex;
+
+/// How long to wait for another process that writes.
+const BUSY: Duration = Duration::from_secs(5);
+/// The version of the tables below, in the file's `user_version`.
+const VERSION: i64 = 1;
+
+/// `used` follows `entry` by triggers, so no write can forget it. `number` rises with each
+/// new key of a bucket: what a listing's cursor counts in.
+const TABLES: &str = "
+    CREATE TABLE entry (
+        plugin TEXT NOT NULL,
+        bucket TEXT NOT NULL,
+        key TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        value BLOB NOT NULL,
+        UNIQUE (plugin, bucket, key),
+        UNIQUE (plugin, bucket, number)
+    ) STRICT;
+    CREATE TABLE used (
+        plugin TEXT PRIMARY KEY,
+        keys INTEGER NOT NULL,
+        bytes INTEGER NOT NULL
+    ) STRICT;
+    CREATE TRIGGER entry_new AFTER INSERT ON entry BEGIN
+        INSERT INTO used VALUES (
+            NEW.plugin, 1, octet_length(NEW.bucket) + octet_length(NEW.key) + octet_length(NEW.value)
+        ) ON CONFLICT (plugin) DO UPDATE SET keys = keys + 1, bytes = bytes + excluded.bytes;
+    END;
+    CREATE TRIGGER entry_changed AFTER UPDATE OF value ON entry BEGIN
+        UPDATE used SET bytes = bytes - octet_length(OLD.value) + octet_length(NEW.value)
+        WHERE plugin = NEW.plugin;
+    END;
+    CREATE TRIGGER entry_gone AFTER DELETE ON entry BEGIN
+        UPDATE used SET keys = keys - 1,
+            bytes = bytes - octet_length(OLD.bucket) - octet_length(OLD.key) - octet_length(OLD.value)
+        WHERE plugin = OLD.plugin;
+    END;
+";
+
+/// Why something was not done.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::plugin) enum StoreError {
+    /// A sentence for the guest: which limit, or what is wrong with its request.
+    Refused(String),
+    /// A reason for the operator alone.
+    Failed(String),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// The database of a process.
+pub(in crate::plugin) struct Store {
+    /// `None`: in memory.
+    path: Option<PathBuf>,
+    connection: Arc<Mutex<Option<Connection>>>,
+}
+
+impl Store {
+    /// Touches no file yet.
+    pub(in crate::plugin) fn new(path: Option<PathBuf>) -> Arc<Self> {
+        Arc::new(Self { path, connection: Arc::default() })
+    }
+
+    /// Runs that piece of work where it may block, when its turn has come. Dropping the
+    /// future before that leaves it undone; after that it is done or not, never half.
+    pub(super) async fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<R, StoreError> + Send + 'static,
+    ) -> Result<R, StoreError> {
+        // Not a lock of the standard library: its waiters would each hold a thread, and the
+        // busiest plugin would get it most often.
+        let mut place = self.connection.clone().lock_owned().await;
+        let path = self.path.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let mut connection = match place.take() {
+                Some(connection) => connection,
+                None => open(path.as_deref())?,
+            };
+            let done = work(&mut connection);
+            // After a failure the file is opened anew, since somebody may have mended it. What
+            // is in memory would be lost by that.
+            if path.is_none() || !matches!(done, Err(StoreError::Failed(_))) {
+                *place = Some(connection);
+            }
+            done
+        });
+        done.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+    }
+}
+
+fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
+    let Some(path) = path else {
+        tracing::warn!("there is no home folder: what plugins store is lost when this process ends");
+        let mut connection = Connection::open_in_memory()?;
+        prepare(&mut connection)?;
+        return Ok(connection);
+    };
+    let at = |error: &dyn Display| StoreError::Failed(format!("{error}: {}", path.display()));
+    private_file(path).map_err(|error| at(&error))?;
+    let mut connection = Connection::open(path).map_err(|error| at(&error))?;
+    let deadline = Instant::now() + BUSY;
+    loop {
+        match prepare(&mut connection) {
+            Ok(VERSION) => return Ok(connection),
+            Ok(other) => {
+                return Err(at(&format_args!("its tables are of version {other}, which this program does not know")));
+            }
+            // Going over to WAL does not wait for another process that does the same.
+            Err(rusqlite::Error::SqliteFailure(error, _))
+                if error.code == ErrorCode::DatabaseBusy && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(at(&error)),
+        }
+    }
+}
+
+/// Makes the file, for this user alone, if it is not there; the files that the database
+/// puts beside it get the same mode.
+fn private_file(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
+}
+
+/// Settings and tables; gives the version of the tables that are there then.
+fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
+    connection.busy_timeout(BUSY)?;
+    let version = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
+    let found = version(connection)?;
+    if found != 0 && found != VERSION {
+        return Ok(found);
+    }
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // What a guest was told to be stored is on the disk, also after a loss of power.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // Bytes that the log keeps when it is empty again.
+    connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
+    if found == VERSION {
+        return Ok(found);
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have made them meanwhile.
+    let found = version(&transaction)?;
+    if found != 0 {
+        return Ok(found);
+    }
+    transaction.execute_batch(TABLES)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(VERSION)
+}
