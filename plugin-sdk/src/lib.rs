@@ -53,6 +53,7 @@ mod reply;
 mod resource;
 mod sampling;
 mod schema;
+mod store;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 mod tools;
@@ -68,6 +69,7 @@ pub use prompts::{Prompt, PromptResult, Prompts};
 pub use reply::{Json, NoArguments, Reply, ToolResult};
 pub use resource::{ReadResult, Resource, ResourceContents, ResourceTemplate};
 pub use sampling::{ContextScope, Sampled, Sampling, ToolChoice};
+pub use store::Store;
 pub use tools::{TaskSupport, Tool, Tools};
 
 pub use schemars::{self, JsonSchema};
