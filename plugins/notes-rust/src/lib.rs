@@ -186,7 +186,7 @@ fn summarise(_: &Call, args: Summarise) -> Result<PromptResult> {
     if notes.is_empty() {
         return Err(Error::failed("there are no notes yet"));
     }
-    let prompt = PromptResult::user("Summarise these notes in a few sentences. Name each by its title.");
+    let prompt = PromptResult::user("Summarise these notes in a few sentences.");
     Ok(notes.iter().fold(prompt, |prompt, note| prompt.and_user(Content::embedded(note.contents()))))
 }
 

@@ -16,6 +16,9 @@ use tokio::sync::Mutex;
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
+/// How often to look whether it is done. The database's own waiting looks ever less often,
+/// and a process that writes without a pause would starve the others.
+const LOOK: Duration = Duration::from_millis(2);
 /// The version of the tables below, in the file's `user_version`.
 const VERSION: i64 = 1;
 
@@ -128,7 +131,7 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
             Err(rusqlite::Error::SqliteFailure(error, _))
                 if error.code == ErrorCode::DatabaseBusy && Instant::now() < deadline =>
             {
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::sleep(LOOK);
             }
             Err(error) => return Err(at(&error)),
         }
@@ -146,7 +149,7 @@ fn private_file(path: &Path) -> io::Result<()> {
 
 /// Settings and tables; gives the version of the tables that are there then.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
-    connection.busy_timeout(BUSY)?;
+    connection.busy_handler(Some(wait))?;
     let version = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
     let found = version(connection)?;
     if found != 0 && found != VERSION {
@@ -170,4 +173,10 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
     Ok(VERSION)
+}
+
+/// Whether to look again, after having waited.
+fn wait(looks: i32) -> bool {
+    std::thread::sleep(LOOK);
+    LOOK.saturating_mul(looks.unsigned_abs()) < BUSY
 }
