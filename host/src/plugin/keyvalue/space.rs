@@ -28,7 +28,9 @@ pub(super) struct Space<'a> {
 }
 
 /// A page of keys, and where the next one begins.
-type Page = (Vec<String>, Option<u64>);
+pub(super) type Page = (Vec<String>, Option<u64>);
+/// A key and its value.
+pub(super) type Entry = (String, Vec<u8>);
 
 impl Space<'_> {
     pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
@@ -41,7 +43,7 @@ impl Space<'_> {
         Ok(found.exists(params![self.plugin, self.bucket, key])?)
     }
 
-    pub(super) fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<(String, Vec<u8>)>>, StoreError> {
+    pub(super) fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
         check_batch(keys.len())?;
         let mut left = BATCH;
         let one = |key: String| {
@@ -70,7 +72,7 @@ impl Space<'_> {
         Ok((rows.into_iter().map(|(_, key)| key).collect(), cursor))
     }
 
-    pub(super) fn set_many(&mut self, entries: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
+    pub(super) fn set_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
         check_batch(entries.len())?;
         self.write(|write| entries.iter().try_for_each(|(key, value)| write.set(key, value)))
     }
