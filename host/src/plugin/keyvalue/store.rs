@@ -112,7 +112,7 @@ impl Store {
 
 fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
     let Some(path) = path else {
-        tracing::warn!("there is no home folder: what plugins store is lost when this process ends");
+        tracing::warn!("what plugins store is lost when this process ends: there is no folder for its file");
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection)?;
         return Ok(connection);
@@ -144,7 +144,11 @@ fn private_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
+    // Never opens one that is there: to close it again would drop the database's locks.
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Settings and tables; gives the version of the tables that are there then.
