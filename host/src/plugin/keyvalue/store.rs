@@ -3,7 +3,6 @@
 //!
 //! Knows neither plugins nor limits. A file that cannot be used is left as it is.
 
-use std::fmt::Display;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -106,7 +105,11 @@ impl Store {
             }
             done
         });
-        done.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())))
+        let done = done.await.unwrap_or_else(|error| Err(StoreError::Failed(error.to_string())));
+        match (done, &self.path) {
+            (Err(StoreError::Failed(why)), Some(path)) => Err(StoreError::Failed(format!("{why}: {}", path.display()))),
+            (done, _) => done,
+        }
     }
 }
 
@@ -117,15 +120,15 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
         prepare(&mut connection)?;
         return Ok(connection);
     };
-    let at = |error: &dyn Display| StoreError::Failed(format!("{error}: {}", path.display()));
-    private_file(path).map_err(|error| at(&error))?;
-    let mut connection = Connection::open(path).map_err(|error| at(&error))?;
+    private_file(path).map_err(|error| StoreError::Failed(error.to_string()))?;
+    let mut connection = Connection::open(path)?;
     let deadline = Instant::now() + BUSY;
     loop {
         match prepare(&mut connection) {
             Ok(VERSION) => return Ok(connection),
             Ok(other) => {
-                return Err(at(&format_args!("its tables are of version {other}, which this program does not know")));
+                let why = format!("its tables are of version {other}, which this program does not know");
+                return Err(StoreError::Failed(why));
             }
             // Going over to WAL does not wait for another process that does the same.
             Err(rusqlite::Error::SqliteFailure(error, _))
@@ -133,7 +136,7 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
             {
                 std::thread::sleep(LOOK);
             }
-            Err(error) => return Err(at(&error)),
+            Err(error) => return Err(error.into()),
         }
     }
 }
