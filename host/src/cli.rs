@@ -137,7 +137,7 @@ impl Options {
             Some(path) => path.clone(),
             None => match config::base().map(|base| base.config.join("wharf.toml")) {
                 Some(path) if path.exists() => path,
-                _ => return Ok(Config::default()),
+                file => return Ok(Config { file, ..Config::default() }),
             },
         };
         Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
@@ -145,11 +145,13 @@ impl Options {
 
     /// Builds the engine; milliseconds of work, off the threads that answer clients.
     async fn sandbox(&self) -> Result<Arc<Sandbox>, Failure> {
-        let cache_dir = self.cache.clone().or_else(|| config::base().map(|base| base.cache));
+        let base = config::base();
+        let store = base.as_ref().map(|base| base.store.clone());
+        let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
-        let settings =
-            SandboxSettings { cache_dir, compiler: Compiler::ChildProcess(program), ..SandboxSettings::default() };
+        let compiler = Compiler::ChildProcess(program);
+        let settings = SandboxSettings { cache_dir, compiler, store, ..SandboxSettings::default() };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
             Ok(Ok(sandbox)) => Ok(sandbox),
             Ok(Err(error)) => Err(failed(format!("{error:#}"))),

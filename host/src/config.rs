@@ -3,6 +3,8 @@
 //! Never read from the current folder or the plugin folder: whoever drops a file there
 //! would grant himself rights.
 
+mod grants;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +12,9 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use crate::plugin::{Limits, PluginId};
+pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
+
+use crate::plugin::{Grants, Limits, PluginId};
 
 /// The file as a whole. Every key is optional; an unknown one is an error.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -19,6 +23,9 @@ pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
+    /// Where it was read, or would have been.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// How the server presents itself.
@@ -73,11 +80,12 @@ pub struct PluginConfig {
     /// Whether its tools are called `<plugin>_<tool>`.
     pub prefix: bool,
     pub limits: LimitsConfig,
+    pub grants: GrantsConfig,
 }
 
 impl Default for PluginConfig {
     fn default() -> Self {
-        Self { prefix: true, limits: LimitsConfig::default() }
+        Self { prefix: true, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
     }
 }
 
@@ -97,8 +105,9 @@ impl Config {
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError { reason: format!("{}: {error}", path.display()), hint: None })?;
-        Self::parse(&text)
-            .map_err(|error| ConfigError { reason: format!("{}: {}", path.display(), error.reason), ..error })
+        let config = Self::parse(&text)
+            .map_err(|error| ConfigError { reason: format!("{}: {}", path.display(), error.reason), ..error })?;
+        Ok(Self { file: Some(path.to_owned()), ..config })
     }
 
     /// # Errors
@@ -142,6 +151,16 @@ impl Config {
         limits
     }
 
+    /// The grants of one plugin.
+    pub fn grants(&self, id: &PluginId) -> Grants {
+        let own = self.plugins.get(id.as_ref());
+        let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.display().to_string());
+        Grants {
+            keyvalue: own.and_then(|own| own.grants.keyvalue()),
+            place: format!("under `[plugins.{id}.grants]` in {file}"),
+        }
+    }
+
     /// Whether the names of a plugin's tools carry its own.
     pub fn prefix(&self, id: &PluginId) -> bool {
         self.plugins.get(id.as_ref()).is_none_or(|own| own.prefix)
@@ -168,6 +187,8 @@ const PLUGIN_EXAMPLE: &str = "
 # prefix = true               # tools are called example_<tool>
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
+# [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
+# keyvalue = true             # keep values between calls, 1MiB in all; or { quota = \"4MiB\" }
 ";
 
 impl LimitsConfig {
@@ -213,6 +234,8 @@ pub struct Base {
     pub config: PathBuf,
     /// `$XDG_DATA_HOME/wharf/plugins`
     pub plugins: PathBuf,
+    /// The database of what plugins store.
+    pub store: PathBuf,
     pub cache: PathBuf,
 }
 
@@ -223,6 +246,7 @@ pub fn base() -> Option<Base> {
     Some(Base {
         config: xdg.config_dir().join("wharf"),
         plugins: xdg.data_dir().join("wharf/plugins"),
+        store: xdg.data_dir().join("wharf/keyvalue.sqlite"),
         cache: xdg.cache_dir().join("wharf"),
     })
 }

@@ -13,6 +13,15 @@ mod imports {
 
 pub use imports::wharf::plugin::{host, http, types};
 
+mod wasi {
+    wit_bindgen::generate!({
+        world: "wasi:keyvalue/imports",
+        path: "../wit/wasi-keyvalue",
+    });
+}
+
+pub use wasi::wasi::keyvalue;
+
 pub mod completions;
 pub mod extensions;
 pub mod prompts;

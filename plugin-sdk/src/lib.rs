@@ -54,6 +54,7 @@ mod reply;
 mod resource;
 mod sampling;
 mod schema;
+mod store;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 mod tools;
@@ -70,6 +71,7 @@ pub use prompts::{Prompt, PromptResult, Prompts};
 pub use reply::{Json, NoArguments, Reply, ToolResult};
 pub use resource::{CacheScope, ReadResult, Resource, ResourceContents, ResourceTemplate};
 pub use sampling::{ContextScope, Sampled, Sampling, ToolChoice};
+pub use store::Store;
 pub use tools::{TaskSupport, Tool, Tools};
 
 pub use schemars::{self, JsonSchema};

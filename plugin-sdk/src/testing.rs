@@ -13,6 +13,8 @@
 //! assert_eq!(testing::call(&Greeter, "greet", json!({})).unwrap().as_text(), "hello");
 //! ```
 
+pub(crate) mod keyvalue;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -187,6 +189,18 @@ pub fn told() -> Vec<String> {
 /// ```
 pub fn serve(server: impl Fn(&http::Request) -> http::Response + 'static) {
     SERVER.set(Some(Box::new(server)));
+}
+
+/// Takes the grant `keyvalue` from plugins on this thread; with it, what a test stores is kept
+/// in memory.
+///
+/// ```
+/// use wharf_plugin::{Store, testing};
+/// testing::deny_store();
+/// assert!(Store::open().is_err());
+/// ```
+pub fn deny_store() {
+    keyvalue::deny();
 }
 
 /// Answers to the questions of one call, in the order in which they are asked.

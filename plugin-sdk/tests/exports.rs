@@ -47,8 +47,23 @@ fn a_plugin_of_tools_exports_tools_alone() {
 fn what_a_plugin_does_not_use_it_does_not_import() {
     for name in ["text.wasm", "time.wasm", "math.wasm", "survey.wasm"] {
         for import in surface(name).imports {
-            let unused = ["wharf:plugin/host", "wharf:plugin/http", "wasi:filesystem", "wasi:sockets", "wasi:http"];
+            let unused = [
+                "wharf:plugin/host",
+                "wharf:plugin/http",
+                "wasi:filesystem",
+                "wasi:sockets",
+                "wasi:http",
+                "wasi:keyvalue",
+            ];
             assert!(!unused.iter().any(|unused| import.starts_with(unused)), "{name} imports {import}");
         }
     }
+}
+
+#[test]
+fn a_plugin_that_keeps_values_imports_no_more_of_the_store_than_it_calls() {
+    let imports = surface("notes.wasm").imports;
+    let of_store: Vec<&String> = imports.iter().filter(|import| import.starts_with("wasi:keyvalue")).collect();
+    assert_eq!(of_store, ["wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/atomics@0.2.0-draft"]);
+    assert!(!imports.iter().any(|import| import.starts_with("wasi:filesystem")), "{imports:?}");
 }

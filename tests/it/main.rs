@@ -9,6 +9,7 @@ mod cli;
 mod engine;
 mod framing;
 mod hostile;
+mod keyvalue;
 mod lifecycle;
 mod pages;
 mod refusals;

@@ -1,5 +1,6 @@
 //! The library in this process: frames go straight into a connection, no pipe between.
-//! It loads what is in the folder once and does not follow it.
+//! It loads what is in the folder once and does not follow it; of the settings it takes those
+//! of plugins, and what these store is gone with it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use wharf::catalog::{Catalog, Folder, PluginSettings};
-use wharf::plugin::{Compiler, Limits, Sandbox, SandboxSettings};
+use wharf::config::Config;
+use wharf::plugin::{Compiler, PluginId, Sandbox, SandboxSettings};
 use wharf::server::{Connection, Server, Settings};
 
 use super::home::{Home, scratch};
@@ -41,9 +43,15 @@ async fn load(home: &Home, catalog: Arc<Catalog>) {
         ..SandboxSettings::default()
     };
     let sandbox = Sandbox::new(settings).expect("a sandbox");
-    let plain = |_: &_| PluginSettings { limits: Limits::default(), prefix: true };
+    let file = home.path("config/wharf/wharf.toml");
+    let config = if file.exists() { Config::read(&file).expect("a valid configuration") } else { Config::default() };
+    let plugins = move |id: &PluginId| PluginSettings {
+        limits: config.limits(id),
+        grants: config.grants(id),
+        prefix: config.prefix(id),
+    };
     let (events, _) = mpsc::unbounded_channel();
-    let mut folder = Folder::new(home.plugins(), catalog, sandbox, plain, events);
+    let mut folder = Folder::new(home.plugins(), catalog, sandbox, plugins, events);
     folder.load_once().await.expect("a readable folder");
 }
 

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::files::{self, Scan};
 use super::watcher::{Signal, Watcher};
 use super::{Catalog, Member};
-use crate::plugin::{Digest, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
+use crate::plugin::{Digest, Grants, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -25,6 +25,7 @@ const PARALLEL_LOADS: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginSettings {
     pub limits: Limits,
+    pub grants: Grants,
     /// See [`Member::prefix`].
     pub prefix: bool,
 }
@@ -254,8 +255,8 @@ impl Folder {
             if !file.serving {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
-            let limits = (self.settings)(&file.id).limits;
-            self.loads.spawn(load(self.sandbox.clone(), path.clone(), file.id.clone(), limits, file.loaded));
+            let settings = (self.settings)(&file.id);
+            self.loads.spawn(load(self.sandbox.clone(), path.clone(), file.id.clone(), settings, file.loaded));
         }
     }
 
@@ -312,7 +313,13 @@ impl Folder {
     }
 }
 
-async fn load(sandbox: Arc<Sandbox>, path: PathBuf, id: PluginId, limits: Limits, loaded: Option<Digest>) -> Load {
+async fn load(
+    sandbox: Arc<Sandbox>,
+    path: PathBuf,
+    id: PluginId,
+    settings: PluginSettings,
+    loaded: Option<Digest>,
+) -> Load {
     let began = Instant::now();
     let component = match read_component(&path).await {
         Ok(component) => component,
@@ -321,6 +328,6 @@ async fn load(sandbox: Arc<Sandbox>, path: PathBuf, id: PluginId, limits: Limits
     if loaded.is_some_and(|loaded| loaded == Digest::of(&component)) {
         return Load { path, began, result: None };
     }
-    let result = sandbox.load(id, component, limits).await;
+    let result = sandbox.load(id, component, settings.limits, settings.grants).await;
     Load { path, began, result: Some(result) }
 }

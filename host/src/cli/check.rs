@@ -1,5 +1,6 @@
 //! `wharf check`: would these files load, and what are they?
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::Options;
 use super::local::{id_of, load_file};
+use super::serve::plugin_settings;
 use crate::config::Config;
-use crate::plugin::{Inspection, Provider as _, Sandbox, inspect, read_component};
+use crate::plugin::{Grants, Inspection, Provider as _, Sandbox, inspect, read_component};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
@@ -30,6 +32,7 @@ struct Findings {
     inspection: Inspection,
     tools: Vec<(String, String)>,
     warnings: Vec<String>,
+    grants: Grants,
     /// Why it would not load, and what to do.
     refusal: Option<(String, Option<String>)>,
 }
@@ -40,6 +43,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         inspection: Inspection::default(),
         tools: Vec::new(),
         warnings: Vec::new(),
+        grants: Grants::default(),
         refusal: None,
     };
     // What it imports is worth knowing also of a file that would not load.
@@ -47,7 +51,11 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         findings.inspection = inspect(&component).unwrap_or_default();
     }
     let loaded = match id_of(file) {
-        Ok(id) => load_file(sandbox, file, &id, config.limits(&id)).await,
+        Ok(id) => {
+            let settings = plugin_settings(config, &id);
+            findings.grants = settings.grants.clone();
+            load_file(sandbox, file, &id, settings).await
+        }
         Err(refusal) => Err(refusal),
     };
     match loaded {
@@ -69,6 +77,15 @@ impl Findings {
         self.refusal.is_none()
     }
 
+    /// The grants that its imports need, each once.
+    fn needed(&self) -> BTreeSet<&'static str> {
+        self.inspection.imports.iter().filter_map(|import| import.grant).collect()
+    }
+
+    fn granted(&self, grant: &str) -> bool {
+        grant == "keyvalue" && self.grants.keyvalue.is_some()
+    }
+
     fn to_text(&self) -> String {
         let mut text = match &self.refusal {
             None => format!("{}: would load\n", self.file.display()),
@@ -83,6 +100,13 @@ impl Findings {
         let imports: Vec<&str> = self.inspection.imports.iter().map(|import| import.name.as_str()).collect();
         if !imports.is_empty() {
             text += &format!("  imports  {}\n", imports.join(", "));
+        }
+        for name in self.needed() {
+            text += &if self.granted(name) {
+                format!("  grant    {name}, granted\n")
+            } else {
+                format!("  grant    {name}, not granted: put `{name} = true` {}\n", self.grants.place)
+            };
         }
         for (name, description) in &self.tools {
             text += &format!("  tool     {NAME}{name}{NAME:#}  {}\n", description.lines().next().unwrap_or_default());
@@ -102,6 +126,8 @@ impl Findings {
             .collect();
         let tools: Vec<Value> =
             self.tools.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
+        let grants: Vec<Value> =
+            self.needed().into_iter().map(|name| json!({"name": name, "granted": self.granted(name)})).collect();
         json!({
             "file": self.file.display().to_string(),
             "loads": self.loads(),
@@ -109,6 +135,7 @@ impl Findings {
             "hint": self.refusal.as_ref().and_then(|(_, hint)| hint.as_ref()),
             "exports": self.inspection.exports,
             "imports": imports,
+            "grants": grants,
             "tools": tools,
             "warnings": self.warnings,
         })

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Options, is_component, serve};
-use crate::catalog::{Catalog, Folder, FolderEvent, Member, Refusal, plugin_of};
-use crate::plugin::{Limits, LoadError, Plugin, PluginId, Sandbox, read_component};
+use crate::catalog::{Catalog, Folder, FolderEvent, Member, PluginSettings, Refusal, plugin_of};
+use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
 use crate::server::{Connection, Server};
 
@@ -34,8 +34,9 @@ impl Local {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
-            let plugin = load_file(&sandbox, path, &id, settings.limits).await.map_err(failed)?;
-            catalog.put(Member { provider: Arc::new(plugin), prefix: settings.prefix });
+            let prefix = settings.prefix;
+            let plugin = load_file(&sandbox, path, &id, settings).await.map_err(failed)?;
+            catalog.put(Member { provider: Arc::new(plugin), prefix });
             catalog.set_ready();
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();
@@ -135,9 +136,9 @@ pub(super) async fn load_file(
     sandbox: &Arc<Sandbox>,
     path: &Path,
     id: &PluginId,
-    limits: Limits,
+    settings: PluginSettings,
 ) -> Result<Plugin, Refused> {
     let refused = |error: LoadError| (error.to_string(), error.hint().map(str::to_owned));
     let component = read_component(path).await.map_err(refused)?;
-    sandbox.load(id.clone(), component, limits).await.map_err(refused)
+    sandbox.load(id.clone(), component, settings.limits, settings.grants).await.map_err(refused)
 }

@@ -39,7 +39,7 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>) -> Result<ExitCo
 }
 
 pub(super) fn plugin_settings(config: &Config, id: &PluginId) -> PluginSettings {
-    PluginSettings { limits: config.limits(id), prefix: config.prefix(id) }
+    PluginSettings { limits: config.limits(id), grants: config.grants(id), prefix: config.prefix(id) }
 }
 
 pub(super) fn settings(config: &Config) -> Settings {

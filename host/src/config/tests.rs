@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Config;
-use crate::plugin::{Limits, PluginId};
+use crate::plugin::{KeyvalueGrant, Limits, PluginId};
 
 fn error(text: &str) -> super::ConfigError {
     Config::parse(text).expect_err("this configuration is wrong")
@@ -40,4 +40,35 @@ fn wrong_values_are_errors() {
     assert!(error("[limits]\ntimeout = 'soon'").to_string().contains("write it as"));
     assert!(error("[server]\npage-size = 0").to_string().contains("at least one"));
     assert!(error("[plugins.Bad_Name]").to_string().contains("[plugins.Bad_Name]"));
+}
+
+#[test]
+fn a_grant_is_given_by_name_or_not_at_all() {
+    let granted = |grants: &str| {
+        let config = Config::parse(&format!("[plugins.notes.grants]\n{grants}\n")).expect("valid");
+        config.grants(&PluginId::parse("notes").expect("a valid id")).keyvalue.map(|grant| grant.quota)
+    };
+    assert_eq!(granted("keyvalue = true"), Some(KeyvalueGrant::QUOTA));
+    assert_eq!(granted("keyvalue = { quota = '4MiB' }"), Some(4 << 20));
+    assert_eq!(granted("keyvalue = {}"), Some(KeyvalueGrant::QUOTA));
+    assert_eq!((granted("keyvalue = false"), granted("")), (None, None));
+    let other = Config::parse("[plugins.notes.grants]\nkeyvalue = true\n").expect("valid");
+    assert_eq!(other.grants(&PluginId::parse("other").expect("a valid id")).keyvalue, None);
+}
+
+#[test]
+fn a_grant_that_means_nothing_is_an_error() {
+    let unknown = error("[plugins.notes.grants]\nkeyvlaue = true\n");
+    assert!(unknown.to_string().contains("line 2, column 1: unknown field `keyvlaue`"), "{unknown}");
+    for wrong in ["keyvalue = 'yes'", "keyvalue = { size = '1MiB' }", "keyvalue = { quota = 'much' }"] {
+        let error = error(&format!("[plugins.notes.grants]\n{wrong}\n")).to_string();
+        assert!(error.contains("keyvalue is true, false or { quota = \"4MiB\" }"), "{error}");
+    }
+}
+
+#[test]
+fn a_denied_plugin_is_told_where_its_grant_would_be() {
+    let config = Config { file: Some("/etc/wharf.toml".into()), ..Config::default() };
+    let place = config.grants(&PluginId::parse("notes").expect("a valid id")).place;
+    assert_eq!(place, "under `[plugins.notes.grants]` in /etc/wharf.toml");
 }

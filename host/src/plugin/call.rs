@@ -16,7 +16,9 @@ use wasmtime::{Store, Trap, UpdateDeadline};
 use super::abi::{CallContext, Exports};
 use super::cpu::{CpuMeter, Metered};
 use super::fault::Fault;
+use super::grants::Grants;
 use super::id::{Digest, PluginId};
+use super::keyvalue::Access;
 use super::limits::Limits;
 use super::provider::Call;
 use super::quota::Quota;
@@ -37,6 +39,7 @@ pub(super) struct Program {
     pub(super) exports: Exports,
     pre: InstancePre<State>,
     sandbox: Arc<Sandbox>,
+    keyvalue: Arc<Access>,
     turns: Arc<Semaphore>,
     waiting: AtomicU32,
 }
@@ -47,11 +50,13 @@ impl Program {
         id: PluginId,
         digest: Digest,
         limits: Limits,
+        grants: &Grants,
         exports: Exports,
         pre: InstancePre<State>,
     ) -> Arc<Self> {
         let turns = limits.concurrency.clamp(1, sandbox.max_concurrency());
         Arc::new(Self {
+            keyvalue: Access::new(id.clone(), grants, sandbox.store.clone()),
             id,
             digest,
             exports,
@@ -138,7 +143,8 @@ impl Program {
     {
         let _ticking = self.sandbox.ticker().run();
         let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
-        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled);
+        let keyvalue = self.keyvalue.clone();
+        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled, keyvalue);
         let mut store = self.store(state);
         let context = CallContext {
             id: call.id,

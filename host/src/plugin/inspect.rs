@@ -22,6 +22,8 @@ pub struct Import {
     pub name: String,
     /// Whether this host has such an interface. What is not granted is refused on use.
     pub linked: bool,
+    /// The grant without which it is refused when it is used.
+    pub grant: Option<&'static str>,
 }
 
 /// Reads the outermost component's exports and imports.
@@ -41,7 +43,7 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
             Payload::ComponentImportSection(section) if depth == 1 => {
                 for import in section {
                     let name = import.map_err(invalid)?.name.name;
-                    found.imports.push(Import { name: quote(name, 120), linked: is_linked(name) });
+                    found.imports.push(Import { name: quote(name, 120), linked: is_linked(name), grant: grant(name) });
                 }
             }
             Payload::ComponentExportSection(section) if depth == 1 => {
@@ -57,7 +59,7 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 
 /// The interfaces that the linker has, without versions. `load` tries them for real; this
 /// list is what makes the message name the import that is missing.
-const LINKED: [&str; 30] = [
+const LINKED: [&str; 33] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
@@ -88,14 +90,24 @@ const LINKED: [&str; 30] = [
     "wasi:sockets/tcp-create-socket",
     "wasi:sockets/udp",
     "wasi:sockets/udp-create-socket",
+    "wasi:keyvalue/store",
+    "wasi:keyvalue/atomics",
+    "wasi:keyvalue/batch",
 ];
 
 /// Whether an import has an interface here, of a version that can be served.
 pub(super) fn is_linked(import: &str) -> bool {
     let (name, version) = import.split_once('@').unwrap_or((import, ""));
     let served = match name.split_once(':') {
-        Some(("wasi", _)) => "0.2.",
-        _ => "0.1.",
+        // Drafts are compatible with themselves alone.
+        Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
+        Some(("wasi", _)) => version.starts_with("0.2."),
+        _ => version.starts_with("0.1."),
     };
-    LINKED.contains(&name) && version.starts_with(served)
+    LINKED.contains(&name) && served
+}
+
+/// The grant that an import needs to be of use.
+fn grant(import: &str) -> Option<&'static str> {
+    import.starts_with("wasi:keyvalue/").then_some("keyvalue")
 }

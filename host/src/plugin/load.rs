@@ -19,6 +19,7 @@ use super::abi::{
 };
 use super::call::{Program, internal};
 use super::fault::{CallError, Fault};
+use super::grants::Grants;
 use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::outcome;
@@ -40,13 +41,19 @@ impl Sandbox {
     ///
     /// # Errors
     /// One clear reason why these bytes are no plugin; nothing is left behind.
-    pub async fn load(self: &Arc<Self>, id: PluginId, component: Vec<u8>, limits: Limits) -> Result<Plugin, LoadError> {
+    pub async fn load(
+        self: &Arc<Self>,
+        id: PluginId,
+        component: Vec<u8>,
+        limits: Limits,
+        grants: Grants,
+    ) -> Result<Plugin, LoadError> {
         let sandbox = self.clone();
         let loading = self.guests().spawn(async move {
             let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
             let digest = Digest::of(&component);
             let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
-            let program = program(&sandbox, id, digest, limits, &compiled)?;
+            let program = program(&sandbox, id, digest, limits, &grants, &compiled)?;
             let (surface, warnings) = list(&program).await?;
             Ok(Plugin { program, surface, warnings })
         });
@@ -63,6 +70,7 @@ fn program(
     id: PluginId,
     digest: Digest,
     limits: Limits,
+    grants: &Grants,
     component: &Component,
 ) -> Result<Arc<Program>, LoadError> {
     if let Some(required) = component.resources_required()
@@ -92,7 +100,7 @@ fn program(
         let names = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
         return Err(LoadError::no_interface(names));
     }
-    Ok(Program::new(sandbox.clone(), id, digest, limits, exports, pre))
+    Ok(Program::new(sandbox.clone(), id, digest, limits, grants, exports, pre))
 }
 
 /// Asks for all lists, under one deadline.

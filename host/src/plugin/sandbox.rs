@@ -13,6 +13,7 @@ use wasmtime::component::Linker;
 use super::abi;
 use super::cache::Cache;
 use super::engine::{self, Allocation};
+use super::keyvalue::Store;
 use super::quota::Budget;
 use super::state::State;
 use super::ticker::Ticker;
@@ -37,6 +38,9 @@ pub struct SandboxSettings {
     /// Where compiled components are kept; none are without it.
     pub cache_dir: Option<PathBuf>,
     pub compiler: Compiler,
+    /// The database file of what plugins store, made when it is first needed; without it
+    /// that is kept in memory.
+    pub store: Option<PathBuf>,
     /// Bytes that all running guests together may hold.
     pub memory_budget: u64,
     /// Threads that run guests. One of them is kept free of any one plugin.
@@ -44,11 +48,17 @@ pub struct SandboxSettings {
 }
 
 impl Default for SandboxSettings {
-    /// No cache, compiled in this process, 1 GiB, a thread per core but at least four:
+    /// No cache, no file to store in, compiled in this process, 1 GiB, a thread per core but at least four:
     /// on a small machine a plugin that only waits must not wait for itself.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { cache_dir: None, compiler: Compiler::InProcess, memory_budget: 1 << 30, workers: cores.max(4) }
+        Self {
+            cache_dir: None,
+            compiler: Compiler::InProcess,
+            store: None,
+            memory_budget: 1 << 30,
+            workers: cores.max(4),
+        }
     }
 }
 
@@ -61,6 +71,7 @@ pub struct Sandbox {
     budget: Arc<Budget>,
     slots: Arc<Semaphore>,
     workers: u32,
+    pub(super) store: Arc<Store>,
     pub(super) compiler: Compiler,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
@@ -77,6 +88,7 @@ impl Sandbox {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
         Ok(Arc::new(Self {
@@ -85,6 +97,7 @@ impl Sandbox {
             budget: Arc::new(Budget::new(settings.memory_budget)),
             slots: Arc::new(Semaphore::new(engine::SLOTS as usize)),
             workers: workers as u32,
+            store: Store::new(settings.store),
             compiler: settings.compiler,
             compiling: Semaphore::new(1),
             cache,

@@ -14,9 +14,10 @@ use super::cpu::CpuMeter;
 use super::events::Events;
 use super::guest_log::{LogBudget, Printed};
 use super::id::PluginId;
+use super::keyvalue::Access;
 use super::quota::Quota;
 
-/// Handles that a guest may hold of the host's resources; files are among them.
+/// Handles that a guest may hold of the host's resources; files and buckets are among them.
 const HANDLES: usize = 128;
 /// Bytes that one call for random numbers may ask for: a larger one would hold the
 /// thread without a chance to yield.
@@ -29,6 +30,7 @@ pub(super) struct State {
     pub(super) cpu: Arc<CpuMeter>,
     pub(super) events: Option<Arc<Events>>,
     pub(super) cancelled: CancellationToken,
+    pub(super) keyvalue: Arc<Access>,
     /// The highest progress so far.
     pub(super) progress: f64,
     log_limit: u64,
@@ -45,6 +47,7 @@ impl State {
         log_limit: u64,
         events: Option<Arc<Events>>,
         cancelled: CancellationToken,
+        keyvalue: Arc<Access>,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
@@ -54,12 +57,18 @@ impl State {
             cpu,
             events,
             cancelled,
+            keyvalue,
             progress: f64::NEG_INFINITY,
             log_limit,
             log: None,
             wasi: None,
             table,
         }
+    }
+
+    /// What the guest's handles stand for.
+    pub(super) fn table(&mut self) -> &mut ResourceTable {
+        &mut self.table
     }
 
     /// The call's log budget, made when it is first needed.

@@ -24,7 +24,7 @@ async fn load(component: Vec<u8>) -> Result<Plugin, LoadError> {
 }
 
 async fn load_with(component: Vec<u8>, limits: Limits) -> Result<Plugin, LoadError> {
-    sandbox().load(id(), component, limits).await
+    sandbox().load(id(), component, limits, Grants::default()).await
 }
 
 fn refusal(loaded: Result<Plugin, LoadError>) -> LoadError {

@@ -31,16 +31,27 @@ struct Who {
     name: String,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    /// Greet this person?
+    #[serde(default = "yes")]
+    confirm: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
 /// Each question ends the call, which is made again from here once the answer is there; what
 /// is answered already is not asked again.
 fn ask(call: &Call, _: NoArguments) -> Result<String> {
     let Some(Who { name }) = call.key("name").form("What is your name?")? else {
         return Ok("The user would not give a name.".into());
     };
-    if !call.key("confirm").confirm(format!("Shall I greet {name}?"))? {
-        return Ok(format!("The user would not have {name} greeted."));
+    match call.key("confirm").form(format!("Shall I greet {name}?"))? {
+        Some(Confirm { confirm: true }) => Ok(format!("hello {name}")),
+        _ => Ok(format!("The user would not have {name} greeted.")),
     }
-    Ok(format!("hello {name}"))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -103,7 +103,7 @@ impl LoadError {
             Self::NoInterface(_) => "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0",
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
-                "a plugin may import WASI 0.2 and wharf:plugin, nothing else"
+                "a plugin may import WASI 0.2, wasi:keyvalue@0.2.0-draft and wharf:plugin, nothing else"
             }
             Self::Symlink => "copy the file into the folder in place of the link",
             Self::WritableByOthers => "chmod go-w the file",

@@ -196,7 +196,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
 async fn the_memory_budget_comes_back() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let guest = Guest::new("unreachable").build();
-    let plugin = sandbox.load(id(), guest, Limits::default()).await.expect("a plugin");
+    let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
     for _ in 0..10 {
         let _ = plugin.call_tool("t", "{}", Call::new("test")).await;
     }

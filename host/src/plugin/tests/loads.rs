@@ -32,6 +32,10 @@ async fn components_that_are_no_plugins() {
     let evil = r#"(component (import "evil:host/exec@1.0.0" (instance (export "run" (func)))))"#;
     let evil = refusal(load(component(evil)).await);
     assert_eq!(evil, LoadError::UnknownImport("evil:host/exec@1.0.0".into()));
+    // A draft is compatible with itself alone.
+    let later = r#"(component (import "wasi:keyvalue/store@0.2.0-draft2" (instance (export "open" (func)))))"#;
+    let later = refusal(load(component(later)).await);
+    assert_eq!(later, LoadError::UnknownImport("wasi:keyvalue/store@0.2.0-draft2".into()));
     let wrong = r#"(component (import "wharf:plugin/host@0.1.0" (instance (export "cancelled" (func)))))"#;
     let wrong = refusal(load(component(wrong)).await);
     assert!(matches!(wrong, LoadError::WrongImport(_)), "{wrong}");

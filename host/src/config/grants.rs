@@ -1,0 +1,44 @@
+//! What the file grants a plugin beside computing.
+//!
+//! A grant that is not written is denied; what a grant allows is in `plugin`.
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use crate::plugin::KeyvalueGrant;
+
+/// `[plugins.NAME.grants]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct GrantsConfig {
+    /// To keep values between calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyvalue: Option<KeyvalueConfig>,
+}
+
+/// The grant in short, or with what it allows.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(untagged, expecting = "keyvalue is true, false or { quota = \"4MiB\" }")]
+pub enum KeyvalueConfig {
+    Short(bool),
+    Long(KeyvalueLimits),
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KeyvalueLimits {
+    /// Of all keys and values together.
+    #[serde(default, serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
+    pub quota: Option<ByteSize>,
+}
+
+impl GrantsConfig {
+    pub(super) fn keyvalue(&self) -> Option<KeyvalueGrant> {
+        let quota = match self.keyvalue.as_ref()? {
+            KeyvalueConfig::Short(false) => return None,
+            KeyvalueConfig::Short(true) => None,
+            KeyvalueConfig::Long(limits) => limits.quota,
+        };
+        Some(KeyvalueGrant { quota: quota.map_or(KeyvalueGrant::QUOTA, |quota| quota.as_u64()) })
+    }
+}

@@ -1,0 +1,183 @@
+//! What one plugin has in one bucket, and how much that may be.
+//!
+//! A write and the check of its limits are one transaction: it is done whole, or refused
+//! and nothing is done.
+
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use super::store::StoreError;
+
+/// Bytes of a key.
+const KEY: usize = 256;
+/// Bytes of a value.
+const VALUE: usize = 256 << 10;
+/// Keys of a plugin, in all its buckets.
+const KEYS: i64 = 10_000;
+/// Keys in one page of a listing, and in one batch.
+const PAGE: usize = 1000;
+/// Bytes of the values that one batch may give: a key may be in it many times.
+const BATCH: usize = 4 << 20;
+
+/// A plugin's bucket in the open database.
+pub(super) struct Space<'a> {
+    pub(super) connection: &'a mut Connection,
+    pub(super) plugin: &'a str,
+    pub(super) bucket: &'a str,
+    /// Bytes that the plugin may have in all its buckets.
+    pub(super) quota: u64,
+}
+
+/// A page of keys, and where the next one begins.
+pub(super) type Page = (Vec<String>, Option<u64>);
+/// A key and its value.
+pub(super) type Entry = (String, Vec<u8>);
+
+impl Space<'_> {
+    pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(value(self.connection, self.plugin, self.bucket, key)?)
+    }
+
+    pub(super) fn exists(&self, key: &str) -> Result<bool, StoreError> {
+        let mut found =
+            self.connection.prepare("SELECT 1 FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
+        Ok(found.exists(params![self.plugin, self.bucket, key])?)
+    }
+
+    pub(super) fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
+        check_batch(keys.len())?;
+        let mut left = BATCH;
+        let one = |key: String| {
+            let Some(value) = self.get(&key)? else { return Ok(None) };
+            left = left
+                .checked_sub(value.len())
+                .ok_or_else(|| refused(format!("the values of one batch have more than {BATCH} bytes")))?;
+            Ok(Some((key, value)))
+        };
+        keys.into_iter().map(one).collect()
+    }
+
+    /// The keys after that cursor, in the order in which they were first set.
+    pub(super) fn keys(&self, cursor: Option<u64>) -> Result<Page, StoreError> {
+        let after = cursor.map_or(0, |cursor| i64::try_from(cursor).unwrap_or(i64::MAX));
+        let mut found = self.connection.prepare(
+            "SELECT number, key FROM entry WHERE plugin = ?1 AND bucket = ?2 AND number > ?3 ORDER BY number LIMIT ?4",
+        )?;
+        let rows = found.query_map(params![self.plugin, self.bucket, after, PAGE as i64 + 1], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        })?;
+        let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let more = rows.len() > PAGE;
+        rows.truncate(PAGE);
+        let cursor = rows.last().filter(|_| more).map(|(number, _)| number.unsigned_abs());
+        Ok((rows.into_iter().map(|(_, key)| key).collect(), cursor))
+    }
+
+    pub(super) fn set_many(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        check_batch(entries.len())?;
+        self.write(|write| entries.iter().try_for_each(|(key, value)| write.set(key, value)))
+    }
+
+    pub(super) fn delete_many(&mut self, keys: &[String]) -> Result<(), StoreError> {
+        check_batch(keys.len())?;
+        self.write(|write| {
+            let mut delete =
+                write.transaction.prepare("DELETE FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
+            for key in keys {
+                delete.execute(params![write.plugin, write.bucket, key])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds to a number that is kept as decimal text; a key that is not there is 0.
+    pub(super) fn increment(&mut self, key: &str, delta: u64) -> Result<u64, StoreError> {
+        self.write(|write| {
+            let number = match value(write.transaction, write.plugin, write.bucket, key)? {
+                None => 0,
+                Some(text) => std::str::from_utf8(&text)
+                    .ok()
+                    .and_then(|text| text.parse::<u64>().ok())
+                    .ok_or_else(|| refused("the value to increment is no whole number".into()))?,
+            };
+            let sum = number
+                .checked_add(delta)
+                .ok_or_else(|| refused("the incremented number would be too large for 64 bits".into()))?;
+            write.set(key, sum.to_string().as_bytes())?;
+            Ok(sum)
+        })
+    }
+
+    /// Does some writing in a transaction, and takes it back if it breaks a limit.
+    fn write<R>(&mut self, work: impl FnOnce(&Write<'_>) -> Result<R, StoreError>) -> Result<R, StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let before = Used::of(&transaction, self.plugin)?;
+        let done = work(&Write { transaction: &transaction, plugin: self.plugin, bucket: self.bucket })?;
+        let after = Used::of(&transaction, self.plugin)?;
+        // What grows nothing is allowed: a smaller quota must not keep a plugin from tidying up.
+        if after.keys > KEYS && after.keys > before.keys {
+            return Err(refused(format!("this plugin may have {KEYS} keys, in all its buckets together")));
+        }
+        if after.bytes.unsigned_abs() > self.quota && after.bytes > before.bytes {
+            let (quota, bytes) = (self.quota, after.bytes);
+            return Err(refused(format!("this plugin may store {quota} bytes in all, and this would make {bytes}")));
+        }
+        transaction.commit()?;
+        Ok(done)
+    }
+}
+
+/// What a piece of writing has in its hands.
+struct Write<'a> {
+    transaction: &'a Transaction<'a>,
+    plugin: &'a str,
+    bucket: &'a str,
+}
+
+impl Write<'_> {
+    fn set(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
+        if key.len() > KEY {
+            return Err(refused(format!("the key has {} bytes, of {KEY} at most", key.len())));
+        }
+        if value.len() > VALUE {
+            return Err(refused(format!("the value has {} bytes, of {VALUE} at most", value.len())));
+        }
+        self.transaction.execute(
+            "INSERT INTO entry (plugin, bucket, key, number, value) VALUES (?1, ?2, ?3,
+                (SELECT coalesce(max(number), 0) + 1 FROM entry WHERE plugin = ?1 AND bucket = ?2), ?4)
+             ON CONFLICT (plugin, bucket, key) DO UPDATE SET value = excluded.value",
+            params![self.plugin, self.bucket, key, value],
+        )?;
+        Ok(())
+    }
+}
+
+/// What a plugin has in all its buckets.
+struct Used {
+    keys: i64,
+    bytes: i64,
+}
+
+impl Used {
+    fn of(connection: &Connection, plugin: &str) -> rusqlite::Result<Self> {
+        let found = connection.query_row("SELECT keys, bytes FROM used WHERE plugin = ?1", [plugin], |row| {
+            Ok(Self { keys: row.get(0)?, bytes: row.get(1)? })
+        });
+        Ok(found.optional()?.unwrap_or(Self { keys: 0, bytes: 0 }))
+    }
+}
+
+fn value(connection: &Connection, plugin: &str, bucket: &str, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+    let mut found = connection.prepare("SELECT value FROM entry WHERE plugin = ?1 AND bucket = ?2 AND key = ?3")?;
+    found.query_row(params![plugin, bucket, key], |row| row.get(0)).optional()
+}
+
+fn check_batch(keys: usize) -> Result<(), StoreError> {
+    if keys > PAGE {
+        return Err(refused(format!("the batch has {keys} keys, of {PAGE} at most")));
+    }
+    Ok(())
+}
+
+fn refused(why: String) -> StoreError {
+    StoreError::Refused(why)
+}

@@ -1,0 +1,162 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use super::space::Space;
+use super::store::{Store, StoreError};
+
+const QUOTA: u64 = 1 << 20;
+
+/// Does that with what a plugin has in a bucket.
+async fn within<R: Send + 'static>(
+    store: &Store,
+    (plugin, bucket, quota): (&'static str, &'static str, u64),
+    work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
+) -> Result<R, StoreError> {
+    store.run(move |connection| work(Space { connection, plugin, bucket, quota })).await
+}
+
+async fn set(store: &Store, place: (&'static str, &'static str, u64), key: &str, bytes: usize) -> String {
+    let entry = (key.to_owned(), vec![b'x'; bytes]);
+    match within(store, place, |mut space| space.set_many(&[entry])).await {
+        Ok(()) => "stored".into(),
+        Err(StoreError::Refused(why) | StoreError::Failed(why)) => why,
+    }
+}
+
+#[tokio::test]
+async fn buckets_and_plugins_do_not_see_each_other() {
+    let store = Store::new(None);
+    for (place, value) in [(("a", "default", QUOTA), 1), (("a", "other", QUOTA), 2), (("b", "default", QUOTA), 3)] {
+        assert_eq!(set(&store, place, "key", value).await, "stored");
+    }
+    for (place, value) in [(("a", "default", QUOTA), 1), (("a", "other", QUOTA), 2), (("b", "default", QUOTA), 3)] {
+        let found = within(&store, place, |space| space.get("key")).await;
+        assert_eq!(found.map(|found| found.map(|bytes| bytes.len())), Ok(Some(value)));
+    }
+    within(&store, ("a", "default", QUOTA), |mut space| space.delete_many(&["key".into()])).await.expect("deleted");
+    assert_eq!(within(&store, ("a", "default", QUOTA), |space| space.exists("key")).await, Ok(false));
+    assert_eq!(within(&store, ("b", "default", QUOTA), |space| space.exists("key")).await, Ok(true));
+    assert_eq!(within(&store, ("b", "none", QUOTA), |space| space.keys(None)).await, Ok((vec![], None)));
+}
+
+#[tokio::test]
+async fn limits_are_told_and_leave_what_was_there() {
+    let store = Store::new(None);
+    let here = ("a", "b", 1000);
+    assert_eq!(set(&store, here, &"k".repeat(257), 0).await, "the key has 257 bytes, of 256 at most");
+    let value = set(&store, ("a", "b", QUOTA), "k", (256 << 10) + 1).await;
+    assert_eq!(value, "the value has 262145 bytes, of 262144 at most");
+    // A key's and its bucket's name count.
+    assert_eq!(set(&store, here, "k", 998).await, "stored");
+    let full = "this plugin may store 1000 bytes in all, and this would make 1001";
+    assert_eq!(set(&store, here, "k", 999).await, full);
+    assert_eq!(set(&store, ("a", "c", 1000), "", 0).await, full);
+    assert_eq!(within(&store, here, |space| space.get("k")).await.map(|found| found.map(|v| v.len())), Ok(Some(998)));
+    // A batch is stored whole or not at all.
+    let batch = vec![("k".to_owned(), vec![]), ("l".to_owned(), vec![0; 1000])];
+    assert!(within(&store, here, move |mut space| space.set_many(&batch)).await.is_err());
+    assert_eq!(within(&store, here, |space| space.exists("l")).await, Ok(false));
+    // A smaller quota allows whatever makes it less.
+    assert_eq!(set(&store, ("a", "b", 10), "k", 500).await, "stored");
+    within(&store, here, |mut space| space.delete_many(&["k".into()])).await.expect("deleted");
+    assert_eq!(set(&store, here, "k", 998).await, "stored");
+}
+
+#[tokio::test]
+async fn keys_are_counted_and_listed_by_pages() {
+    let store = Store::new(None);
+    for block in 0..10 {
+        let entries: Vec<_> = (0..1000).map(|n| (format!("{}", block * 1000 + n), vec![])).collect();
+        within(&store, ("a", "b", QUOTA), move |mut space| space.set_many(&entries)).await.expect("stored");
+    }
+    let one_more = set(&store, ("a", "c", QUOTA), "k", 0).await;
+    assert_eq!(one_more, "this plugin may have 10000 keys, in all its buckets together");
+    assert_eq!(set(&store, ("a", "b", QUOTA), "5", 1).await, "stored");
+
+    let (mut keys, mut cursor) = within(&store, ("a", "b", QUOTA), |space| space.keys(None)).await.expect("a page");
+    while cursor.is_some() {
+        // What goes between two pages moves no other key out of the listing.
+        within(&store, ("a", "b", QUOTA), |mut space| space.delete_many(&["0".into()])).await.expect("deleted");
+        let (more, next) = within(&store, ("a", "b", QUOTA), move |space| space.keys(cursor)).await.expect("a page");
+        assert!(more.len() <= 1000);
+        keys.extend(more);
+        cursor = next;
+    }
+    assert_eq!(keys, (0..10_000).map(|n| n.to_string()).collect::<Vec<_>>());
+    let beyond = within(&store, ("a", "b", QUOTA), |space| space.keys(Some(u64::MAX))).await;
+    assert_eq!(beyond, Ok((vec![], None)));
+}
+
+#[tokio::test]
+async fn a_batch_gives_no_more_than_it_may() {
+    let store = Store::new(None);
+    let here = ("a", "b", QUOTA);
+    assert_eq!(set(&store, here, "k", 256 << 10).await, "stored");
+    let many = |n: usize| vec!["k".to_owned(); n];
+    let found = within(&store, here, move |space| space.get_many(many(16))).await.expect("values");
+    assert_eq!(found.len(), 16);
+    let refusal = |why: &str| Err(StoreError::Refused(why.into()));
+    let over = within(&store, here, move |space| space.get_many(many(17))).await;
+    assert_eq!(over, refusal("the values of one batch have more than 4194304 bytes"));
+    let over = within(&store, here, move |space| space.get_many(many(1001))).await;
+    assert_eq!(over, refusal("the batch has 1001 keys, of 1000 at most"));
+}
+
+#[tokio::test]
+async fn increments_are_whole_numbers() {
+    let store = Store::new(None);
+    let here = ("a", "b", QUOTA);
+    let add = async |delta| within(&store, here, move |mut space| space.increment("n", delta)).await;
+    assert_eq!((add(2).await, add(40).await), (Ok(2), Ok(42)));
+    assert_eq!(within(&store, here, |space| space.get("n")).await, Ok(Some(b"42".to_vec())));
+    assert!(matches!(add(u64::MAX).await, Err(StoreError::Refused(why)) if why.contains("too large")));
+    set(&store, here, "n", 3).await;
+    assert!(matches!(add(1).await, Err(StoreError::Refused(why)) if why.contains("no whole number")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_share_a_file_and_lose_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wharf/keyvalue.sqlite");
+    // Each has a connection of its own, as two processes have.
+    let stores = [Store::new(Some(file.clone())), Store::new(Some(file.clone()))];
+    let writers = stores.clone().map(|store: Arc<Store>| {
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                within(&store, ("a", "b", QUOTA), |mut space| space.increment("n", 1)).await.expect("counted");
+            }
+        })
+    });
+    for writer in writers {
+        writer.await.expect("no panic");
+    }
+    assert_eq!(within(&stores[0], ("a", "b", QUOTA), |space| space.get("n")).await, Ok(Some(b"100".to_vec())));
+    let mode = std::fs::metadata(&file).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_left_alone_and_tried_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("keyvalue.sqlite");
+    let rubbish = "no database ".repeat(1000);
+    std::fs::write(&file, &rubbish).expect("a file");
+    let store = Store::new(Some(file.clone()));
+    let here = ("a", "b", QUOTA);
+    let why = set(&store, here, "k", 1).await;
+    assert!(why.contains("not a database") && why.contains("keyvalue.sqlite"), "{why}");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), rubbish);
+    std::fs::remove_file(&file).expect("the file");
+    assert_eq!(set(&store, here, "k", 1).await, "stored");
+}
+
+#[tokio::test]
+async fn tables_of_a_later_version_are_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("keyvalue.sqlite");
+    let later = rusqlite::Connection::open(&file).expect("a database");
+    later.pragma_update(None, "user_version", 2).expect("a version");
+    drop(later);
+    let why = set(&Store::new(Some(file)), ("a", "b", QUOTA), "k", 1).await;
+    assert!(why.contains("version 2"), "{why}");
+}

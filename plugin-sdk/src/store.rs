@@ -1,0 +1,219 @@
+//! Values that last from one call to the next, where the plugin was granted `keyvalue`.
+//!
+//! ```
+//! use wharf_plugin::*;
+//!
+//! fn visit(_: &Call, _: NoArguments) -> Result<String> {
+//!     let visits = Store::open()?.increment("visits", 1)?;
+//!     Ok(format!("visit number {visits}"))
+//! }
+//! # struct Counter;
+//! # impl Plugin for Counter {
+//! #     fn tools(&self, tools: &mut Tools<'_>) { tools.add("visit", "Counts", visit); }
+//! # }
+//! assert_eq!(testing::call(&Counter, "visit", json!({})).unwrap().as_text(), "visit number 1");
+//! assert_eq!(testing::call(&Counter, "visit", json!({})).unwrap().as_text(), "visit number 2");
+//! ```
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::abi::keyvalue::store as raw;
+use crate::{Error, Result};
+
+#[cfg(target_family = "wasm")]
+use crate::abi::keyvalue as sys;
+#[cfg(not(target_family = "wasm"))]
+use crate::testing::keyvalue as sys;
+
+/// A bucket of the plugin's own: keys, and a value for each. No other plugin sees it.
+///
+/// Calls run side by side. One `set` or `increment` is done whole or not at all, but what
+/// is read may be old when it is written back; so give each thing a key of its own rather
+/// than keep one list of all.
+///
+/// ```
+/// use wharf_plugin::Store;
+///
+/// # fn main() -> wharf_plugin::Result<()> {
+/// let store = Store::open()?;
+/// store.set("colour", &"green")?;
+/// assert_eq!(store.get::<String>("colour")?.as_deref(), Some("green"));
+/// # Ok(()) }
+/// ```
+pub struct Store(sys::store::Bucket);
+
+impl Store {
+    /// The plugin's default bucket.
+    ///
+    /// ```
+    /// assert!(wharf_plugin::Store::open().is_ok());
+    /// ```
+    ///
+    /// # Errors
+    /// If the plugin was not granted `keyvalue`.
+    pub fn open() -> Result<Self> {
+        Self::bucket("default")
+    }
+
+    /// Another bucket, made when something is put there; a name has at most 64 bytes.
+    ///
+    /// ```
+    /// # use wharf_plugin::Store;
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// Store::bucket("cache")?.set("page", &1)?;
+    /// assert!(!Store::open()?.exists("page")?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::open`], or if the name is too long.
+    pub fn bucket(name: &str) -> Result<Self> {
+        Ok(Self(sys::store::open(name).map_err(told)?))
+    }
+
+    /// What is kept under a key, read as JSON; `None` if there is nothing.
+    ///
+    /// ```
+    /// # use wharf_plugin::Store;
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// assert_eq!(Store::open()?.get::<u32>("nothing")?, None);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If it is not what `T` wants, or the host's store failed.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
+        match self.get_bytes(key)? {
+            Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps a value, as JSON, in place of what was there.
+    ///
+    /// ```
+    /// # use wharf_plugin::{Store, json};
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// Store::open()?.set("place", &json!({ "row": 3, "seat": 4 }))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If that is over a limit, which the error names, or the host's store failed.
+    pub fn set(&self, key: &str, value: &impl Serialize) -> Result<()> {
+        self.set_bytes(key, &serde_json::to_vec(value)?)
+    }
+
+    /// As [`Store::get`], without reading the bytes.
+    ///
+    /// ```
+    /// # use wharf_plugin::Store;
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// # let store = Store::open()?;
+    /// store.set_bytes("photo", &[0xff, 0xd8])?;
+    /// assert_eq!(store.get_bytes("photo")?, Some(vec![0xff, 0xd8]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the host's store failed.
+    pub fn get_bytes(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        self.0.get(key).map_err(told)
+    }
+
+    /// As [`Store::set`], of bytes as they are.
+    ///
+    /// ```
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// wharf_plugin::Store::open()?.set_bytes("photo", &[0xff, 0xd8])?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Store::set`].
+    pub fn set_bytes(&self, key: &str, value: &[u8]) -> Result<()> {
+        self.0.set(key, value).map_err(told)
+    }
+
+    /// Removes a key and its value; one that is not there is no error.
+    ///
+    /// ```
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// wharf_plugin::Store::open()?.delete("photo")?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the host's store failed.
+    pub fn delete(&self, key: &str) -> Result<()> {
+        self.0.delete(key).map_err(told)
+    }
+
+    /// Whether there is something under a key.
+    ///
+    /// ```
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// assert!(!wharf_plugin::Store::open()?.exists("photo")?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the host's store failed.
+    pub fn exists(&self, key: &str) -> Result<bool> {
+        self.0.exists(key).map_err(told)
+    }
+
+    /// All keys of the bucket, in no order that could be relied on.
+    ///
+    /// ```
+    /// # use wharf_plugin::Store;
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// # let store = Store::open()?;
+    /// store.set("a", &1)?;
+    /// assert_eq!(store.keys()?, ["a"]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the host's store failed.
+    pub fn keys(&self) -> Result<Vec<String>> {
+        let mut page = self.0.list_keys(None).map_err(told)?;
+        let mut keys = page.keys;
+        while page.cursor.is_some() {
+            page = self.0.list_keys(page.cursor).map_err(told)?;
+            keys.append(&mut page.keys);
+        }
+        Ok(keys)
+    }
+
+    /// Adds to a number and gives the sum; a key that is not there is 0. Calls that run
+    /// side by side each get a number of their own.
+    ///
+    /// ```
+    /// # use wharf_plugin::Store;
+    /// # fn main() -> wharf_plugin::Result<()> {
+    /// # let store = Store::open()?;
+    /// assert_eq!(store.increment("next", 1)?, 1);
+    /// assert_eq!(store.get::<u64>("next")?, Some(1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If what is there is no whole number, or as [`Store::set`].
+    pub fn increment(&self, key: &str, delta: u64) -> Result<u64> {
+        sys::atomics::increment(&self.0, key, delta).map_err(told)
+    }
+}
+
+/// The error in a sentence for the model.
+fn told(error: raw::Error) -> Error {
+    Error::failed(match error {
+        raw::Error::AccessDenied => DENIED.into(),
+        raw::Error::NoSuchStore => "there is no bucket of that name".into(),
+        raw::Error::Other(why) => why,
+    })
+}
+
+const DENIED: &str = "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; \
+                      the server's log says how";
