@@ -25,6 +25,7 @@ mod sandbox;
 pub mod schema;
 mod state;
 mod surface;
+mod template;
 pub mod text;
 mod ticker;
 
@@ -37,7 +38,8 @@ pub use load::{LoadError, Plugin};
 pub use provider::{Call, Event, LogBody, Provider};
 pub use sandbox::{Compiler, Sandbox, SandboxSettings};
 pub use schema::{Schema, Violation};
-pub use surface::{FrozenTool, Surface};
+pub use surface::{FrozenTemplate, FrozenTool, Surface};
+pub use template::UriTemplate;
 
 #[cfg(test)]
 mod tests;

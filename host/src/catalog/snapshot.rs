@@ -2,10 +2,12 @@
 //!
 //! Order is by plugin id and then as the plugin lists, so equal folders list equally.
 
+use std::sync::Arc;
+
 use super::Member;
-use super::names::{Names, Owners, Warning};
-use crate::plugin::FrozenTool;
-use crate::plugin::abi::{Prompt, ResourceDescription, ResourceTemplate};
+use super::names::{Entry, Names, Owners, Warning};
+use crate::plugin::abi::{Prompt, ResourceDescription};
+use crate::plugin::{FrozenTemplate, FrozenTool, Provider};
 
 /// The generations of all lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,12 +25,35 @@ pub struct Snapshot {
     pub tools: Names<FrozenTool>,
     pub prompts: Names<Prompt>,
     pub resources: Names<ResourceDescription>,
-    pub templates: Names<ResourceTemplate>,
+    pub templates: Names<FrozenTemplate>,
+    /// Of schemes and authorities.
+    uris: Owners,
 }
 
 impl Snapshot {
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// The plugin that may be asked for a URI: the one that listed it, else one with a template
+    /// that makes it. Of several templates the one with the most literal characters says most
+    /// about the URI; of equals the first. None answers for another's scheme and authority.
+    pub fn provider_of(&self, uri: &str) -> Option<Arc<dyn Provider>> {
+        if let Some(entry) = self.resources.get(uri) {
+            return Some(entry.provider.clone());
+        }
+        let owner = self.uris.of_uri(uri);
+        let mut nearest: Option<&Entry<FrozenTemplate>> = None;
+        for entry in self.templates.entries() {
+            let literals = |entry: &Entry<FrozenTemplate>| entry.item().uri.literals();
+            if nearest.is_none_or(|nearest| literals(entry) > literals(nearest))
+                && owner.is_none_or(|owner| owner == entry.provider.id())
+                && entry.item().uri.makes(uri)
+            {
+                nearest = Some(entry);
+            }
+        }
+        nearest.map(|entry| entry.provider.clone())
     }
 
     pub fn listings(&self) -> Listings {
@@ -55,6 +80,7 @@ impl Snapshot {
             prompts: self.prompts.succeed(&members, &prompts, &mut warnings),
             resources: self.resources.succeed(&members, &uris, &mut warnings),
             templates: self.templates.succeed(&members, &uris, &mut warnings),
+            uris,
             members,
         };
         (next, warnings)

@@ -11,6 +11,7 @@ use super::abi::{Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
 use super::schema::Schema;
+use super::template::UriTemplate;
 use super::text::quote;
 use crate::json;
 
@@ -26,7 +27,7 @@ const MAX_SIZE: usize = 256 << 10;
 pub struct Surface {
     pub tools: Option<Vec<FrozenTool>>,
     pub resources: Option<Vec<ResourceDescription>>,
-    pub templates: Vec<ResourceTemplate>,
+    pub templates: Vec<FrozenTemplate>,
     pub prompts: Option<Vec<Prompt>>,
     pub completions: bool,
 }
@@ -37,6 +38,13 @@ pub struct FrozenTool {
     pub tool: Tool,
     pub input: Schema,
     pub output: Option<Schema>,
+}
+
+/// A template that can be compared with URIs.
+#[derive(Debug)]
+pub struct FrozenTemplate {
+    pub template: ResourceTemplate,
+    pub uri: UriTemplate,
 }
 
 impl Surface {
@@ -139,15 +147,15 @@ fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Re
     Ok(resource)
 }
 
-fn template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Refused> {
-    checks::uri_template(&template.uri_template)?;
+fn template(mut template: ResourceTemplate) -> Result<FrozenTemplate, Refused> {
+    let uri = UriTemplate::compile(&template.uri_template)?;
     checks::label(&template.name)?;
     checks::texts(template.title.as_deref(), template.description.as_deref())?;
     checks::mime(template.mime_type.as_deref())?;
     checks::icons(&mut template.icons);
     tidy::annotations(&mut template.annotations);
     template.meta = checks::meta(template.meta)?;
-    Ok(template)
+    Ok(FrozenTemplate { template, uri })
 }
 
 fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::Reply;
 use super::page::List;
 use super::rounds::settle;
-use crate::catalog::Snapshot;
-use crate::plugin::Provider;
-use crate::plugin::abi::{ResourceDescription, ResourceTemplate};
+use crate::plugin::FrozenTemplate;
+use crate::plugin::abi::ResourceDescription;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
 use crate::protocol::result::{self, Caching, Envelope};
@@ -23,7 +22,7 @@ pub(in crate::server) static LIST: List<ResourceDescription> = List {
     describe: wire::resource::descriptor,
 };
 
-pub(in crate::server) static TEMPLATES: List<ResourceTemplate> = List {
+pub(in crate::server) static TEMPLATES: List<FrozenTemplate> = List {
     kind: ListKind::ResourceTemplates,
     member: "resourceTemplates",
     names: |snapshot| &snapshot.templates,
@@ -34,7 +33,7 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str) -> 
     let (server, uri) = (server.clone(), uri.to_owned());
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
-        let Some(provider) = holder(&server.catalog.snapshot(), &uri) else {
+        let Some(provider) = server.catalog.snapshot().provider_of(&uri) else {
             return Err(error::resource_not_found(scope.revision, &uri));
         };
         let outcome = settle(&scope, |call| provider.read_resource(&uri, call)).await.map_err(|error| {
@@ -46,21 +45,4 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str) -> 
             Envelope { caching: Some(Caching::NONE), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         Ok(result::object(scope.revision, &server.implementation, &members, envelope))
     }))
-}
-
-/// The plugin that listed a URI, or a template that it may be made of.
-fn holder(snapshot: &Snapshot, uri: &str) -> Option<Arc<dyn Provider>> {
-    let template = || snapshot.templates.entries().iter().find(|entry| may_make(entry.name.as_str(), uri));
-    match snapshot.resources.get(uri) {
-        Some(entry) => Some(entry.provider.clone()),
-        None => template().map(|entry| entry.provider.clone()),
-    }
-}
-
-/// Whether a URI has what stands before and after a template's expressions. What is
-/// between them is the plugin's to judge: it answers "not found" if it does not fit.
-fn may_make(template: &str, uri: &str) -> bool {
-    let (Some(first), Some(last)) = (template.find('{'), template.rfind('}')) else { return template == uri };
-    let (before, after) = (&template[..first], &template[last + 1..]);
-    uri.len() >= before.len() + after.len() && uri.starts_with(before) && uri.ends_with(after)
 }
