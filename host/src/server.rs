@@ -84,14 +84,16 @@ impl Server {
         Connection::new(self.clone(), outbox)
     }
 
-    /// What works, whatever the plugins of the moment offer: a client that connects to an
-    /// empty folder must still ask again after the first plugin has come.
+    /// What works, whatever the plugins of the moment list: a client that connects to an
+    /// empty folder must still ask again after the first plugin has come. Completions are no
+    /// list, and are there if a plugin has them.
     fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities {
             tools: true,
             prompts: true,
             resources: true,
             list_changed: true,
+            completions: self.catalog.offers_completions(),
             ..ServerCapabilities::default()
         }
     }

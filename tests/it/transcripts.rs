@@ -44,6 +44,7 @@ transcripts! {
     calls_2025_06_18
     calls_2025_11_25
     calls_2026_07_28
+    completions
     discover
     envelope
     ids

@@ -16,7 +16,9 @@ use tokio::task::JoinSet;
 use super::files::{self, Scan};
 use super::watcher::{Signal, Watcher};
 use super::{Catalog, Member};
-use crate::plugin::{Digest, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
+use crate::plugin::{
+    Digest, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, exports_completions, read_component,
+};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -81,6 +83,8 @@ struct File {
     /// What serves, if the last load went well.
     loaded: Option<Digest>,
     serving: bool,
+    /// Its exports say so; what serves may be another version.
+    completions: bool,
 }
 
 #[derive(PartialEq)]
@@ -187,6 +191,7 @@ impl Folder {
         for path in scan.plugins.into_keys() {
             self.look(path);
         }
+        self.catalog.set_looked();
     }
 
     fn ignore(&mut self, path: PathBuf, reason: String) {
@@ -212,12 +217,22 @@ impl Folder {
             }
             _ => self.owners.insert(id.clone(), path.clone()),
         };
-        let file = self.files.entry(path).or_insert(File { id, state: State::Resting, loaded: None, serving: false });
+        let completions = exports_completions(&path);
+        let new = File { id, state: State::Resting, loaded: None, serving: false, completions };
+        let file = self.files.entry(path).or_insert(new);
+        file.completions = completions;
         file.state = match file.state {
             State::Resting | State::Waiting => State::Waiting,
             State::Loading | State::LoadingAgain => State::LoadingAgain,
         };
+        self.expect_completions();
         self.start_loads();
+    }
+
+    /// Tells the catalog what to expect of the files that are being loaded.
+    fn expect_completions(&self) {
+        let expected = |file: &File| file.completions && file.state != State::Resting;
+        self.catalog.expect_completions(self.files.values().any(expected));
     }
 
     fn drop_file(&mut self, path: &Path) {
@@ -229,6 +244,7 @@ impl Folder {
             self.warn(self.catalog.remove(&file.id));
             self.tell(FolderEvent::Removed(file.id.clone()));
         }
+        self.expect_completions();
         // Another file of that name may have been waiting.
         let heirs: Vec<PathBuf> = self
             .ignored
@@ -265,6 +281,7 @@ impl Folder {
             // A bug of ours: what a load does with a file is contained where it is done.
             Err(error) => tracing::error!(%error, "a load ended abnormally"),
         }
+        self.expect_completions();
         self.start_loads();
     }
 

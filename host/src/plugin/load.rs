@@ -212,6 +212,7 @@ impl Provider for Plugin {
         let (name, value) = (name.to_owned(), value.to_owned());
         let asked = self.program.invoke(completions.complete, call, |context| (subject, name, value, given, context));
         let outcome: Result<_, GuestError> = asked.await?;
-        Ok(outcome.map_err(outcome::guest_error)?)
+        let completion = outcome.map_err(outcome::guest_error)?;
+        Ok(outcome::completion(completion, self.program.limits.output)?)
     }
 }

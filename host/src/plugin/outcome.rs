@@ -8,7 +8,8 @@ pub(super) mod tidy;
 use std::collections::HashSet;
 
 use super::abi::{
-    Ask, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent, ToolOutcome,
+    Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent,
+    ToolOutcome,
 };
 use super::fault::{CallError, Fault};
 use super::surface::FrozenTool;
@@ -82,6 +83,12 @@ pub(super) fn prompt(mut outcome: PromptOutcome, limit: u64) -> Checked<PromptOu
         }
     }
     Ok(outcome)
+}
+
+/// Checks suggestions.
+pub(super) fn completion(completion: Completion, limit: u64) -> Checked<Completion> {
+    fits(completion.size(), limit)?;
+    Ok(completion)
 }
 
 /// A guest's own error, its texts cut to a length that is still read.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Server;
-use super::handlers::{Answer, Later, Reply, lifecycle, prompts, resources, subscriptions, tools};
+use super::handlers::{Answer, Later, Reply, completions, lifecycle, prompts, resources, subscriptions, tools};
 use super::in_flight::{Cancelled, InFlight};
 use super::scope::Scope;
 use crate::jsonrpc::encode::{self, UnreadableId};
@@ -18,6 +18,9 @@ use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, Reque
 use crate::protocol::era::{self, Verdict};
 use crate::protocol::request::Initialize;
 use crate::protocol::{ClientNotification, ClientRequest, ErrorObject, Revision, error, meta};
+
+/// How long who asks what there is waits until the names of the plugins' files are known.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 pub struct Connection {
     server: Arc<Server>,
@@ -102,6 +105,10 @@ impl Connection {
             Message::Response(_) => return,
             Message::Invalid(invalid) => return self.send(self.refusal(&invalid)).await,
         };
+        // What is offered hangs on the files there are.
+        if matches!(&*request.method, "initialize" | "server/discover") {
+            self.server.catalog.looked(FIRST_LOOK).await;
+        }
         let (permits, later) = match self.dispatch(&request) {
             Reply::Now(answer) => return self.send(self.encode(&request.id, answer)).await,
             Reply::Later(later) => (&self.running, later),
@@ -211,7 +218,7 @@ impl Connection {
             }
             ClientRequest::ListPrompts { cursor } => prompts::LIST.reply(&self.server, scope, cursor.as_deref()),
             ClientRequest::GetPrompt { name, arguments, .. } => prompts::get(&self.server, scope, &name, arguments),
-            ClientRequest::Complete(_) => Reply::Now(Err(error::not_offered(&request.method, "completions"))),
+            ClientRequest::Complete(asked) => completions::complete(&self.server, scope, asked),
             ClientRequest::SetLevel { .. } => Reply::Now(Err(error::not_offered(&request.method, "logging"))),
         }
     }

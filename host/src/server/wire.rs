@@ -3,6 +3,7 @@
 //! Texts that a plugin gives as JSON were checked when they left the sandbox and are passed
 //! on as spelt.
 
+pub(in crate::server) mod completion;
 mod content;
 mod object;
 pub(in crate::server) mod prompt;

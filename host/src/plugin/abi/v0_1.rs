@@ -89,12 +89,9 @@ pub(in crate::plugin) struct Completions {
 
 impl Exports {
     /// The version's interfaces, as a component names them.
-    pub(in crate::plugin) const INTERFACES: [&str; 4] = [
-        "wharf:plugin/tools@0.1.0",
-        "wharf:plugin/resources@0.1.0",
-        "wharf:plugin/prompts@0.1.0",
-        "wharf:plugin/completions@0.1.0",
-    ];
+    pub(in crate::plugin) const INTERFACES: [&str; 4] =
+        ["wharf:plugin/tools@0.1.0", "wharf:plugin/resources@0.1.0", "wharf:plugin/prompts@0.1.0", Self::COMPLETIONS];
+    pub(in crate::plugin) const COMPLETIONS: &str = "wharf:plugin/completions@0.1.0";
 
     /// Looks all functions up once and checks their types.
     pub(in crate::plugin) fn find<T: 'static>(pre: &InstancePre<T>) -> Result<Self, LoadError> {

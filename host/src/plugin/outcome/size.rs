@@ -34,6 +34,12 @@ impl Size for ToolOutcome {
     }
 }
 
+impl Size for Completion {
+    fn size(&self) -> usize {
+        list(&self.values)
+    }
+}
+
 impl Size for ReadOutcome {
     fn size(&self) -> usize {
         match self {
