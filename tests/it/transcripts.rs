@@ -61,6 +61,7 @@ transcripts! {
     prompts
     resources
     responses
+    structured
     subscriptions
 }
 

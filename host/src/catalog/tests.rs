@@ -9,7 +9,7 @@ use crate::plugin::abi::{
     Tool, ToolOutcome,
 };
 use crate::plugin::{
-    Call, CallError, Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate,
+    Call, CallError, Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping,
 };
 
 /// A plugin that only lists.
@@ -34,6 +34,7 @@ fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
         },
         input: Schema::compile(r#"{"type":"object"}"#).expect("a schema"),
         output: None,
+        wrapping: Wrapping::None,
     };
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");

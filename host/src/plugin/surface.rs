@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::abi::{Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
-use super::schema::Schema;
+use super::schema::{Schema, Wrapping};
 use super::template::UriTemplate;
 use super::text::quote;
 use crate::json;
@@ -38,6 +38,7 @@ pub struct FrozenTool {
     pub tool: Tool,
     pub input: Schema,
     pub output: Option<Schema>,
+    pub wrapping: Wrapping,
 }
 
 /// A template that can be compared with URIs.
@@ -113,6 +114,7 @@ fn keep<T, F>(
 }
 
 fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
+    let mut wrapping = Wrapping::None;
     checks::name(&tool.name)?;
     checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
     checks::schema_text(&tool.input_schema)?;
@@ -127,13 +129,15 @@ fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
             if !output.source().is_object() {
                 return Err("its output schema is not an object".into());
             }
-            tool.output_schema = Some(json::single_line(text).into_owned());
+            let text = json::single_line(text).into_owned();
+            wrapping = Wrapping::of(&output, &text);
+            tool.output_schema = Some(text);
             Some(output)
         }
     };
     checks::icons(&mut tool.icons);
     tool.meta = checks::meta(tool.meta)?;
-    Ok(FrozenTool { tool, input, output })
+    Ok(FrozenTool { tool, input, output, wrapping })
 }
 
 fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {

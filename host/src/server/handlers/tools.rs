@@ -22,7 +22,7 @@ pub(in crate::server) static LIST: List<FrozenTool> = List {
     kind: ListKind::Tools,
     member: "tools",
     names: |snapshot| &snapshot.tools,
-    describe: |revision, name, frozen| wire::tool::descriptor(revision, name, &frozen.tool),
+    describe: wire::tool::descriptor,
 };
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallTool<'_>) -> Reply {
@@ -40,16 +40,16 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallToo
         if let Err(violations) = entry.item().input.validate_text(&arguments) {
             return fault::invalid_arguments(&server.implementation, &scope, &entry, &violations);
         }
-        let tool = &entry.item().tool.name;
-        match settle(&scope, |call| entry.provider.call_tool(tool, &arguments, call)).await {
-            Ok(outcome) => Ok(complete(&server, &scope, &outcome)),
+        let frozen = entry.item();
+        match settle(&scope, |call| entry.provider.call_tool(&frozen.tool.name, &arguments, call)).await {
+            Ok(outcome) => Ok(complete(&server, &scope, frozen, &outcome)),
             Err(error) => fault::tool(&server.implementation, &scope, &entry, error),
         }
     }))
 }
 
-fn complete(server: &Server, scope: &Scope, outcome: &ToolResult) -> String {
-    let members = wire::tool::result(scope.revision, outcome);
+fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> String {
+    let members = wire::tool::result(scope.revision, frozen, outcome);
     let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &members, envelope)
 }
