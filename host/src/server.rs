@@ -4,6 +4,7 @@
 //! It knows no sockets, no stdin and no headers, and runs no component itself.
 
 mod connection;
+mod discovery;
 mod fault;
 mod handlers;
 mod in_flight;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub listens: usize,
     /// Between two notifications that the same list has changed.
     pub list_changed_pause: Duration,
+    /// Tools for clients that list tools only once.
+    pub discovery: bool,
 }
 
 impl Default for Settings {
@@ -50,6 +53,7 @@ impl Default for Settings {
             in_flight: 256,
             listens: 64,
             list_changed_pause: Duration::from_millis(250),
+            discovery: false,
         }
     }
 }
@@ -64,6 +68,8 @@ pub struct Server {
 }
 
 impl Server {
+    /// With discovery, its tools are put into the catalog: make the server before the plugins
+    /// are loaded, so that none can have their names.
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Arc<Self> {
         let mut cursor_key = [0; 32];
         // Cursors are no secret: without randomness they are merely easier to make up.
@@ -75,6 +81,9 @@ impl Server {
             version: settings.version.clone(),
             ..Implementation::default()
         };
+        if settings.discovery {
+            discovery::put_into(&catalog);
+        }
         Arc::new(Self { catalog, settings, implementation, cursor_key })
     }
 

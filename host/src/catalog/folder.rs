@@ -211,6 +211,9 @@ impl Folder {
             None => return,
         };
         match self.owners.get(&id) {
+            None if self.catalog.snapshot().members().iter().any(|member| *member.provider.id() == id) => {
+                return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
+            }
             Some(owner) if *owner != path => {
                 let reason = format!("use the plugin's name, which another file has already: {}", owner.display());
                 return self.ignore(path, reason);

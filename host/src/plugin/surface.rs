@@ -48,6 +48,39 @@ pub struct FrozenTemplate {
     pub uri: UriTemplate,
 }
 
+impl FrozenTool {
+    /// Checks a tool and compiles its schemas.
+    ///
+    /// # Errors
+    /// Why it is none: a fragment for people.
+    pub fn freeze(mut tool: Tool) -> Result<Self, String> {
+        let mut wrapping = Wrapping::None;
+        checks::name(&tool.name)?;
+        checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
+        checks::schema_text(&tool.input_schema)?;
+        let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
+        checks::object_type(&input)?;
+        tool.input_schema = json::single_line(&tool.input_schema).into_owned();
+        let output = match &tool.output_schema {
+            None => None,
+            Some(text) => {
+                checks::schema_text(text)?;
+                let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
+                if !output.source().is_object() {
+                    return Err("its output schema is not an object".into());
+                }
+                let text = json::single_line(text).into_owned();
+                wrapping = Wrapping::of(&output, &text);
+                tool.output_schema = Some(text);
+                Some(output)
+            }
+        };
+        checks::icons(&mut tool.icons);
+        tool.meta = checks::meta(tool.meta)?;
+        Ok(Self { tool, input, output, wrapping })
+    }
+}
+
 impl Surface {
     /// The tool of that name, which is the plugin's own, without prefix.
     pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
@@ -82,7 +115,7 @@ impl Listed {
         }
         let mut warnings = Vec::new();
         let surface = Surface {
-            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
+            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, FrozenTool::freeze, &mut warnings)),
             resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
             templates: keep(self.templates, "resource template", |t| &t.uri_template, template, &mut warnings),
             prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
@@ -111,33 +144,6 @@ fn keep<T, F>(
         }
     }
     kept
-}
-
-fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
-    let mut wrapping = Wrapping::None;
-    checks::name(&tool.name)?;
-    checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
-    checks::schema_text(&tool.input_schema)?;
-    let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
-    checks::object_type(&input)?;
-    tool.input_schema = json::single_line(&tool.input_schema).into_owned();
-    let output = match &tool.output_schema {
-        None => None,
-        Some(text) => {
-            checks::schema_text(text)?;
-            let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
-            if !output.source().is_object() {
-                return Err("its output schema is not an object".into());
-            }
-            let text = json::single_line(text).into_owned();
-            wrapping = Wrapping::of(&output, &text);
-            tool.output_schema = Some(text);
-            Some(output)
-        }
-    };
-    checks::icons(&mut tool.icons);
-    tool.meta = checks::meta(tool.meta)?;
-    Ok(FrozenTool { tool, input, output, wrapping })
 }
 
 fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {

@@ -16,7 +16,7 @@ use crate::protocol::error;
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::server::scope::Scope;
-use crate::server::{Server, fault, wire};
+use crate::server::{Server, discovery, fault, wire};
 
 pub(in crate::server) static LIST: List<FrozenTool> = List {
     kind: ListKind::Tools,
@@ -27,19 +27,24 @@ pub(in crate::server) static LIST: List<FrozenTool> = List {
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallTool<'_>) -> Reply {
     let server = server.clone();
-    let name = call.name.clone().into_owned();
-    let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
+    let mut name = call.name.clone().into_owned();
+    let mut arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
         let snapshot = server.catalog.snapshot();
-        let Some(entry) = snapshot.tools.get(&name) else {
-            return Err(error::unknown_tool(&name, snapshot.tools.names()));
+        let entry = loop {
+            let Some(entry) = snapshot.tools.get(&name) else {
+                return Err(error::unknown_tool(&name, snapshot.tools.names()));
+            };
+            if let Err(violations) = entry.item().input.validate_text(&arguments) {
+                return fault::invalid_arguments(&server.implementation, &scope, entry, &violations);
+            }
+            match discovery::redirection(&server, entry, &arguments)? {
+                None => break entry.clone(),
+                Some(called) => (name, arguments) = called,
+            }
         };
-        let entry = entry.clone();
         drop(snapshot);
-        if let Err(violations) = entry.item().input.validate_text(&arguments) {
-            return fault::invalid_arguments(&server.implementation, &scope, &entry, &violations);
-        }
         let frozen = entry.item();
         match settle(&scope, |call| entry.provider.call_tool(&frozen.tool.name, &arguments, call)).await {
             Ok(outcome) => Ok(complete(&server, &scope, frozen, &outcome)),
