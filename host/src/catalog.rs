@@ -79,6 +79,11 @@ impl Catalog {
         })
     }
 
+    /// Whether the host's own tools bear that name among plugins.
+    fn host_uses(&self, id: &PluginId) -> bool {
+        self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)
+    }
+
     /// Takes a plugin out of service.
     pub fn remove(&self, id: &PluginId) -> Vec<Warning> {
         self.change(|members| members.retain(|other| other.provider.id() != id))

@@ -69,7 +69,7 @@ pub struct Server {
 
 impl Server {
     /// With discovery, its tools are put into the catalog: make the server before the plugins
-    /// are loaded, so that none can have their names.
+    /// are loaded, or a plugin of the host's name is replaced.
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Arc<Self> {
         let mut cursor_key = [0; 32];
         // Cursors are no secret: without randomness they are merely easier to make up.

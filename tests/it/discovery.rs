@@ -27,7 +27,7 @@ fn a_client_that_lists_once_reaches_what_comes_later() {
     for modern in [false, true] {
         let home = discovering(&["echo"]);
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
-        assert_eq!(client.tools(), ["echo", "echo_add", "find_tools", "call_tool"]);
+        assert_eq!(client.tools(), ["find_tools", "call_tool", "echo", "echo_add"]);
         home.put_bytes(&Guest::saying("1").build(), "late");
         let deadline = Instant::now() + PATIENCE;
         while found(&mut client, json!({"query": "late version"})) != ["late_version"] {
@@ -155,4 +155,15 @@ fn no_plugin_takes_the_hosts_name() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("wharf.wasm") && told.contains("the host itself"), "{told}");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("wharf_version"));
+}
+
+#[test]
+fn no_plugin_takes_the_names_of_the_hosts_tools() {
+    let home = discovering(&[]);
+    home.configure("[server]\ndiscovery = true\n[plugins.aaa]\nprefix = false\n");
+    home.put_bytes(&Guest::saying("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");
+    home.put_bytes(&Guest::saying("1").build(), "other");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["find_tools", "call_tool", "other_version"]);
+    assert_eq!(client.text("call_tool", json!({"name": "other_version"})), "1");
 }

@@ -211,7 +211,7 @@ impl Folder {
             None => return,
         };
         match self.owners.get(&id) {
-            None if self.catalog.snapshot().members().iter().any(|member| *member.provider.id() == id) => {
+            None if self.catalog.host_uses(&id) => {
                 return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
             }
             Some(owner) if *owner != path => {

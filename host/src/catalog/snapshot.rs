@@ -1,6 +1,6 @@
 //! An immutable picture of all plugins: every list, and who answers for what.
 //!
-//! Order is by plugin id and then as the plugin lists, so equal folders list equally.
+//! The host's own come first; then order is by plugin id, and then as the plugin lists, so equal folders list equally.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Listings {
 
 #[derive(Default)]
 pub struct Snapshot {
-    /// By plugin id.
+    /// The host's own, then by plugin id.
     members: Vec<Member>,
     pub tools: Names<FrozenTool>,
     pub prompts: Names<Prompt>,
@@ -68,7 +68,7 @@ impl Snapshot {
     /// to say about names that were not in it before. Names that `told` clients know stay
     /// with their owners.
     pub(super) fn succeed(&self, mut members: Vec<Member>, told: bool) -> (Self, Vec<Warning>) {
-        members.sort_by(|a, b| a.provider.id().cmp(b.provider.id()));
+        members.sort_by_key(|member| (!member.provider.is_host(), member.provider.id().clone()));
         let mut warnings = Vec::new();
         let (mut tools, mut prompts, mut uris) = (Owners::default(), Owners::default(), Owners::default());
         tools.claim(&self.tools, &members, told);

@@ -25,6 +25,11 @@ pub trait Provider: Send + Sync {
     /// The hash of what runs, to tell two versions of a plugin apart.
     fn digest(&self) -> &Digest;
 
+    /// Whether it is the host's own: its names come first, and no plugin takes them.
+    fn is_host(&self) -> bool {
+        false
+    }
+
     /// What it offers. The same for as long as the provider lives.
     fn surface(&self) -> &Surface;
 

@@ -9,7 +9,6 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::Server;
 use super::wire::Object;
 use crate::catalog::{Catalog, Entry, Member, Snapshot};
 use crate::json;
@@ -50,14 +49,8 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
 
 /// Where a call of this entry is redirected to: a tool's public name and its arguments.
 /// `arguments` satisfies the entry's schema.
-pub(super) fn redirection(
-    server: &Server,
-    entry: &Entry<FrozenTool>,
-    arguments: &str,
-) -> Result<Option<(String, String)>, ErrorObject> {
-    // Without discovery a plugin may have that name.
-    let own = server.settings.discovery && entry.provider.id().as_ref() == ID;
-    if !own || entry.item().tool.name != CALL {
+pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, ErrorObject> {
+    if !entry.provider.is_host() || entry.item().tool.name != CALL {
         return Ok(None);
     }
     let unreadable = |why: json::MembersError| error::invalid_params("params.arguments", &why.to_string());
@@ -114,6 +107,10 @@ impl Provider for Discovery {
         &self.digest
     }
 
+    fn is_host(&self) -> bool {
+        true
+    }
+
     fn surface(&self) -> &Surface {
         &self.surface
     }
@@ -156,7 +153,7 @@ impl Provider for Discovery {
 fn find(snapshot: &Snapshot, query: &str, limit: usize) -> String {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().take(WORDS).collect();
-    let others = snapshot.tools.entries().iter().filter(|entry| entry.provider.id().as_ref() != ID);
+    let others = snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host());
     let mut found: Vec<(usize, usize, &Entry<FrozenTool>)> = others
         .filter_map(|entry| {
             let tool = &entry.item().tool;

@@ -39,7 +39,7 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: &CallToo
             if let Err(violations) = entry.item().input.validate_text(&arguments) {
                 return fault::invalid_arguments(&server.implementation, &scope, entry, &violations);
             }
-            match discovery::redirection(&server, entry, &arguments)? {
+            match discovery::redirection(entry, &arguments)? {
                 None => break entry.clone(),
                 Some(called) => (name, arguments) = called,
             }

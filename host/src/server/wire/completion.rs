@@ -20,3 +20,6 @@ pub(in crate::server) fn result(completion: &Completion) -> String {
         .optional_bool("hasMore", Some(completion.has_more || sent.len() < all));
     Object::default().raw("completion", &inside.finish()).members()
 }
+
+#[cfg(test)]
+mod tests;
