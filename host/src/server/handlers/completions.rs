@@ -70,3 +70,6 @@ fn known<'n>(of: &str, argument: &str, arguments: impl Iterator<Item = &'n str> 
     }
     Err(error::unknown_argument(of, argument, arguments))
 }
+
+#[cfg(test)]
+mod tests;
