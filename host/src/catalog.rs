@@ -17,6 +17,7 @@ pub use names::{Entry, Item, Names, PublicName, Warning};
 pub use snapshot::{Listings, Snapshot};
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -40,9 +41,21 @@ pub struct Catalog {
     /// Serialises writers; readers never take it.
     writing: Mutex<()>,
     listings: watch::Sender<Listings>,
-    ready: watch::Sender<bool>,
+    first_scan: watch::Sender<FirstScan>,
+    /// A file that is being loaded will offer completions.
+    completions_expected: AtomicBool,
     /// Plugins that are being asked again, and whether they must be once more.
     listing: Mutex<HashMap<PluginId, bool>>,
+}
+
+/// How far the first scan is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FirstScan {
+    Ahead,
+    /// It is known which files there are.
+    Looked,
+    /// Each of them is in service or refused.
+    Over,
 }
 
 impl Default for Catalog {
@@ -51,7 +64,8 @@ impl Default for Catalog {
             current: ArcSwap::from_pointee(Snapshot::default()),
             writing: Mutex::new(()),
             listings: watch::Sender::new(Listings::default()),
-            ready: watch::Sender::new(false),
+            first_scan: watch::Sender::new(FirstScan::Ahead),
+            completions_expected: AtomicBool::new(false),
             listing: Mutex::default(),
         }
     }
@@ -70,6 +84,11 @@ impl Catalog {
             members.retain(|other| other.provider.id() != member.provider.id());
             members.push(member);
         })
+    }
+
+    /// Whether the host's own tools bear that name among plugins.
+    fn host_uses(&self, id: &PluginId) -> bool {
+        self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)
     }
 
     /// Takes a plugin out of service.
@@ -104,19 +123,48 @@ impl Catalog {
 
     /// Says that the first scan is over: whatever was there has been loaded or refused.
     pub fn set_ready(&self) {
-        self.ready.send_replace(true);
+        self.first_scan.send_replace(FirstScan::Over);
     }
 
     pub fn is_ready(&self) -> bool {
-        *self.ready.borrow()
+        *self.first_scan.borrow() == FirstScan::Over
     }
 
     /// Waits for the first scan, at most for `limit`; what is loaded after that is
     /// announced as a change.
     pub async fn ready(&self, limit: Duration) {
-        let mut ready = self.ready.subscribe();
+        self.scanned(FirstScan::Over, limit).await;
+    }
+
+    /// Waits until it is known which files there are, which takes milliseconds, and at most
+    /// for `limit`.
+    pub async fn looked(&self, limit: Duration) {
+        self.scanned(FirstScan::Looked, limit).await;
+    }
+
+    async fn scanned(&self, wanted: FirstScan, limit: Duration) {
+        let mut first_scan = self.first_scan.subscribe();
         // An error means that the sender is gone, and it lives in `self`.
-        let _ = tokio::time::timeout(limit, ready.wait_for(|ready| *ready)).await;
+        let _ = tokio::time::timeout(limit, first_scan.wait_for(|now| *now >= wanted)).await;
+    }
+
+    /// Whether a plugin offers completions, or is about to: it is known of a file long before
+    /// the plugin is in service.
+    pub fn offers_completions(&self) -> bool {
+        self.completions_expected.load(Ordering::Relaxed)
+            || self.current.load().members().iter().any(|member| member.provider.surface().completions)
+    }
+
+    fn set_looked(&self) {
+        self.first_scan.send_if_modified(|now| {
+            let first = *now == FirstScan::Ahead;
+            *now = (*now).max(FirstScan::Looked);
+            first
+        });
+    }
+
+    fn expect_completions(&self, expected: bool) {
+        self.completions_expected.store(expected, Ordering::Relaxed);
     }
 }
 

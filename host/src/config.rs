@@ -38,11 +38,13 @@ pub struct ServerConfig {
     pub instructions: Option<String>,
     /// Entries of a list that are sent at once.
     pub page_size: usize,
+    /// Two tools that find and call the others, for clients that list tools only once.
+    pub discovery: bool,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { name: "wharf".into(), instructions: None, page_size: 1000 }
+        Self { name: "wharf".into(), instructions: None, page_size: 1000, discovery: false }
     }
 }
 

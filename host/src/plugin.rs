@@ -22,12 +22,14 @@ mod keyvalue;
 mod limits;
 mod load;
 mod outcome;
+mod peek;
 mod provider;
 mod quota;
 mod sandbox;
 pub mod schema;
 mod state;
 mod surface;
+mod template;
 pub mod text;
 mod ticker;
 
@@ -39,10 +41,12 @@ pub use id::{Digest, InvalidPluginId, PluginId};
 pub use inspect::{Import, Inspection, inspect};
 pub use limits::Limits;
 pub use load::{LoadError, Plugin};
+pub use peek::exports_completions;
 pub use provider::{Call, Event, LogBody, Provider};
 pub use sandbox::{Compiler, Sandbox, SandboxSettings};
-pub use schema::{Schema, Violation};
-pub use surface::{FrozenTool, Surface};
+pub use schema::{Schema, Violation, Wrapping};
+pub use surface::{FrozenTemplate, FrozenTool, Surface};
+pub use template::UriTemplate;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 mod asked;
 mod client;
 mod connection;
+mod discovery;
 mod fault;
 mod handlers;
 mod in_flight;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub cancel_grace: Duration,
     /// How long a client may take to answer a question.
     pub ask_timeout: Duration,
+    /// Tools for clients that list tools only once.
+    pub discovery: bool,
 }
 
 impl Default for Settings {
@@ -73,6 +76,7 @@ impl Default for Settings {
             updated_pause: Duration::from_millis(50),
             cancel_grace: Duration::from_millis(50),
             ask_timeout: EXPIRY,
+            discovery: false,
         }
     }
 }
@@ -90,6 +94,8 @@ pub struct Server {
 }
 
 impl Server {
+    /// With discovery, its tools are put into the catalog: make the server before the plugins
+    /// are loaded, or a plugin of the host's name is replaced.
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Arc<Self> {
         let mut key = [0; 32];
         // Without randomness nothing is sealed later either; cursors are no secret.
@@ -102,6 +108,9 @@ impl Server {
             version: settings.version.clone(),
             ..Implementation::default()
         };
+        if settings.discovery {
+            discovery::put_into(&catalog);
+        }
         Arc::new(Self {
             catalog,
             settings,
@@ -128,8 +137,9 @@ impl Server {
         name
     }
 
-    /// What works, whatever the plugins of the moment offer: a client that connects to an
-    /// empty folder must still ask again after the first plugin has come.
+    /// What works, whatever the plugins of the moment list: a client that connects to an
+    /// empty folder must still ask again after the first plugin has come. Completions are no
+    /// list, and are there if a plugin has them.
     fn capabilities(&self) -> ServerCapabilities {
         let snapshot = self.catalog.snapshot();
         ServerCapabilities {
@@ -139,7 +149,7 @@ impl Server {
             resources_subscribe: true,
             list_changed: true,
             logging: true,
-            completions: false,
+            completions: self.catalog.offers_completions(),
             experimental: handlers::custom::declared(&snapshot.extensions.experimental),
             extensions: handlers::custom::declared(&snapshot.extensions.extensions),
         }

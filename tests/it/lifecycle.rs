@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::client::Client;
-use crate::support::home::Home;
+use crate::support::home::{Home, component};
 use crate::support::process::{Process, command};
 
 /// The first list waits for the first scan at least so long.
@@ -50,6 +50,50 @@ fn discovery_waits_for_no_plugin() {
     let tools = client.tools();
     let complete = tools.contains(&"math_evaluate".to_owned());
     assert!(complete || asked.elapsed() > PATIENT, "after {:?}: {tools:?}", asked.elapsed());
+}
+
+/// The plugin is known by its file to offer completions; it takes long to compile.
+#[test]
+fn completions_are_declared_before_their_plugin_is_compiled() {
+    let home = Home::with(&["everything", "math"]);
+    for modern in [false, true] {
+        let mut client = Client::new(cold(&home), modern);
+        assert_eq!(declared(&mut client, modern)["completions"], json!({}));
+        assert_eq!(artifacts(&home), 0, "compiled before it was answered");
+    }
+}
+
+#[test]
+fn completions_are_declared_only_while_a_plugin_has_them() {
+    let home = Home::with(&["echo"]);
+    let declared_to_a_new_client = || declared(&mut Client::new(cold(&home), false), false);
+    assert!(declared_to_a_new_client().get("completions").is_none());
+    home.put("everything", "everything");
+    assert!(declared_to_a_new_client().get("completions").is_some());
+
+    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    client.tools_until(|tools| tools.iter().any(|tool| tool.starts_with("everything_")));
+    assert_eq!(declared(&mut client, false)["completions"], json!({}));
+    home.remove("everything");
+    client.tools_until(|tools| tools.iter().all(|tool| !tool.starts_with("everything_")));
+    assert!(declared(&mut client, false).get("completions").is_none());
+    let asked = json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": ""}});
+    assert_eq!(client.error("completion/complete", asked)["code"], -32601);
+
+    // What merely looks like one promises nothing for longer than it takes to refuse it.
+    let bytes = fs::read(component("everything")).expect("a guest");
+    home.put_bytes(&bytes[..bytes.len() - 1], "broken");
+    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    client.tools_until(|tools| tools == ["echo", "echo_add"]);
+    assert!(declared(&mut client, false).get("completions").is_none());
+}
+
+/// The capabilities that a client is told of.
+fn declared(client: &mut Client, modern: bool) -> Value {
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}});
+    let method = if modern { "server/discover" } else { "initialize" };
+    client.result(method, if modern { json!({}) } else { hello })["capabilities"].take()
 }
 
 /// Compiled components in the home's own cache.

@@ -6,6 +6,7 @@
 mod support;
 
 mod cli;
+mod discovery;
 mod engine;
 mod framing;
 mod hostile;

@@ -45,6 +45,7 @@ transcripts! {
     calls_2025_06_18
     calls_2025_11_25
     calls_2026_07_28
+    completions
     custom
     discover
     envelope
@@ -62,6 +63,7 @@ transcripts! {
     prompts
     resources
     responses
+    structured
     subscriptions
 }
 

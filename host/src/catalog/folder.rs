@@ -16,7 +16,9 @@ use tokio::task::JoinSet;
 use super::files::{self, Scan};
 use super::watcher::{Signal, Watcher};
 use super::{Catalog, Member};
-use crate::plugin::{Digest, Grants, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, read_component};
+use crate::plugin::{
+    Digest, Grants, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, exports_completions, read_component,
+};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -82,6 +84,8 @@ struct File {
     /// What serves, if the last load went well.
     loaded: Option<Digest>,
     serving: bool,
+    /// Its exports say so; what serves may be another version.
+    completions: bool,
 }
 
 #[derive(PartialEq)]
@@ -188,6 +192,7 @@ impl Folder {
         for path in scan.plugins.into_keys() {
             self.look(path);
         }
+        self.catalog.set_looked();
     }
 
     fn ignore(&mut self, path: PathBuf, reason: String) {
@@ -207,18 +212,31 @@ impl Folder {
             None => return,
         };
         match self.owners.get(&id) {
+            None if self.catalog.host_uses(&id) => {
+                return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
+            }
             Some(owner) if *owner != path => {
                 let reason = format!("use the plugin's name, which another file has already: {}", owner.display());
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),
         };
-        let file = self.files.entry(path).or_insert(File { id, state: State::Resting, loaded: None, serving: false });
+        let completions = exports_completions(&path);
+        let new = File { id, state: State::Resting, loaded: None, serving: false, completions };
+        let file = self.files.entry(path).or_insert(new);
+        file.completions = completions;
         file.state = match file.state {
             State::Resting | State::Waiting => State::Waiting,
             State::Loading | State::LoadingAgain => State::LoadingAgain,
         };
+        self.expect_completions();
         self.start_loads();
+    }
+
+    /// Tells the catalog what to expect of the files that are being loaded.
+    fn expect_completions(&self) {
+        let expected = |file: &File| file.completions && file.state != State::Resting;
+        self.catalog.expect_completions(self.files.values().any(expected));
     }
 
     fn drop_file(&mut self, path: &Path) {
@@ -230,6 +248,7 @@ impl Folder {
             self.warn(self.catalog.remove(&file.id));
             self.tell(FolderEvent::Removed(file.id.clone()));
         }
+        self.expect_completions();
         // Another file of that name may have been waiting.
         let heirs: Vec<PathBuf> = self
             .ignored
@@ -266,6 +285,7 @@ impl Folder {
             // A bug of ours: what a load does with a file is contained where it is done.
             Err(error) => tracing::error!(%error, "a load ended abnormally"),
         }
+        self.expect_completions();
         self.start_loads();
     }
 

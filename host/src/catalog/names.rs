@@ -9,8 +9,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Member;
-use crate::plugin::abi::{Prompt, ResourceDescription, ResourceTemplate};
-use crate::plugin::{FrozenTool, PluginId, Provider, Surface};
+use crate::plugin::abi::{Prompt, ResourceDescription};
+use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
 
 /// A kind of thing that plugins list.
 pub trait Item: 'static {
@@ -71,19 +71,19 @@ impl Item for ResourceDescription {
     }
 }
 
-impl Item for ResourceTemplate {
+impl Item for FrozenTemplate {
     fn all(surface: &Surface) -> &[Self] {
         &surface.templates
     }
     fn own_name(&self) -> &str {
-        &self.uri_template
+        &self.template.uri_template
     }
     const PREFIXED: bool = false;
     fn claim(name: &str) -> &str {
         scheme_and_authority(name)
     }
     fn lists_as(&self, other: &Self) -> bool {
-        self == other
+        self.template == other.template
     }
 }
 
@@ -264,6 +264,11 @@ impl Owners {
         for entry in &wanted {
             self.0.entry(T::claim(entry.name.as_str()).into()).or_insert_with(|| entry.provider.id().clone());
         }
+    }
+
+    /// Who holds the URI's scheme and authority.
+    pub(super) fn of_uri(&self, uri: &str) -> Option<&PluginId> {
+        self.0.get(scheme_and_authority(uri))
     }
 
     fn other_than(&self, id: &PluginId, claim: &str) -> Option<&PluginId> {

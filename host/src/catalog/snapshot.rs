@@ -1,12 +1,14 @@
 //! An immutable picture of all plugins: every list, and who answers for what.
 //!
-//! Order is by plugin id and then as the plugin lists, so equal folders list equally.
+//! The host's own come first; then order is by plugin id, and then as the plugin lists, so equal folders list equally.
+
+use std::sync::Arc;
 
 use super::Member;
 use super::extensions::Extensions;
-use super::names::{Names, Owners, Warning};
-use crate::plugin::FrozenTool;
-use crate::plugin::abi::{Prompt, ResourceDescription, ResourceTemplate};
+use super::names::{Entry, Names, Owners, Warning};
+use crate::plugin::abi::{Prompt, ResourceDescription};
+use crate::plugin::{FrozenTemplate, FrozenTool, Provider};
 
 /// The generations of all lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,18 +21,41 @@ pub struct Listings {
 
 #[derive(Default)]
 pub struct Snapshot {
-    /// By plugin id.
+    /// The host's own, then by plugin id.
     members: Vec<Member>,
     pub tools: Names<FrozenTool>,
     pub prompts: Names<Prompt>,
     pub resources: Names<ResourceDescription>,
-    pub templates: Names<ResourceTemplate>,
+    pub templates: Names<FrozenTemplate>,
     pub extensions: Extensions,
+    /// Of schemes and authorities.
+    uris: Owners,
 }
 
 impl Snapshot {
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// The plugin that may be asked for a URI: the one that listed it, else one with a template
+    /// that makes it. Of several templates the one with the most literal characters says most
+    /// about the URI; of equals the first. None answers for another's scheme and authority.
+    pub fn provider_of(&self, uri: &str) -> Option<Arc<dyn Provider>> {
+        if let Some(entry) = self.resources.get(uri) {
+            return Some(entry.provider.clone());
+        }
+        let owner = self.uris.of_uri(uri);
+        let mut nearest: Option<&Entry<FrozenTemplate>> = None;
+        for entry in self.templates.entries() {
+            let literals = |entry: &Entry<FrozenTemplate>| entry.item().uri.literals();
+            if nearest.is_none_or(|nearest| literals(entry) > literals(nearest))
+                && owner.is_none_or(|owner| owner == entry.provider.id())
+                && entry.item().uri.makes(uri)
+            {
+                nearest = Some(entry);
+            }
+        }
+        nearest.map(|entry| entry.provider.clone())
     }
 
     pub fn listings(&self) -> Listings {
@@ -45,7 +70,7 @@ impl Snapshot {
     /// to say about names that were not in it before. Names that `told` clients know stay
     /// with their owners.
     pub(super) fn succeed(&self, mut members: Vec<Member>, told: bool) -> (Self, Vec<Warning>) {
-        members.sort_by(|a, b| a.provider.id().cmp(b.provider.id()));
+        members.sort_by_key(|member| (!member.provider.is_host(), member.provider.id().clone()));
         let mut warnings = Vec::new();
         let (mut tools, mut prompts, mut uris) = (Owners::default(), Owners::default(), Owners::default());
         tools.claim(&self.tools, &members, told);
@@ -58,6 +83,7 @@ impl Snapshot {
             resources: self.resources.succeed(&members, &uris, &mut warnings),
             templates: self.templates.succeed(&members, &uris, &mut warnings),
             extensions: Extensions::of(&members, &mut warnings),
+            uris,
             members,
         };
         (next, warnings)

@@ -4,11 +4,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Catalog, Listings, Member, Warning};
-use crate::plugin::abi::{
-    Capability, Completion, GuestError, Offer, PromptOutcome, ReadOutcome, ResourceDescription, Subject, TaskSupport,
-    Tool, ToolOutcome,
-};
-use crate::plugin::{Call, CallError, Digest, FrozenTool, PluginId, Provider, Schema, Surface};
+use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, TaskSupport, Tool};
+use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping};
 
 /// A plugin that only lists.
 struct Listed {
@@ -32,6 +29,7 @@ fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
         },
         input: Schema::compile(r#"{"type":"object"}"#).expect("a schema"),
         output: None,
+        wrapping: Wrapping::None,
     };
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");
@@ -48,28 +46,6 @@ impl Provider for Listed {
     }
     fn surface(&self) -> &Surface {
         &self.surface
-    }
-    async fn call_tool(&self, _: &str, _: &str, _: Call) -> Result<ToolOutcome, CallError> {
-        Err(CallError::Guest(GuestError::NotFound))
-    }
-    async fn read_resource(&self, _: &str, _: Call) -> Result<ReadOutcome, CallError> {
-        Err(CallError::Guest(GuestError::NotFound))
-    }
-    async fn get_prompt(&self, _: &str, _: Vec<(String, String)>, _: Call) -> Result<PromptOutcome, CallError> {
-        Err(CallError::Guest(GuestError::NotFound))
-    }
-    async fn complete(
-        &self,
-        _: Subject,
-        _: &str,
-        _: &str,
-        _: Vec<(String, String)>,
-        _: Call,
-    ) -> Result<Completion, CallError> {
-        Err(CallError::Guest(GuestError::NotFound))
-    }
-    async fn call_method(&self, _: &str, _: &str, _: Call) -> Result<String, CallError> {
-        Err(CallError::Guest(GuestError::NotFound))
     }
 }
 
@@ -164,11 +140,11 @@ async fn waiting_for_the_first_scan_is_bounded() {
     assert!(catalog.is_ready());
 }
 
-#[test]
-fn uris_of_one_scheme_and_authority_are_one_plugins() {
-    let resource = |uri: &str| ResourceDescription {
-        uri: uri.into(),
-        name: uri.into(),
+/// A plugin that lists these resources and templates.
+fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
+    let resource = |uri: &&str| ResourceDescription {
+        uri: (*uri).into(),
+        name: (*uri).into(),
         title: None,
         description: None,
         mime_type: None,
@@ -177,15 +153,34 @@ fn uris_of_one_scheme_and_authority_are_one_plugins() {
         icons: Vec::new(),
         meta: None,
     };
-    let holding = |id: &str, uris: &[&str]| {
-        let surface = Surface { resources: Some(uris.iter().map(|uri| resource(uri)).collect()), ..Surface::default() };
-        let id = PluginId::parse(id).expect("an id");
-        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: true }
+    let template = |uri: &&str| FrozenTemplate {
+        template: ResourceTemplate {
+            uri_template: (*uri).into(),
+            name: (*uri).into(),
+            title: None,
+            description: None,
+            mime_type: None,
+            annotations: None,
+            icons: Vec::new(),
+            meta: None,
+        },
+        uri: UriTemplate::compile(uri).expect("a template"),
     };
+    let surface = Surface {
+        resources: Some(uris.iter().map(resource).collect()),
+        templates: templates.iter().map(template).collect(),
+        ..Surface::default()
+    };
+    let id = PluginId::parse(id).expect("an id");
+    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: true }
+}
+
+#[test]
+fn uris_of_one_scheme_and_authority_are_one_plugins() {
     let catalog = Catalog::default();
     catalog.set_ready();
-    catalog.put(holding("b", &["notes://home/1", "notes://home/2", "mem:x"]));
-    let warnings = catalog.put(holding("a", &["notes://home/3", "notes://work/1", "mem:y"]));
+    catalog.put(holding("b", &["notes://home/1", "notes://home/2", "mem:x"], &[]));
+    let warnings = catalog.put(holding("a", &["notes://home/3", "notes://work/1", "mem:y"], &[]));
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     let uris = || catalog.snapshot().resources.names().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(uris(), ["notes://work/1", "notes://home/1", "notes://home/2", "mem:x"]);
@@ -225,4 +220,31 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
 
     catalog.remove(&id("a"));
     assert_eq!(catalog.snapshot().extensions.extensions["vendor.example/thing"].0, id("b"));
+}
+
+#[test]
+fn a_uri_is_asked_of_whoever_listed_it_or_has_the_nearest_template() {
+    let catalog = Catalog::default();
+    catalog.put(holding("a", &["notes://home/listed"], &["notes://home/{id}", "open://{host}/{id}"]));
+    catalog.put(holding("b", &["open://b/x"], &["notes://{place}/{id}/b", "notes://{+all}", "open://b/{id}"]));
+    catalog.put(holding("c", &[], &["notes://{+any}", "open://{host}/{id}/longer"]));
+    let snapshot = catalog.snapshot();
+    let asked = |uri: &str| snapshot.provider_of(uri).map(|provider| provider.id().to_string());
+    for (uri, plugin) in [
+        ("notes://home/listed", Some("a")),
+        ("notes://home/7", Some("a")),
+        // Its scheme and authority are another's.
+        ("notes://home/7/b", None),
+        ("notes://work/7/b", Some("b")),
+        // Of equals, the first plugin's.
+        ("notes://work/7", Some("b")),
+        ("open://c/7", Some("a")),
+        ("open://b/7", Some("b")),
+        // The template that makes it was left out, being of another's.
+        ("open://c/7/longer", None),
+        ("open://c/ 7", None),
+        ("other://c", None),
+    ] {
+        assert_eq!(asked(uri).as_deref(), plugin, "{uri}");
+    }
 }

@@ -31,17 +31,7 @@ pub async fn read_component(path: impl AsRef<Path>) -> Result<Vec<u8>, LoadError
 
 /// The same on the calling thread.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(|error| {
-        match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::LOOP) => LoadError::Symlink,
-            Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
-            _ => LoadError::Unreadable(error.to_string()),
-        }
-    })?;
-    let before = stat(&file)?;
-    check(&before)?;
+    let (mut file, before) = open(path)?;
     let mut bytes = Vec::with_capacity(before.len() as usize);
     file.by_ref()
         .take(MAX_SIZE + 1)
@@ -53,6 +43,23 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
         return Err(LoadError::Changed);
     }
     Ok(bytes)
+}
+
+/// Opens a file that may be read.
+pub(super) fn open(path: &Path) -> Result<(File, Metadata), LoadError> {
+    // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file =
+        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(|error| {
+            match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::LOOP) => LoadError::Symlink,
+                Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
+                _ => LoadError::Unreadable(error.to_string()),
+            }
+        })?;
+    let metadata = stat(&file)?;
+    check(&metadata)?;
+    Ok((file, metadata))
 }
 
 /// A group does not count as others if it is the user's own, as the convention of private

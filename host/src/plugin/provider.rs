@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::abi::{
-    Answer, ClientFeatures, Completion, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
+    Answer, ClientFeatures, Completion, GuestError, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
 };
 use super::events::Events;
 use super::fault::CallError;
@@ -18,13 +18,19 @@ use super::id::{Digest, PluginId};
 use super::load::LoadError;
 use super::surface::Surface;
 
-/// A source of tools, resources and prompts. Dropping a call's future cancels the call.
+/// A source of tools, resources and prompts. Dropping a call's future cancels the call; what
+/// is not there to be called is not found.
 #[async_trait]
 pub trait Provider: Send + Sync {
     fn id(&self) -> &PluginId;
 
     /// The hash of what runs, to tell two versions of a plugin apart.
     fn digest(&self) -> &Digest;
+
+    /// Whether it is the host's own: its names come first, and no plugin takes them.
+    fn is_host(&self) -> bool {
+        false
+    }
 
     /// What it offers. The same for as long as the provider lives.
     fn surface(&self) -> &Surface;
@@ -40,16 +46,25 @@ pub trait Provider: Send + Sync {
 
     /// `arguments` is the text of a JSON object, which the caller has checked against the
     /// tool's input schema. What is returned has passed the checks of `outcome`.
-    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError>;
+    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
+        let _ = (name, arguments, call);
+        Err(CallError::Guest(GuestError::NotFound))
+    }
 
-    async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError>;
+    async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+        let _ = (uri, call);
+        Err(CallError::Guest(GuestError::NotFound))
+    }
 
     async fn get_prompt(
         &self,
         name: &str,
         arguments: Vec<(String, String)>,
         call: Call,
-    ) -> Result<PromptOutcome, CallError>;
+    ) -> Result<PromptOutcome, CallError> {
+        let _ = (name, arguments, call);
+        Err(CallError::Guest(GuestError::NotFound))
+    }
 
     async fn complete(
         &self,
@@ -58,10 +73,16 @@ pub trait Provider: Send + Sync {
         value: &str,
         given: Vec<(String, String)>,
         call: Call,
-    ) -> Result<Completion, CallError>;
+    ) -> Result<Completion, CallError> {
+        let _ = (subject, name, value, given, call);
+        Err(CallError::Guest(GuestError::NotFound))
+    }
 
     /// A method of its own. `params` is the text of a JSON object, and so is the result.
-    async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError>;
+    async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
+        let _ = (name, params, call);
+        Err(CallError::Guest(GuestError::NotFound))
+    }
 }
 
 /// What a call is about beside its arguments.

@@ -4,11 +4,14 @@
 //! in `bounds`.
 
 mod bounds;
+mod wrap;
 
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use super::text;
+
+pub use wrap::Wrapping;
 
 /// Bytes of one schema's text.
 pub const MAX_SIZE: usize = 64 << 10;

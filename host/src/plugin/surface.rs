@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
-use super::schema::Schema;
+use super::schema::{Schema, Wrapping};
+use super::template::UriTemplate;
 use super::text::quote;
 use crate::json;
 
@@ -29,7 +30,7 @@ const MAX_SIZE: usize = 256 << 10;
 pub struct Surface {
     pub tools: Option<Vec<FrozenTool>>,
     pub resources: Option<Vec<ResourceDescription>>,
-    pub templates: Vec<ResourceTemplate>,
+    pub templates: Vec<FrozenTemplate>,
     pub prompts: Option<Vec<Prompt>>,
     pub completions: bool,
     pub offer: Option<Offer>,
@@ -41,6 +42,47 @@ pub struct FrozenTool {
     pub tool: Tool,
     pub input: Schema,
     pub output: Option<Schema>,
+    pub wrapping: Wrapping,
+}
+
+/// A template that can be compared with URIs.
+#[derive(Debug)]
+pub struct FrozenTemplate {
+    pub template: ResourceTemplate,
+    pub uri: UriTemplate,
+}
+
+impl FrozenTool {
+    /// Checks a tool and compiles its schemas.
+    ///
+    /// # Errors
+    /// Why it is none: a fragment for people.
+    pub fn freeze(mut tool: Tool) -> Result<Self, String> {
+        let mut wrapping = Wrapping::None;
+        checks::name(&tool.name)?;
+        checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
+        checks::schema_text(&tool.input_schema)?;
+        let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
+        checks::object_type(&input)?;
+        tool.input_schema = json::single_line(&tool.input_schema).into_owned();
+        let output = match &tool.output_schema {
+            None => None,
+            Some(text) => {
+                checks::schema_text(text)?;
+                let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
+                if !output.source().is_object() {
+                    return Err("its output schema is not an object".into());
+                }
+                let text = json::single_line(text).into_owned();
+                wrapping = Wrapping::of(&output, &text);
+                tool.output_schema = Some(text);
+                Some(output)
+            }
+        };
+        checks::icons(&mut tool.icons);
+        tool.meta = checks::meta(tool.meta)?;
+        Ok(Self { tool, input, output, wrapping })
+    }
 }
 
 impl Surface {
@@ -82,7 +124,7 @@ impl Listed {
         }
         let mut warnings = Vec::new();
         let surface = Surface {
-            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, &mut warnings)),
+            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, FrozenTool::freeze, &mut warnings)),
             resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
             templates: keep(self.templates, "resource template", |t| &t.uri_template, template, &mut warnings),
             prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
@@ -130,30 +172,6 @@ fn keep<T, F>(
     kept
 }
 
-fn tool(mut tool: Tool) -> Result<FrozenTool, Refused> {
-    checks::name(&tool.name)?;
-    checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
-    checks::schema_text(&tool.input_schema)?;
-    let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
-    checks::object_type(&input)?;
-    tool.input_schema = json::single_line(&tool.input_schema).into_owned();
-    let output = match &tool.output_schema {
-        None => None,
-        Some(text) => {
-            checks::schema_text(text)?;
-            let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
-            if !output.source().is_object() {
-                return Err("its output schema is not an object".into());
-            }
-            tool.output_schema = Some(json::single_line(text).into_owned());
-            Some(output)
-        }
-    };
-    checks::icons(&mut tool.icons);
-    tool.meta = checks::meta(tool.meta)?;
-    Ok(FrozenTool { tool, input, output })
-}
-
 fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {
     checks::uri(&resource.uri)?;
     checks::label(&resource.name)?;
@@ -165,15 +183,15 @@ fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Re
     Ok(resource)
 }
 
-fn template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Refused> {
-    checks::uri_template(&template.uri_template)?;
+fn template(mut template: ResourceTemplate) -> Result<FrozenTemplate, Refused> {
+    let uri = UriTemplate::compile(&template.uri_template)?;
     checks::label(&template.name)?;
     checks::texts(template.title.as_deref(), template.description.as_deref())?;
     checks::mime(template.mime_type.as_deref())?;
     checks::icons(&mut template.icons);
     tidy::annotations(&mut template.annotations);
     template.meta = checks::meta(template.meta)?;
-    Ok(template)
+    Ok(FrozenTemplate { template, uri })
 }
 
 fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {

@@ -101,6 +101,32 @@ pub fn missing_arguments(prompt: &str, missing: &[&str]) -> ErrorObject {
     )
 }
 
+/// -32602: a completion is asked for a template that nobody lists.
+pub fn unknown_template<'n>(uri: &str, available: impl IntoIterator<Item = &'n str>) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Unknown resource template: {}", echo(uri)),
+        json!({
+            "reason": "template_not_found",
+            "uri": echo(uri),
+            "availableTemplates": nearest(uri, available, SUGGESTIONS),
+        }),
+    )
+}
+
+/// -32602: a completion is asked for an argument that the prompt or template `of` does not have.
+pub fn unknown_argument<'n>(of: &str, name: &str, available: impl IntoIterator<Item = &'n str>) -> ErrorObject {
+    ErrorObject::new(
+        INVALID_PARAMS,
+        format!("Unknown argument of {}: {}", echo(of), echo(name)),
+        json!({
+            "reason": "argument_not_found",
+            "argument": echo(name),
+            "availableArguments": nearest(name, available, SUGGESTIONS),
+        }),
+    )
+}
+
 /// The code differs by revision: see [`Revision::resource_not_found_code`].
 pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     ErrorObject::new(

@@ -109,6 +109,22 @@ pub enum Reference<'a> {
     },
 }
 
+impl Reference<'_> {
+    /// The name or URI, as it was given.
+    pub fn text(&self) -> &str {
+        match self {
+            Reference::Prompt { name: text } | Reference::Resource { uri: text } => text,
+        }
+    }
+
+    pub fn into_owned(self) -> Reference<'static> {
+        match self {
+            Reference::Prompt { name } => Reference::Prompt { name: name.into_owned().into() },
+            Reference::Resource { uri } => Reference::Resource { uri: uri.into_owned().into() },
+        }
+    }
+}
+
 /// What a listener wants to hear of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {

@@ -1,5 +1,6 @@
 //! The rules of the five revisions, as tables.
 
+mod cursors;
 mod eras;
 mod pieces;
 mod requests;

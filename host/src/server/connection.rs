@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use super::asked::Asked;
 use super::client::Client;
-use super::handlers::{Answer, Later, Reply, custom, lifecycle, prompts, resources, subscriptions, tools};
+use super::handlers::{Answer, Later, Reply, completions, custom, lifecycle, prompts, resources, subscriptions, tools};
 use super::in_flight::InFlight;
 use super::scope::{Scope, Verbosity};
 use super::session::Session;
@@ -26,6 +26,8 @@ use crate::protocol::{ClientNotification, ClientRequest, ErrorObject, Revision, 
 
 /// Whoever has this end of a pipe; there is nobody to tell them apart by.
 const LOCAL: &str = "local";
+/// How long who asks what there is waits until the names of the plugins' files are known.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 pub struct Connection {
     server: Arc<Server>,
@@ -111,6 +113,10 @@ impl Connection {
             Message::Response(response) => return self.asked.settle(response),
             Message::Invalid(invalid) => return self.send(self.refusal(&invalid)).await,
         };
+        // What is offered hangs on the files there are.
+        if matches!(&*request.method, "initialize" | "server/discover") {
+            self.server.catalog.looked(FIRST_LOOK).await;
+        }
         if let Err(error) = self.start(request, size) {
             self.send(error).await;
         }
@@ -282,7 +288,7 @@ impl Connection {
             (ClientRequest::GetPrompt { name, arguments, retry }, _) => {
                 prompts::get(server, scope, &name, arguments, retry.into())
             }
-            (ClientRequest::Complete(_), _) => Reply::Now(Err(error::not_offered(&request.method, "completions"))),
+            (ClientRequest::Complete(asked), _) => completions::complete(server, scope, asked),
             (ClientRequest::Subscribe { uri }, Some(session)) => {
                 subscriptions::subscribe(self, scope, session.uris, &uri)
             }

@@ -1,5 +1,6 @@
 //! One file per feature: a typed request in, the wire's answer out.
 
+pub(in crate::server) mod completions;
 pub(in crate::server) mod custom;
 pub(in crate::server) mod lifecycle;
 pub(in crate::server) mod page;

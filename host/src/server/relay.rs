@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Server;
-use super::handlers::resources;
 use super::scope::Scope;
 use super::wire::Object;
 use crate::plugin::abi::LogLevel;
@@ -120,9 +119,9 @@ impl<'a> Relay<'a> {
             }
             Event::ListChanged(_) => self.server.catalog.list_again(self.provider),
             Event::ResourceUpdated(uri) => {
-                let snapshot = self.server.catalog.snapshot();
+                let owner = self.server.catalog.snapshot().provider_of(&uri);
                 // Nobody speaks for what another plugin answers for.
-                if resources::holder(&snapshot, &uri).is_some_and(|holder| holder.id() == self.provider.id()) {
+                if owner.is_some_and(|owner| owner.id() == self.provider.id()) {
                     self.server.updates.tell(&uri);
                 }
             }

@@ -4,6 +4,7 @@
 //! on as spelt.
 
 pub(in crate::server) mod answer;
+pub(in crate::server) mod completion;
 mod content;
 mod form;
 mod object;

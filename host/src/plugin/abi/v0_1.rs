@@ -103,9 +103,10 @@ impl Exports {
         "wharf:plugin/tools@0.1.0",
         "wharf:plugin/resources@0.1.0",
         "wharf:plugin/prompts@0.1.0",
-        "wharf:plugin/completions@0.1.0",
+        Self::COMPLETIONS,
         "wharf:plugin/extensions@0.1.0",
     ];
+    pub(in crate::plugin) const COMPLETIONS: &str = "wharf:plugin/completions@0.1.0";
 
     /// Looks all functions up once and checks their types.
     pub(in crate::plugin) fn find<T: 'static>(pre: &InstancePre<T>) -> Result<Self, LoadError> {

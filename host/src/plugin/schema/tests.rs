@@ -31,7 +31,8 @@ fn both_drafts_are_known_and_no_other() {
 fn nothing_outside_is_referred_to() {
     for reference in ["https://example.com/s.json", "file:///etc/passwd", "other.json", "#anchor", "#/$defs/none"] {
         let schema = format!(r#"{{"properties":{{"a":{{"$ref":"{reference}"}}}}}}"#);
-        assert!(Schema::compile(&schema).is_err(), "{reference}");
+        let why = Schema::compile(&schema).expect_err(reference);
+        assert!(why.contains("it refers ") && why.contains(reference), "{why}");
     }
 }
 
@@ -95,4 +96,36 @@ fn what_is_no_schema_is_refused() {
     }
     let deep = r#"{"not":"#.repeat(5000) + "{}" + &"}".repeat(5000);
     assert!(Schema::compile(&deep).is_err());
+}
+
+#[test]
+fn what_is_no_object_is_wrapped_if_it_keeps_its_meaning() {
+    let of = |text: &str| Wrapping::of(&Schema::compile(text).unwrap_or_else(|why| panic!("{text}: {why}")), text);
+    assert_eq!(of(r##"{"type":"object","properties":{"a":{"$ref":"#"}}}"##), Wrapping::None);
+    for (text, wrapped) in [
+        (
+            r#"{"type":"array","items":{"maximum":1e400}}"#,
+            r#"{"type":"object","properties":{"result":{"type":"array","items":{"maximum":1e400}}},"required":["result"]}"#,
+        ),
+        (
+            r##"{"$schema":"http://json-schema.org/draft-07/schema#","title":"t","definitions":{"a":true},"anyOf":[{"$ref":"#/definitions/a"}]}"##,
+            r##"{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":true},"type":"object","properties":{"result":{"title":"t","anyOf":[{"$ref":"#/definitions/a"}]}},"required":["result"]}"##,
+        ),
+        (
+            r##"{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"z":{"$ref":"#/$defs/tree"},"a":{}}}}}"##,
+            r##"{"$defs":{"tree":{"type":"object","properties":{"z":{"$ref":"#/$defs/tree"},"a":{}}}},"type":"object","properties":{"result":{"$ref":"#/$defs/tree"}},"required":["result"]}"##,
+        ),
+        ("{}", r#"{"type":"object","properties":{"result":{}},"required":["result"]}"#),
+    ] {
+        assert_eq!(of(text), Wrapping::Result(wrapped.into()), "{text}");
+        Schema::compile(wrapped).unwrap_or_else(|why| panic!("{wrapped}: {why}"));
+    }
+    for text in [
+        r##"{"type":"array","items":{"$ref":"#"}}"##,
+        r##"{"items":{"$ref":"#/properties/a"},"properties":{"a":{}}}"##,
+        r#"{"$id":"https://example.org/a","type":"array"}"#,
+        r#"{"type":"array","items":{"$anchor":"a"}}"#,
+    ] {
+        assert_eq!(of(text), Wrapping::Impossible, "{text}");
+    }
 }

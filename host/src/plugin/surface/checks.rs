@@ -125,27 +125,6 @@ pub(super) fn uri(uri: &str) -> Result<(), Refused> {
     }
 }
 
-/// RFC 6570 as far as it can be told without expanding: printable ASCII or letters, and
-/// braces in pairs around something.
-pub(super) fn uri_template(template: &str) -> Result<(), Refused> {
-    if template.is_empty() || template.len() > MAX_URI {
-        return Err(format!("its URI template has 1 to {MAX_URI} bytes"));
-    }
-    let forbidden = |c: char| c.is_control() || c.is_whitespace() || "\"<>\\^`|".contains(c);
-    if template.contains(forbidden) || deceptive_in_line(template).is_some() {
-        return Err("its URI template has a character that no URI has".into());
-    }
-    let mut rest = template;
-    while let Some(at) = rest.find(['{', '}']) {
-        let inside = rest[at..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
-        match inside {
-            Some((name, after)) if !name.is_empty() && !name.contains('{') => rest = after,
-            _ => return Err("its URI template has a brace without its other half".into()),
-        }
-    }
-    Ok(())
-}
-
 /// Bytes of all texts.
 pub(super) fn size(listed: &Listed) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);

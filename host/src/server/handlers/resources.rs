@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::Reply;
 use super::page::List;
 use super::rounds::{Brought, Rounds, Settled};
-use crate::catalog::Snapshot;
-use crate::plugin::Provider;
-use crate::plugin::abi::{self, ResourceDescription, ResourceTemplate};
+use crate::plugin::FrozenTemplate;
+use crate::plugin::abi::{self, ResourceDescription};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
@@ -27,7 +26,7 @@ pub(in crate::server) static LIST: List<ResourceDescription> = List {
     describe: wire::resource::descriptor,
 };
 
-pub(in crate::server) static TEMPLATES: List<ResourceTemplate> = List {
+pub(in crate::server) static TEMPLATES: List<FrozenTemplate> = List {
     kind: ListKind::ResourceTemplates,
     member: "resourceTemplates",
     names: |snapshot| &snapshot.templates,
@@ -39,7 +38,7 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, bro
     let retried = brought.is_something();
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
-        let Some(provider) = holder(&server.catalog.snapshot(), &uri) else {
+        let Some(provider) = server.catalog.snapshot().provider_of(&uri) else {
             return Err(error::resource_not_found(scope.revision, &uri));
         };
         let rounds = Rounds {
@@ -72,23 +71,6 @@ fn caching(hint: abi::Caching) -> Caching {
         abi::CacheScope::Private => CacheScope::Private,
     };
     Caching { ttl_ms: hint.ttl_ms.min(MAX_TTL), scope }
-}
-
-/// The plugin that listed a URI, or a template that it may be made of.
-pub(in crate::server) fn holder(snapshot: &Snapshot, uri: &str) -> Option<Arc<dyn Provider>> {
-    let template = || snapshot.templates.entries().iter().find(|entry| may_make(entry.name.as_str(), uri));
-    match snapshot.resources.get(uri) {
-        Some(entry) => Some(entry.provider.clone()),
-        None => template().map(|entry| entry.provider.clone()),
-    }
-}
-
-/// Whether a URI has what stands before and after a template's expressions. What is
-/// between them is the plugin's to judge: it answers "not found" if it does not fit.
-fn may_make(template: &str, uri: &str) -> bool {
-    let (Some(first), Some(last)) = (template.find('{'), template.rfind('}')) else { return template == uri };
-    let (before, after) = (&template[..first], &template[last + 1..]);
-    uri.len() >= before.len() + after.len() && uri.starts_with(before) && uri.ends_with(after)
 }
 
 /// Whether a text is a URI at all (RFC 3986).

@@ -156,11 +156,10 @@ impl<'a> Rounds<'a> {
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
         relay: &mut Relay<'a>,
     ) -> Result<Settled<T>, Refusal> {
-        let (mut answers, mut state, before) = self.resume(brought)?;
+        let Resumed { mut answers, mut state, round: before } = self.resume(brought)?;
         let mut refused = HashSet::new();
         for round in before + 1..=ROUNDS {
-            let call =
-                Call { client: self.scope.client.features(), answers, state, ..call(self.scope, relay) };
+            let call = Call { client: self.scope.client.features(), answers, state, ..call(self.scope, relay) };
             let wanted = match relay.during(invoke(call)).await?.into() {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
@@ -180,8 +179,7 @@ impl<'a> Rounds<'a> {
         Err(Refusal::TooManyRounds)
     }
 
-    /// The answers and the state that a request brings, and its rounds so far.
-    fn resume(&self, brought: Brought) -> Result<(Vec<Answer>, Option<Vec<u8>>, u32), ErrorObject> {
+    fn resume(&self, brought: Brought) -> Result<Resumed, ErrorObject> {
         let given = match &brought.answers {
             None => Vec::new(),
             Some(answers) => json::entries(answers.get())
@@ -194,7 +192,7 @@ impl<'a> Rounds<'a> {
                 Ok(Answer { key: key.to_string(), reply })
             };
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
-            return Ok((answers, None, 0));
+            return Ok(Resumed { answers, state: None, round: 0 });
         };
         let sealed =
             self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
@@ -212,7 +210,7 @@ impl<'a> Rounds<'a> {
                 answers.push(Answer { key, reply: unavailable(&kind) });
             }
         }
-        Ok((answers, sealed.state, sealed.round))
+        Ok(Resumed { answers, state: sealed.state, round: sealed.round })
     }
 
     /// Parts what can be put to this client from what cannot.
@@ -310,6 +308,15 @@ impl<'a> Rounds<'a> {
             arguments: self.arguments,
         }
     }
+}
+
+/// Where the rounds are to go on.
+struct Resumed {
+    answers: Vec<Answer>,
+    /// The plugin's own.
+    state: Option<Vec<u8>>,
+    /// Rounds so far.
+    round: u32,
 }
 
 /// What a plugin asks for, as far as this client can be asked.

@@ -39,7 +39,7 @@ pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, u
     let (server, uri) = (connection.server().clone(), uri.to_owned());
     let subscribe = async move {
         server.catalog.ready(server.settings.first_scan).await;
-        if resources::holder(&server.catalog.snapshot(), &uri).is_none() {
+        if server.catalog.snapshot().provider_of(&uri).is_none() {
             return Err(error::resource_not_found(scope.revision, &uri));
         }
         if !uris.add(&uri, server.settings.followed) {

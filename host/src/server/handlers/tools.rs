@@ -16,31 +16,36 @@ use crate::protocol::error;
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::server::scope::Scope;
-use crate::server::{Server, fault, wire};
+use crate::server::{Server, discovery, fault, wire};
 
 pub(in crate::server) static LIST: List<FrozenTool> = List {
     kind: ListKind::Tools,
     member: "tools",
     names: |snapshot| &snapshot.tools,
-    describe: |revision, name, frozen| wire::tool::descriptor(revision, name, &frozen.tool),
+    describe: wire::tool::descriptor,
 };
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
     let (server, brought) = (server.clone(), call.retry.into());
-    let name = call.name.into_owned();
-    let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
+    let mut name = call.name.into_owned();
+    let mut arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
         let snapshot = server.catalog.snapshot();
-        let Some(entry) = snapshot.tools.get(&name) else {
-            return Err(error::unknown_tool(&name, snapshot.tools.names()));
+        let entry = loop {
+            let Some(entry) = snapshot.tools.get(&name) else {
+                return Err(error::unknown_tool(&name, snapshot.tools.names()));
+            };
+            if let Err(violations) = entry.item().input.validate_text(&arguments) {
+                return fault::invalid_arguments(&server.implementation, &scope, entry, &violations);
+            }
+            match discovery::redirection(entry, &arguments)? {
+                None => break entry.clone(),
+                Some(called) => (name, arguments) = called,
+            }
         };
-        let entry = entry.clone();
         drop(snapshot);
-        if let Err(violations) = entry.item().input.validate_text(&arguments) {
-            return fault::invalid_arguments(&server.implementation, &scope, &entry, &violations);
-        }
-        let tool = &entry.item().tool.name;
+        let frozen = entry.item();
         let rounds = Rounds {
             server: &server,
             scope: &scope,
@@ -49,16 +54,16 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool
             name: &name,
             arguments: &arguments,
         };
-        match rounds.settle(brought, |call| entry.provider.call_tool(tool, &arguments, call)).await {
-            Ok(Settled::Complete(outcome)) => Ok(complete(&server, &scope, &outcome)),
+        match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, &arguments, call)).await {
+            Ok(Settled::Complete(outcome)) => Ok(complete(&server, &scope, frozen, &outcome)),
             Ok(Settled::Asks(result)) => Ok(result),
             Err(error) => fault::tool(&server.implementation, &scope, &entry, error),
         }
     }))
 }
 
-fn complete(server: &Server, scope: &Scope, outcome: &ToolResult) -> String {
-    let members = wire::tool::result(scope.revision, outcome);
+fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> String {
+    let members = wire::tool::result(scope.revision, frozen, outcome);
     let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &members, envelope)
 }

@@ -1,7 +1,8 @@
 //! Resources: how they and their templates are listed, and what reading one returns.
 
 use super::{Block, Object};
-use crate::plugin::abi::{ReadResult, ResourceDescription, ResourceTemplate};
+use crate::plugin::FrozenTemplate;
+use crate::plugin::abi::{ReadResult, ResourceDescription};
 use crate::protocol::Revision;
 
 /// The wire's `Resource`.
@@ -10,7 +11,8 @@ pub(in crate::server) fn descriptor(revision: Revision, _: &str, resource: &Reso
 }
 
 /// The wire's `ResourceTemplate`.
-pub(in crate::server) fn template(revision: Revision, _: &str, template: &ResourceTemplate) -> String {
+pub(in crate::server) fn template(revision: Revision, _: &str, frozen: &FrozenTemplate) -> String {
+    let template = &frozen.template;
     let block = Block(revision);
     let object = Object::default()
         .string("uriTemplate", &template.uri_template)

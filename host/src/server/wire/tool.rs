@@ -1,22 +1,24 @@
 //! Tools: how they are listed, and what their calls return.
 
+use std::borrow::Cow;
+
 use super::{Block, Object};
 use crate::json::Kind;
-use crate::plugin::abi::{Tool, ToolAnnotations, ToolResult};
+use crate::plugin::abi::{ToolAnnotations, ToolResult};
+use crate::plugin::{FrozenTool, Wrapping};
 use crate::protocol::Revision;
 use crate::protocol::revision::StructuredContent;
 
 /// The wire's `Tool`, under its public name.
-pub(in crate::server) fn descriptor(revision: Revision, name: &str, tool: &Tool) -> String {
+pub(in crate::server) fn descriptor(revision: Revision, name: &str, frozen: &FrozenTool) -> String {
+    let tool = &frozen.tool;
     let title = tool.title.as_deref();
     let mut object = Object::default()
         .string("name", name)
         .optional_string("title", title.filter(|_| revision.has_title()))
         .optional_string("description", tool.description.as_deref())
-        .raw("inputSchema", &tool.input_schema);
-    if let Some(schema) = tool.output_schema.as_deref().filter(|schema| keeps_output(revision, schema)) {
-        object = object.raw("outputSchema", schema);
-    }
+        .raw("inputSchema", &tool.input_schema)
+        .optional_raw("outputSchema", output_schema(revision, frozen));
     if revision.has_tool_annotations() {
         // Where there is no title yet, annotations have one.
         let title = title.filter(|_| !revision.has_title());
@@ -40,20 +42,27 @@ fn annotations(annotations: Option<&ToolAnnotations>, title: Option<&str>) -> Ob
 }
 
 /// Clients of 2025-06-18 and 2025-11-25 refuse a whole list for one schema whose root is
-/// not an object, so such a tool has neither schema nor structured content for them.
-fn keeps_output(revision: Revision, schema: &str) -> bool {
-    match revision.structured_content() {
-        StructuredContent::None => false,
-        StructuredContent::Any => true,
-        StructuredContent::Object => {
-            let root = crate::json::members(schema, ["type"]);
-            matches!(root, Ok([Some(kind)]) if kind.get() == "\"object\"")
-        }
+/// not an object, and a whole result for such a value: both are wrapped, or neither is there.
+fn output_schema(revision: Revision, frozen: &FrozenTool) -> Option<&str> {
+    let own = frozen.tool.output_schema.as_deref();
+    match (revision.structured_content(), &frozen.wrapping) {
+        (StructuredContent::Any, _) | (StructuredContent::Object, Wrapping::None) => own,
+        (StructuredContent::Object, Wrapping::Result(schema)) => Some(schema),
+        (StructuredContent::None, _) | (StructuredContent::Object, Wrapping::Impossible) => None,
+    }
+}
+
+fn structured_content<'a>(revision: Revision, frozen: &FrozenTool, value: &'a str) -> Option<Cow<'a, str>> {
+    match (revision.structured_content(), &frozen.wrapping) {
+        (StructuredContent::Any, _) => Some(value.into()),
+        (StructuredContent::Object, Wrapping::Result(_)) => Some(format!("{{\"result\":{value}}}").into()),
+        (StructuredContent::Object, Wrapping::None) if Kind::of_text(value) == Kind::Object => Some(value.into()),
+        (StructuredContent::None | StructuredContent::Object, _) => None,
     }
 }
 
 /// The members of the wire's `CallToolResult`, but for `_meta`.
-pub(in crate::server) fn result(revision: Revision, result: &ToolResult) -> String {
+pub(in crate::server) fn result(revision: Revision, frozen: &FrozenTool, result: &ToolResult) -> String {
     let block = Block(revision);
     let structured = result.structured.as_deref();
     let mut content: Vec<String> = result.content.iter().map(|content| block.content(content)).collect();
@@ -62,14 +71,10 @@ pub(in crate::server) fn result(revision: Revision, result: &ToolResult) -> Stri
     {
         content.push(block.text(structured));
     }
-    let kept = structured.filter(|value| match revision.structured_content() {
-        StructuredContent::None => false,
-        StructuredContent::Any => true,
-        StructuredContent::Object => Kind::of_text(value) == Kind::Object,
-    });
+    let structured = structured.and_then(|value| structured_content(revision, frozen, value));
     Object::default()
         .array("content", content)
-        .optional_raw("structuredContent", kept)
+        .optional_raw("structuredContent", structured.as_deref())
         .optional_bool("isError", result.is_error.then_some(true))
         .members()
 }

@@ -5,6 +5,7 @@ use wharf_plugin::*;
 use crate::{PIXEL, SILENCE};
 
 pub(crate) fn add(tools: &mut Tools) {
+    other_than_objects(tools);
     tools
         .add("test_simple_text", "Gives a text.", |_, _: NoArguments| Ok("This is a simple text response for testing."))
         .title("Simple text")
@@ -80,6 +81,34 @@ pub(crate) fn add(tools: &mut Tools) {
             Ok(args.to_string())
         })
         .input_schema(include_str!("schema.json").trim_end());
+}
+
+/// Structured content that older revisions have no place for.
+fn other_than_objects(tools: &mut Tools) {
+    tools
+        .add("test_list", "Gives a list with a schema.", |_, _: NoArguments| ToolResult::json(&[1, u128::MAX]))
+        .output_schema(
+            r##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer","minimum":0}}}"##,
+        );
+    tools
+        .add("test_failed_list", "Fails, with a list.", |_, _: NoArguments| Ok(ToolResult::json(&["half"])?.failed()))
+        .output_schema(r#"{"type":"array","items":{"type":"string"},"minItems":2}"#);
+    tools
+        .add("test_null", "Gives null with a schema.", |_, _: NoArguments| ToolResult::json(&()))
+        .output_schema(r#"{"type":"null"}"#);
+    tools
+        .add("test_tree", "Gives a list of lists.", |_, _: NoArguments| ToolResult::json(&json!([[], [[]]])))
+        .output_schema(r##"{"type":"array","items":{"$ref":"#"}}"##);
+    tools.add("test_bare_list", "Gives a list without a schema.", |_, _: NoArguments| ToolResult::json(&[3, 1, 2]));
+    tools.add("test_ordered", "Gives an object without a schema.", |_, _: NoArguments| {
+        ToolResult::json(&Ordered { z: u128::MAX, a: [0.5] })
+    });
+}
+
+#[derive(Serialize)]
+struct Ordered {
+    z: u128,
+    a: [f64; 1],
 }
 
 #[derive(Deserialize, JsonSchema)]

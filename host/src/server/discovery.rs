@@ -1,0 +1,159 @@
+//! Two tools of the host's own, for clients that ask for the list of tools once: one finds
+//! tools, one calls any of them.
+//!
+//! A call is only redirected here; it goes the way of every other call.
+
+use std::cmp::Reverse;
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::wire::Object;
+use crate::catalog::{Catalog, Entry, Member, Snapshot};
+use crate::json;
+use crate::plugin::abi::{GuestError, TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult};
+use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface};
+use crate::protocol::{ErrorObject, error};
+
+/// Its name among the plugins.
+const ID: &str = "wharf";
+const FIND: &str = "find_tools";
+const CALL: &str = "call_tool";
+
+/// Tools that are found if nobody says how many.
+const FOUND: usize = 10;
+/// Words of a query that count.
+const WORDS: usize = 32;
+
+const FIND_INPUT: &str = r#"{"type":"object","properties":{"query":{"type":"string","maxLength":1000,"description":"Words to look for in names, titles and descriptions. Without it, all tools match."},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"The most tools to return."}},"additionalProperties":false}"#;
+const FIND_OUTPUT: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"inputSchema":{"type":"object"}},"required":["name","inputSchema"]}}},"required":["tools"]}"#;
+const CALL_INPUT: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as find_tools gives it."},"arguments":{"type":"object","description":"Its arguments, as its inputSchema wants them."}},"required":["name"],"additionalProperties":false}"#;
+
+/// Puts both tools into a catalog, under their plain names.
+pub(super) fn put_into(catalog: &Arc<Catalog>) {
+    let frozen = |tool| FrozenTool::freeze(tool).expect("a tool of the host's own is a good one");
+    let discovery = Discovery {
+        id: PluginId::parse(ID).expect("a valid name"),
+        digest: Digest::of(ID.as_bytes()),
+        surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
+        catalog: Arc::downgrade(catalog),
+    };
+    for warning in catalog.put(Member { provider: Arc::new(discovery), prefix: false }) {
+        tracing::warn!("{warning}");
+    }
+}
+
+/// Where a call of this entry is redirected to: a tool's public name and its arguments.
+/// `arguments` satisfies the entry's schema.
+pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, ErrorObject> {
+    if !entry.provider.is_host() || entry.item().tool.name != CALL {
+        return Ok(None);
+    }
+    let unreadable = |why: json::MembersError| error::invalid_params("params.arguments", &why.to_string());
+    let [name, inside] = json::members(arguments, ["name", "arguments"]).map_err(unreadable)?;
+    let name = name.and_then(json::string).unwrap_or_default();
+    if name == entry.name.as_str() {
+        return Err(error::invalid_params("params.arguments.name", "must be another tool than this one"));
+    }
+    Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).to_owned())))
+}
+
+fn tools() -> [Tool; 2] {
+    let tool = |name: &str, description: &str, input: &str, output: Option<&str>, annotations| Tool {
+        name: name.into(),
+        title: None,
+        description: Some(description.into()),
+        input_schema: input.into(),
+        output_schema: output.map(str::to_owned),
+        annotations,
+        task_support: TaskSupport::Forbidden,
+        icons: Vec::new(),
+        meta: None,
+    };
+    let reading =
+        ToolAnnotations { read_only: Some(true), destructive: None, idempotent: None, open_world: Some(false) };
+    [
+        tool(
+            FIND,
+            "Finds tools of this server, also those that were added since its tools were last listed. \
+             Call what it finds with call_tool.",
+            FIND_INPUT,
+            Some(FIND_OUTPUT),
+            Some(reading),
+        ),
+        tool(CALL, "Calls a tool of this server by name, with the result of that tool.", CALL_INPUT, None, None),
+    ]
+}
+
+struct Discovery {
+    id: PluginId,
+    digest: Digest,
+    surface: Surface,
+    /// It stands in this catalog itself.
+    catalog: Weak<Catalog>,
+}
+
+#[async_trait]
+impl Provider for Discovery {
+    fn id(&self) -> &PluginId {
+        &self.id
+    }
+
+    fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    fn is_host(&self) -> bool {
+        true
+    }
+
+    fn surface(&self) -> &Surface {
+        &self.surface
+    }
+
+    async fn call_tool(&self, name: &str, arguments: &str, _: Call) -> Result<ToolOutcome, CallError> {
+        let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
+            return Err(CallError::Guest(GuestError::NotFound));
+        };
+        let arguments: Value = serde_json::from_str(arguments).map_err(|_| CallError::Fault(Fault::Host))?;
+        let query = arguments["query"].as_str().unwrap_or_default().to_owned();
+        let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
+        // A folder may hold megabytes of descriptions.
+        let found = tokio::task::spawn_blocking(move || find(&catalog.snapshot(), &query, limit)).await;
+        let structured = found.map_err(|_| CallError::Fault(Fault::Host))?;
+        let result = ToolResult { content: Vec::new(), structured: Some(structured), is_error: false, meta: None };
+        Ok(ToolOutcome::Complete(result))
+    }
+}
+
+/// The tools that have most of the words, names before other texts, else as they are listed.
+fn find(snapshot: &Snapshot, query: &str, limit: usize) -> String {
+    let query = query.to_lowercase();
+    let words: Vec<&str> = query.split_whitespace().take(WORDS).collect();
+    let others = snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host());
+    let mut found: Vec<(usize, usize, &Entry<FrozenTool>)> = others
+        .filter_map(|entry| {
+            let tool = &entry.item().tool;
+            let name = entry.name.as_str().to_lowercase();
+            let texts = [tool.title.as_deref(), tool.description.as_deref()]
+                .map(|text| text.unwrap_or_default().to_lowercase());
+            let in_name = words.iter().filter(|word| name.contains(**word)).count();
+            let somewhere = |word: &&&str| name.contains(**word) || texts.iter().any(|text| text.contains(**word));
+            let anywhere = words.iter().filter(somewhere).count();
+            (anywhere > 0 || words.is_empty()).then_some((in_name, anywhere, entry))
+        })
+        .collect();
+    // Stable, so equals stay as they are listed.
+    found.sort_by_key(|(in_name, anywhere, _)| Reverse((*in_name, *anywhere)));
+    let described = found.iter().take(limit).map(|(_, _, entry)| {
+        let tool = &entry.item().tool;
+        Object::default()
+            .string("name", entry.name.as_str())
+            .optional_string("title", tool.title.as_deref())
+            .optional_string("description", tool.description.as_deref())
+            .raw("inputSchema", &tool.input_schema)
+            .finish()
+    });
+    Object::default().array("tools", described).finish()
+}

@@ -1,0 +1,76 @@
+//! `completion/complete`: suggestions for an argument of a prompt or a variable of a template.
+//!
+//! Source: MCP, server/utilities/completion of each revision.
+
+use std::sync::Arc;
+
+use super::Reply;
+use super::rounds::once;
+use crate::catalog::Snapshot;
+use crate::plugin::Provider;
+use crate::plugin::abi::{Completion, Subject};
+use crate::protocol::request::{Complete, Reference};
+use crate::protocol::result::{self, Envelope};
+use crate::protocol::{ErrorObject, error};
+use crate::server::scope::Scope;
+use crate::server::{Server, fault, wire};
+
+pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Complete<'_>) -> Reply {
+    let server = server.clone();
+    let reference = asked.reference.into_owned();
+    let (argument, value, given) = (asked.argument.into_owned(), asked.value.into_owned(), asked.context);
+    Reply::Later(Box::pin(async move {
+        server.catalog.ready(server.settings.first_scan).await;
+        if !server.catalog.offers_completions() {
+            return Err(error::not_offered("completion/complete", "completions"));
+        }
+        let (provider, subject) = find(&server.catalog.snapshot(), &reference, &argument)?;
+        let completion = match subject.filter(|_| provider.surface().completions) {
+            Some(subject) => {
+                let complete = |call| provider.complete(subject, &argument, &value, given, call);
+                once(&server, &scope, &provider, complete).await.map_err(|error| {
+                    let not_found = error::unknown_argument(reference.text(), &argument, []);
+                    fault::without_result(&scope, provider.id(), "params.argument", not_found, error.into())
+                })?
+            }
+            None => Completion { values: Vec::new(), total: None, has_more: false },
+        };
+        let members = wire::completion::result(&completion);
+        Ok(result::object(scope.revision, &server.implementation, &members, Envelope::default()))
+    }))
+}
+
+type Found = (Arc<dyn Provider>, Option<Subject>);
+
+/// The plugin, and what it calls the thing: nothing if it is a resource, which leaves nothing
+/// open.
+fn find(snapshot: &Snapshot, reference: &Reference<'_>, argument: &str) -> Result<Found, ErrorObject> {
+    match reference {
+        Reference::Prompt { name } => {
+            let entry =
+                snapshot.prompts.get(name).ok_or_else(|| error::unknown_prompt(name, snapshot.prompts.names()))?;
+            let prompt = entry.item();
+            known(name, argument, prompt.arguments.iter().map(|argument| argument.name.as_str()))?;
+            Ok((entry.provider.clone(), Some(Subject::Prompt(prompt.name.clone()))))
+        }
+        Reference::Resource { uri } => {
+            if let Some(entry) = snapshot.templates.get(uri) {
+                known(uri, argument, entry.item().uri.variables().iter().map(String::as_str))?;
+                return Ok((entry.provider.clone(), Some(Subject::ResourceTemplate(uri.clone().into_owned()))));
+            }
+            let entry = snapshot.resources.get(uri);
+            let entry = entry.ok_or_else(|| error::unknown_template(uri, snapshot.templates.names()))?;
+            Ok((entry.provider.clone(), None))
+        }
+    }
+}
+
+fn known<'n>(of: &str, argument: &str, arguments: impl Iterator<Item = &'n str> + Clone) -> Result<(), ErrorObject> {
+    if arguments.clone().any(|known| known == argument) {
+        return Ok(());
+    }
+    Err(error::unknown_argument(of, argument, arguments))
+}
+
+#[cfg(test)]
+mod tests;

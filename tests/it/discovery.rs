@@ -1,0 +1,169 @@
+//! The host's own tools, for clients that ask for the list of tools once.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, first_text};
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::process::{Process, run};
+
+fn discovering(guests: &[&str]) -> Home {
+    let home = Home::with(guests);
+    home.configure("[server]\ndiscovery = true\n");
+    home
+}
+
+fn found(client: &mut Client, query: Value) -> Vec<String> {
+    let result = client.call("find_tools", query);
+    let tools = result["structuredContent"]["tools"].as_array().expect("a list of tools");
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_client_that_lists_once_reaches_what_comes_later() {
+    for modern in [false, true] {
+        let home = discovering(&["echo"]);
+        let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
+        assert_eq!(client.tools(), ["find_tools", "call_tool", "echo", "echo_add"]);
+        home.put_bytes(&Guest::saying("1").build(), "late");
+        let deadline = Instant::now() + PATIENCE;
+        while found(&mut client, json!({"query": "late version"})) != ["late_version"] {
+            assert!(Instant::now() < deadline, "the new tool does not come");
+        }
+        assert_eq!(client.text("call_tool", json!({"name": "late_version"})), "1");
+        home.remove("late");
+        let gone = || json!({"name": "call_tool", "arguments": {"name": "late_version"}});
+        loop {
+            let id = client.post("tools/call", gone());
+            let answer = client.answer(id);
+            if answer.get("error").is_some() {
+                assert_eq!(answer["error"]["data"]["reason"], "tool_not_found");
+                break;
+            }
+            assert!(Instant::now() < deadline, "the old tool does not go");
+        }
+    }
+}
+
+#[test]
+fn they_are_absent_unless_wanted() {
+    let home = Home::with(&["echo"]);
+    // The name is free then.
+    home.put_bytes(&Guest::saying("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["echo", "echo_add", "wharf_call_tool"]);
+    assert_eq!(client.text("wharf_call_tool", json!({"name": "echo"})), "1");
+    let error = client.error("tools/call", json!({"name": "find_tools", "arguments": {}}));
+    assert_eq!(error["data"]["reason"], "tool_not_found");
+}
+
+#[test]
+fn names_come_before_other_texts() {
+    let home = discovering(&[]);
+    let any = r#"{"type":"object"}"#;
+    let guest = Guest::saying("1").tools(&[("other", any), ("Rename", any), ("list", any)]);
+    let guest = guest.described("move", "Renames a FILE.").described("file-rename", "Something else.");
+    home.put_bytes(&guest.build(), "disk");
+    let mut client = Client::start(&home);
+    client.tools();
+    let mut names = |query: Value| found(&mut client, query);
+    assert_eq!(names(json!({"query": "rename file"})), ["disk_file-rename", "disk_Rename", "disk_move"]);
+    assert_eq!(names(json!({"query": "disk", "limit": 2})), ["disk_other", "disk_Rename"]);
+    assert_eq!(names(json!({})).len(), 5);
+    assert!(names(json!({"query": "nothing"})).is_empty());
+    for wrong in [json!({"limit": 0}), json!({"limit": 51}), json!({"query": 1}), json!({"other": 1})] {
+        assert_eq!(client.call("find_tools", wrong.clone())["isError"], true, "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_found_can_be_called_without_the_list() {
+    let home = discovering(&["echo"]);
+    let mut client = Client::start(&home);
+    let result = client.call("find_tools", json!({"query": "add"}));
+    let tool = &result["structuredContent"]["tools"][0];
+    assert_eq!(tool["name"], "echo_add");
+    assert_eq!(tool["inputSchema"]["type"], "object");
+    // Also for who does not look at structured content.
+    let text: Value = serde_json::from_str(first_text(&result)).expect("JSON");
+    assert_eq!(&text, &result["structuredContent"]);
+    let listed = client.result("tools/list", json!({}));
+    let own = listed["tools"].as_array().and_then(|tools| tools.iter().find(|tool| tool["name"] == "find_tools"));
+    assert_eq!(own.expect("it is listed")["annotations"]["readOnlyHint"], true);
+}
+
+/// Whatever a call comes to, a redirected one comes to the same.
+#[test]
+fn a_redirected_call_is_a_call() {
+    let home = discovering(&["everything"]);
+    let calls = [
+        ("everything_test_structured_content", json!({"text": "äöü"})),
+        ("everything_test_structured_content", json!({"text": 1})),
+        ("everything_test_structured_content", json!({})),
+        ("everything_test_list", json!({})),
+        ("everything_test_bare_list", json!({})),
+        ("everything_test_error_handling", json!({})),
+        ("everything_test_error_result", json!({})),
+        ("everything_test_wrong_structure", json!({})),
+        ("everything_test_multiple_content_types", json!({})),
+        ("everything_test_simple_tex", json!({})),
+    ];
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
+        let process = Process::serve(&home);
+        let mut client =
+            if revision == "2026-07-28" { Client::new(process, true) } else { Client::legacy(process, revision) };
+        for (name, arguments) in &calls {
+            let called = json!({"name": name, "arguments": arguments});
+            let mut answers = [called.clone(), json!({"name": "call_tool", "arguments": called})].map(|params| {
+                let id = client.post("tools/call", params);
+                client.answer(id)
+            });
+            answers.iter_mut().for_each(|answer| answer["id"] = Value::Null);
+            assert_eq!(answers[0], answers[1], "{revision} {called}");
+        }
+    }
+}
+
+#[test]
+fn a_redirection_is_checked_itself() {
+    let home = discovering(&["echo"]);
+    let mut client = Client::legacy(Process::serve(&home), "2025-06-18");
+    for wrong in [json!({}), json!({"name": 1}), json!({"name": "echo", "arguments": []})] {
+        let error = client.error("tools/call", json!({"name": "call_tool", "arguments": wrong}));
+        assert_eq!(
+            (&error["data"]["reason"], &error["data"]["toolName"]),
+            (&json!("invalid_arguments"), &json!("call_tool"))
+        );
+    }
+    let itself = json!({"name": "call_tool", "arguments": {"name": "call_tool", "arguments": {"name": "echo"}}});
+    let error = client.error("tools/call", itself);
+    assert_eq!(error["data"]["path"], "params.arguments.name");
+    let unknown = client.error("tools/call", json!({"name": "call_tool", "arguments": {"name": "ecko"}}));
+    assert_eq!((&unknown["code"], &unknown["data"]["availableTools"][0]), (&json!(-32602), &json!("echo")));
+}
+
+#[test]
+fn no_plugin_takes_the_hosts_name() {
+    let home = discovering(&["echo"]);
+    home.put_bytes(&Guest::saying("1").build(), "wharf");
+    let folder = home.plugins();
+    let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("wharf.wasm") && told.contains("the host itself"), "{told}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("wharf_version"));
+}
+
+#[test]
+fn no_plugin_takes_the_names_of_the_hosts_tools() {
+    let home = discovering(&[]);
+    home.configure("[server]\ndiscovery = true\n[plugins.aaa]\nprefix = false\n");
+    home.put_bytes(&Guest::saying("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");
+    home.put_bytes(&Guest::saying("1").build(), "other");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["find_tools", "call_tool", "other_version"]);
+    assert_eq!(client.text("call_tool", json!({"name": "other_version"})), "1");
+}
