@@ -22,8 +22,6 @@ use tidy::{annotations, json};
 const MAX_STATE: usize = 64 << 10;
 /// Questions of one round.
 const MAX_QUESTIONS: usize = 32;
-/// Suggestions that a client is sent (MCP `CompleteResult`).
-const MAX_SUGGESTIONS: usize = 100;
 /// Bytes of a suggestion.
 const MAX_SUGGESTION: usize = 1 << 10;
 /// Bytes of a guest's reason for an error.
@@ -94,10 +92,6 @@ pub(super) fn prompt(mut outcome: PromptOutcome, limit: u64) -> Checked<PromptOu
 pub(super) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
     fits(completion.size(), limit)?;
     completion.values.retain(|value| value.len() <= MAX_SUGGESTION && text::deceptive_in_line(value).is_none());
-    let all = u32::try_from(completion.values.len()).unwrap_or(u32::MAX);
-    completion.total = completion.total.map(|total| total.max(all));
-    completion.has_more |= completion.values.len() > MAX_SUGGESTIONS;
-    completion.values.truncate(MAX_SUGGESTIONS);
     Ok(completion)
 }
 
