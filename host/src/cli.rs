@@ -53,6 +53,8 @@ enum Command {
     Serve {
         /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, made on first use]
         dir: Option<PathBuf>,
+        #[arg(long)]
+        http: Option<String>,
     },
     /// Tell whether plugins would load, what they offer and what they import
     Check {
@@ -118,7 +120,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(format!("start: {error}")))?;
     let code = runtime.block_on(async {
         match cli.command {
-            Command::Serve { dir } => serve::run(options, dir).await,
+            Command::Serve { dir, http } => serve::run(options, dir, http).await,
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,

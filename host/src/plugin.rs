@@ -44,7 +44,7 @@ pub use load::{LoadError, Plugin};
 pub use peek::exports_completions;
 pub use provider::{Call, Event, LogBody, Provider};
 pub use sandbox::{Compiler, Sandbox, SandboxSettings};
-pub use schema::{Schema, Violation, Wrapping};
+pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use surface::{FrozenTemplate, FrozenTool, Surface};
 pub use template::UriTemplate;
 

@@ -8,6 +8,7 @@ pub mod cursor;
 pub mod discover;
 pub mod era;
 pub mod error;
+pub mod headers;
 pub mod implementation;
 pub mod initialize;
 pub mod level;

@@ -10,6 +10,7 @@ mod discovery;
 mod fault;
 mod handlers;
 mod in_flight;
+mod outgoing;
 mod relay;
 mod scope;
 mod seal;
@@ -18,9 +19,10 @@ mod updates;
 mod wire;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
@@ -28,6 +30,9 @@ use seal::{EXPIRY, Seal};
 use updates::Updates;
 
 pub use connection::Connection;
+pub use crate::protocol::era::{Posted, posted};
+pub use crate::protocol::headers::Headers;
+pub use outgoing::{Kind, Outgoing};
 
 /// How the server presents itself, and its bounds.
 #[derive(Clone, Debug)]
@@ -91,6 +96,8 @@ pub struct Server {
     /// Closes what a call keeps with the client between its rounds.
     seal: Seal,
     updates: Updates,
+    calls: AtomicU64,
+    stopping: watch::Sender<bool>,
 }
 
 impl Server {
@@ -118,13 +125,32 @@ impl Server {
             cursor_key: derive("wharf cursor v1"),
             seal: Seal::new(&derive("wharf seal v1")),
             updates: Updates::default(),
+            calls: AtomicU64::new(0),
+            stopping: watch::Sender::new(false),
         })
     }
 
     /// Takes up one client. Everything that it is to read is put into `outbox`, one whole
     /// message each; a full outbox holds back the reading of requests.
-    pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<String>) -> Arc<Connection> {
-        Connection::new(self.clone(), outbox)
+    ///
+    /// `principal` is who it is, as far as that is known.
+    pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>, principal: &str) -> Arc<Connection> {
+        Connection::new(self.clone(), outbox, principal.into())
+    }
+
+    /// Ends the listen streams of all clients with their results.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Whether the plugins of the first scan are in service, and it is not about to stop.
+    pub fn is_ready(&self) -> bool {
+        self.catalog.is_ready() && !*self.stopping.borrow()
+    }
+
+    /// What the host and its log call one call: not the client's id, which may be anything.
+    fn name_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A name for a page that a user is asked to visit: the same for the same question of

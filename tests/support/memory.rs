@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use wharf::catalog::{Catalog, Folder, PluginSettings};
 use wharf::config::Config;
 use wharf::plugin::{Compiler, PluginId, Sandbox, SandboxSettings};
-use wharf::server::{Connection, Server, Settings};
+use wharf::server::{Connection, Outgoing, Server, Settings};
 
 use super::home::{Home, scratch};
 use super::process::binary;
@@ -20,7 +20,7 @@ use super::wire::{Received, Wire};
 pub struct Memory {
     runtime: Runtime,
     connection: Option<Arc<Connection>>,
-    messages: mpsc::Receiver<String>,
+    messages: mpsc::Receiver<Outgoing>,
 }
 
 impl Memory {
@@ -31,7 +31,7 @@ impl Memory {
         runtime.block_on(load(home, catalog));
         // Large: the test reads only when it has sent.
         let (outbox, messages) = mpsc::channel(4096);
-        let connection = runtime.block_on(async { server.connect(outbox) });
+        let connection = runtime.block_on(async { server.connect(outbox, "local") });
         Self { runtime, connection: Some(connection), messages }
     }
 }
@@ -63,7 +63,7 @@ impl Wire for Memory {
 
     fn receive(&mut self, patience: Duration) -> Received {
         match self.runtime.block_on(async { timeout(patience, self.messages.recv()).await }) {
-            Ok(Some(frame)) => Received::Frame(frame),
+            Ok(Some(message)) => Received::Frame(message.text),
             Ok(None) => Received::Closed,
             Err(_) => Received::Silence,
         }

@@ -30,6 +30,7 @@ fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
         input: Schema::compile(r#"{"type":"object"}"#).expect("a schema"),
         output: None,
         wrapping: Wrapping::None,
+        mirrored: Vec::new(),
     };
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");

@@ -12,12 +12,12 @@ use super::{Options, is_component, serve};
 use crate::catalog::{Catalog, Folder, FolderEvent, Member, PluginSettings, Refusal, plugin_of};
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
-use crate::server::{Connection, Server};
+use crate::server::{Connection, Outgoing, Server};
 
 /// A server whose catalog is complete, and a connection to it.
 pub(super) struct Local {
     connection: Arc<Connection>,
-    answers: mpsc::Receiver<String>,
+    answers: mpsc::Receiver<Outgoing>,
     /// Files that are not served.
     pub(super) refusals: Vec<Refusal>,
 }
@@ -59,7 +59,7 @@ impl Local {
             }
         }
         let (outbox, answers) = mpsc::channel(16);
-        Ok(Self { connection: server.connect(outbox), answers, refusals })
+        Ok(Self { connection: server.connect(outbox, "local"), answers, refusals })
     }
 
     /// The result of one request, in the newest revision, for a client that can do what
@@ -81,7 +81,7 @@ impl Local {
         self.connection.receive(request.as_bytes()).await;
         let failed = |reason: String| Failure::new(format!("get an answer to {method}: {reason}"));
         let answer = self.answers.recv().await.ok_or_else(|| failed("the server gave none".into()))?;
-        let answer: Answer = serde_json::from_str(&answer).map_err(|error| failed(error.to_string()))?;
+        let answer: Answer = serde_json::from_str(&answer.text).map_err(|error| failed(error.to_string()))?;
         match (answer.result, answer.error) {
             (Some(result), _) => Ok(result),
             (None, Some(error)) => Err(error.into_failure()),

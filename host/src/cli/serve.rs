@@ -16,7 +16,7 @@ use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::transport::stdio;
 
-pub(super) async fn run(options: Options, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: Option<String>) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
     let catalog = Arc::new(Catalog::default());
@@ -32,6 +32,12 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>) -> Result<ExitCo
         let _ = failed_sender.send(failure).await;
     });
     let shutdown = shutdown()?;
+    if let Some(address) = http {
+        let listener = tokio::net::TcpListener::bind(address).await.expect("bind");
+        tracing::info!("listening on {}", listener.local_addr().expect("a"));
+        crate::transport::http::serve(server, listener).await;
+        return Ok(ExitCode::SUCCESS);
+    }
     tokio::select! {
         _ = stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown) => Ok(ExitCode::SUCCESS),
         Some(failure) = failed.recv() => Err(failure),

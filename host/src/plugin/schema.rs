@@ -4,6 +4,7 @@
 //! in `bounds`.
 
 mod bounds;
+mod mirror;
 mod wrap;
 
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
@@ -11,6 +12,8 @@ use serde_json::Value;
 
 use super::text;
 
+pub use mirror::Mirrored;
+pub(super) use mirror::mirrored;
 pub use wrap::Wrapping;
 
 /// Bytes of one schema's text.

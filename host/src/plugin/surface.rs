@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
-use super::schema::{Schema, Wrapping};
+use super::schema::{Mirrored, Schema, Wrapping, mirrored};
 use super::template::UriTemplate;
 use super::text::quote;
 use crate::json;
@@ -43,6 +43,7 @@ pub struct FrozenTool {
     pub input: Schema,
     pub output: Option<Schema>,
     pub wrapping: Wrapping,
+    pub mirrored: Vec<Mirrored>,
 }
 
 /// A template that can be compared with URIs.
@@ -81,7 +82,8 @@ impl FrozenTool {
         };
         checks::icons(&mut tool.icons);
         tool.meta = checks::meta(tool.meta)?;
-        Ok(Self { tool, input, output, wrapping })
+        let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
+        Ok(Self { tool, input, output, wrapping, mirrored })
     }
 }
 

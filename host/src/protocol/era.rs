@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::error::{self, ErrorObject};
 use super::meta::{self, Meta};
 use super::revision::Revision;
-use crate::jsonrpc::{Message, Notification};
+use crate::jsonrpc::{Frame, Invalid, Message, Notification, RequestId};
 
 /// What to do with a request.
 #[derive(Debug)]
@@ -55,6 +55,74 @@ pub fn post(method: &str, params: Option<&RawValue>, header: Option<&str>, legac
             _ => handshake(method, legacy),
         },
         Err(error) => Verdict::Error(error),
+    }
+}
+
+/// Who takes up the body of a POST.
+#[derive(Debug)]
+pub enum Posted {
+    /// It stands by itself, or claims to.
+    Alone,
+    /// It opens a session.
+    Handshake,
+    /// It belongs to a session.
+    InSession,
+    /// Nobody: status 400.
+    Refused(Invalid),
+}
+
+/// Parts the eras of a POST, before anything of it is executed. `header` is
+/// `MCP-Protocol-Version`, trimmed.
+pub fn posted(frame: &Frame<'_>, header: Option<&str>) -> Posted {
+    let known = header.map(Revision::parse);
+    let modern_header = known.flatten().is_some_and(Revision::is_modern);
+    let unknown_header = known == Some(None);
+    let unsupported = |id: Option<&RequestId>| {
+        let error = error::unsupported_version(header.unwrap_or_default());
+        Posted::Refused(Invalid { id: id.cloned(), error })
+    };
+    let invalid = |reason, detail| {
+        Posted::Refused(Invalid { id: None, error: ErrorObject::invalid_request(reason, detail) })
+    };
+    match frame {
+        Frame::Batch(messages) => {
+            let modern = |message: &Message<'_>| match message {
+                Message::Request(request) => meta::is_modern(request.params) == Ok(true),
+                Message::Notification(notification) => meta::is_modern(notification.params) == Ok(true),
+                Message::Response(_) | Message::Invalid(_) => false,
+            };
+            match () {
+                () if modern_header || messages.iter().any(modern) => {
+                    let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
+                    Posted::Refused(Invalid { id: None, error: error::batch_not_allowed(&detail) })
+                }
+                () if unknown_header => unsupported(None),
+                () => Posted::InSession,
+            }
+        }
+        Frame::Single(Message::Invalid(found)) => Posted::Refused(found.clone()),
+        Frame::Single(Message::Request(request)) => match meta::is_modern(request.params) {
+            // What is wrong with `_meta` is said in the answer.
+            Ok(true) | Err(_) => Posted::Alone,
+            Ok(false) if modern_header => Posted::Alone,
+            Ok(false) if unknown_header => unsupported(Some(&request.id)),
+            Ok(false) if request.method == "initialize" => Posted::Handshake,
+            // A method of no session, so its `_meta` is missing.
+            Ok(false) if request.method == "server/discover" => Posted::Alone,
+            Ok(false) => Posted::InSession,
+        },
+        Frame::Single(Message::Notification(notification)) => {
+            match modern_header || meta::is_modern(notification.params) == Ok(true) {
+                true => Posted::Alone,
+                false if unknown_header => unsupported(None),
+                false => Posted::InSession,
+            }
+        }
+        Frame::Single(Message::Response(_)) if modern_header => {
+            invalid("response_not_allowed", "this revision has no requests that a client could answer")
+        }
+        Frame::Single(Message::Response(_)) if unknown_header => unsupported(None),
+        Frame::Single(Message::Response(_)) => Posted::InSession,
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
+use super::outgoing::Outgoing;
 use super::wire::Object;
-use crate::jsonrpc::encode;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 
 /// A result, or why there is none: a sentence for the plugin.
@@ -24,7 +24,7 @@ pub(in crate::server) struct Asked {
 
 impl Asked {
     /// Takes up a request that is about to be sent. `outbox` is for taking it back.
-    pub(in crate::server) fn enter(self: &Arc<Self>, outbox: mpsc::Sender<String>) -> Pending {
+    pub(in crate::server) fn enter(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>) -> Pending {
         let id = RequestId::new_number(self.next.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
         self.lock().insert(id.clone(), answer);
@@ -57,7 +57,7 @@ pub(in crate::server) struct Pending {
     id: RequestId,
     answered: oneshot::Receiver<Answered>,
     asked: Arc<Asked>,
-    outbox: mpsc::Sender<String>,
+    outbox: mpsc::Sender<Outgoing>,
 }
 
 impl Pending {
@@ -78,6 +78,6 @@ impl Drop for Pending {
         }
         let params = Object::default().raw("requestId", self.id.as_json()).string("reason", "no longer needed");
         // A full outbox: the client will answer a question that nobody needs, no harm done.
-        let _ = self.outbox.try_send(encode::notification("notifications/cancelled", Some(&params.finish())));
+        let _ = self.outbox.try_send(Outgoing::notification("notifications/cancelled", Some(&params.finish())));
     }
 }

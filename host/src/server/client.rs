@@ -7,15 +7,15 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::asked::{Asked, Pending};
+use super::outgoing::Outgoing;
 use super::wire::question::Request;
-use crate::jsonrpc::encode;
 use crate::plugin::abi::ClientFeatures;
 use crate::protocol::ClientCapabilities;
 
 #[derive(Clone)]
 pub(in crate::server) struct Client {
     pub(in crate::server) capabilities: Arc<ClientCapabilities>,
-    outbox: mpsc::Sender<String>,
+    outbox: mpsc::Sender<Outgoing>,
     /// Where requests to the client wait for their answers. `None`: it gets none, and
     /// brings what it is asked for with its next request.
     asked: Option<Arc<Asked>>,
@@ -24,7 +24,7 @@ pub(in crate::server) struct Client {
 impl Client {
     pub(in crate::server) fn new(
         capabilities: Arc<ClientCapabilities>,
-        outbox: mpsc::Sender<String>,
+        outbox: mpsc::Sender<Outgoing>,
         asked: Option<Arc<Asked>>,
     ) -> Self {
         Self { capabilities, outbox, asked }
@@ -48,7 +48,7 @@ impl Client {
 
     /// Waits while the client does not read. If it is gone, the message is dropped.
     pub(in crate::server) async fn notify(&self, method: &str, params: &str) {
-        let _ = self.outbox.send(encode::notification(method, Some(params))).await;
+        let _ = self.outbox.send(Outgoing::notification(method, Some(params))).await;
     }
 
     /// Whether requests can be sent to it.
@@ -59,7 +59,7 @@ impl Client {
     /// Sends a request. `None`: this client takes none, or is gone.
     pub(in crate::server) async fn ask(&self, request: &Request) -> Option<Pending> {
         let pending = self.asked.as_ref()?.enter(self.outbox.clone());
-        let message = encode::request(pending.id(), request.method, request.params.as_deref());
+        let message = Outgoing::request(pending.id(), request.method, request.params.as_deref());
         self.outbox.send(message).await.ok().map(|()| pending)
     }
 }

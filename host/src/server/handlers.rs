@@ -24,6 +24,8 @@ pub(in crate::server) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// How a request is answered.
 pub(in crate::server) enum Reply {
     Now(Answer),
+    /// What surrounds the request is wrong.
+    Refused(ErrorObject),
     Later(Later),
     /// As `Later`, for as long as the client wants: it takes no place among the running.
     Listen(Later),

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
 use crate::jsonrpc::RequestId;
+use crate::protocol::headers::Headers;
 use crate::protocol::meta::ProgressToken;
 use crate::protocol::{Level, Revision};
 
@@ -26,6 +27,8 @@ pub(in crate::server) struct Scope {
     /// The client wants to know how far the request is.
     pub(in crate::server) progress: Option<ProgressToken>,
     pub(in crate::server) verbosity: Verbosity,
+    /// What was said in headers, where the revision holds arguments against them.
+    pub(in crate::server) headers: Option<Arc<Headers>>,
     /// The client has given up: nothing more is sent for this request.
     pub(in crate::server) cancelled: CancellationToken,
 }

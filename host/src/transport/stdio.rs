@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::server::{Connection, Server};
+use crate::server::{Connection, Outgoing, Server};
 
 /// Frames that were read and not yet taken. Few: what waits here has been refused nothing.
 const FRAMES: usize = 16;
@@ -18,6 +18,9 @@ const FRAMES: usize = 16;
 const OUTBOX: usize = 64;
 /// What is gathered into one write.
 const WRITE_BATCH: usize = 64 << 10;
+
+/// Whoever has the other end of the pipes; there is nobody to tell them apart by.
+const LOCAL: &str = "local";
 
 /// Bounds of a connection.
 #[derive(Clone, Debug)]
@@ -67,7 +70,7 @@ pub async fn serve(
         let _ = written_sender.send(end);
     });
 
-    let connection = server.connect(outbox);
+    let connection = server.connect(outbox, LOCAL);
     let end = tokio::select! {
         () = pump(frames, &connection, settings.max_message) => End::EndOfInput,
         () = shutdown => End::Shutdown,
@@ -147,14 +150,14 @@ fn read_frames(mut input: impl BufRead, limit: usize, frames: &mpsc::Sender<Fram
 }
 
 /// Writes each message on a line of its own, as many at once as there are.
-fn write_messages(mut output: impl Write, mut messages: mpsc::Receiver<String>) -> io::Result<()> {
+fn write_messages(mut output: impl Write, mut messages: mpsc::Receiver<Outgoing>) -> io::Result<()> {
     let mut batch = Vec::new();
     while let Some(message) = messages.blocking_recv() {
         batch.clear();
-        push_line(&mut batch, &message);
+        push_line(&mut batch, &message.text);
         while batch.len() < WRITE_BATCH {
             match messages.try_recv() {
-                Ok(message) => push_line(&mut batch, &message),
+                Ok(message) => push_line(&mut batch, &message.text),
                 Err(_) => break,
             }
         }

@@ -12,11 +12,11 @@ use tokio::time::{Instant, sleep_until};
 use super::{Answer, Reply, resources};
 use crate::catalog::Listings;
 use crate::json;
-use crate::jsonrpc::encode;
 use crate::protocol::error;
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Envelope};
+use crate::server::outgoing::Outgoing;
 use crate::server::scope::Scope;
 use crate::server::updates::{Follower, Uris};
 use crate::server::wire::Object;
@@ -83,7 +83,7 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
         }
         let changes = Changes::from_now(connection.server(), wanted);
         let agreed = Object::default().raw("notifications", &agreed.finish()).raw("_meta", &stream).finish();
-        connection.send(encode::notification("notifications/subscriptions/acknowledged", Some(&agreed))).await;
+        connection.send(Outgoing::notification("notifications/subscriptions/acknowledged", Some(&agreed))).await;
         changes.follow(&connection, Some(&stream)).await;
         end(&connection, &scope).await
     }))
@@ -94,7 +94,7 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
 async fn end(connection: &Connection, scope: &Scope) -> Answer {
     let cancelled =
         Object::default().raw("requestId", scope.id.as_json()).string("reason", "the server is stopping").finish();
-    connection.send(encode::notification("notifications/cancelled", Some(&cancelled))).await;
+    connection.send(Outgoing::notification("notifications/cancelled", Some(&cancelled))).await;
     let host_meta = [(SUBSCRIPTION_ID, scope.id.as_json())];
     let envelope = Envelope { host_meta: &host_meta, ..Envelope::default() };
     Ok(result::object(scope.revision, &connection.server().implementation, "", envelope))
@@ -127,10 +127,12 @@ impl Changes {
     /// `meta` goes into each of them. Returns when the connection is about to end.
     async fn follow(mut self, connection: &Connection, meta: Option<&str>) {
         let mut closing = connection.closing();
+        let mut stopping = connection.server().stopping.subscribe();
         tokio::select! {
             () = self.send(connection, meta) => {}
-            // An error means that the connection is gone, and we were lent it.
+            // Errors mean that the connection is gone, and we were lent it.
             _ = closing.wait_for(|closing| *closing) => {}
+            _ = stopping.wait_for(|stopping| *stopping) => {}
         }
     }
 
@@ -156,7 +158,7 @@ impl Changes {
                     let now = *self.listings.borrow_and_update();
                     for method in changes(&self.wanted, seen, now) {
                         let params = meta.map(|_| params(Object::default()).finish());
-                        connection.send(encode::notification(method, params.as_deref())).await;
+                        connection.send(Outgoing::notification(method, params.as_deref())).await;
                     }
                     seen = now;
                     lists_rest = Instant::now() + server.settings.list_changed_pause;
@@ -164,7 +166,7 @@ impl Changes {
                 uris = async { sleep_until(updates_rest).await; self.updates.next().await } => {
                     for uri in uris {
                         let params = params(Object::default().string("uri", &uri)).finish();
-                        connection.send(encode::notification(RESOURCE_UPDATED, Some(&params))).await;
+                        connection.send(Outgoing::notification(RESOURCE_UPDATED, Some(&params))).await;
                     }
                     updates_rest = Instant::now() + server.settings.updated_pause;
                 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::Reply;
 use super::page::List;
 use super::rounds::{Rounds, Settled};
-use crate::plugin::FrozenTool;
+use crate::plugin::{FrozenTool, Mirrored};
 use crate::plugin::abi::ToolResult;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
@@ -32,10 +32,17 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool
     Reply::Later(Box::pin(async move {
         server.catalog.ready(server.settings.first_scan).await;
         let snapshot = server.catalog.snapshot();
+        // Headers speak of the tool that the client named, not of one that it is redirected to.
+        let mut headers = scope.headers.as_deref();
         let entry = loop {
             let Some(entry) = snapshot.tools.get(&name) else {
                 return Err(error::unknown_tool(&name, snapshot.tools.names()));
             };
+            if let Some(headers) = headers.take() {
+                for Mirrored { header, path } in &entry.item().mirrored {
+                    headers.check_param(header, path, &arguments)?;
+                }
+            }
             if let Err(violations) = entry.item().input.validate_text(&arguments) {
                 return fault::invalid_arguments(&server.implementation, &scope, entry, &violations);
             }

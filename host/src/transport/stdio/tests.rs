@@ -3,6 +3,7 @@ use std::io::{BufReader, Cursor};
 use tokio::sync::mpsc;
 
 use super::{Frame, read_frames, write_messages};
+use crate::server::{Kind, Outgoing};
 
 /// Reads with a buffer of `chunk` bytes, so that lines are cut in every way.
 fn frames(input: &[u8], limit: usize, chunk: usize) -> Vec<Frame> {
@@ -39,8 +40,10 @@ fn a_line_over_the_limit_is_dropped_and_the_next_one_read() {
 #[test]
 fn a_message_can_never_be_two_lines() {
     let (sender, receiver) = mpsc::channel(4);
-    sender.blocking_send("{\"a\":\n{\"jsonrpc\":\"2.0\"}\r}".to_owned()).expect("there is room");
-    sender.blocking_send("{}".to_owned()).expect("there is room");
+    for text in ["{\"a\":\n{\"jsonrpc\":\"2.0\"}\r}", "{}"] {
+        let message = Outgoing { text: text.to_owned(), kind: Kind::Said };
+        sender.blocking_send(message).expect("there is room");
+    }
     drop(sender);
     let mut output = Vec::new();
     write_messages(&mut output, receiver).expect("memory can be written to");

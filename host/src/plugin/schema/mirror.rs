@@ -1,0 +1,117 @@
+//! Arguments that a tool wants repeated in HTTP headers: `x-mcp-header` in its input schema.
+//!
+//! Source: MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers": a tool that
+//! breaks its rules is dropped by clients.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+const KEY: &str = "x-mcp-header";
+
+/// An argument that stands in a header too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mirrored {
+    /// What follows `Mcp-Param-`, as the schema spells it.
+    pub header: String,
+    /// Names of properties, from the root to the argument.
+    pub path: Vec<String>,
+}
+
+/// All such arguments of a schema, or which rule it breaks.
+pub(in crate::plugin) fn mirrored(schema: &Value) -> Result<Vec<Mirrored>, String> {
+    let mut found = Vec::new();
+    let mut names = HashSet::new();
+    visit(schema, &mut Vec::new(), true, &mut found)?;
+    for Mirrored { header, .. } in &found {
+        if !names.insert(header.to_ascii_lowercase()) {
+            return Err(format!("two arguments have the {KEY} '{header}'"));
+        }
+    }
+    Ok(found)
+}
+
+/// `reached`: only names of properties lead here from the root.
+fn visit(value: &Value, path: &mut Vec<String>, reached: bool, found: &mut Vec<Mirrored>) -> Result<(), String> {
+    let object = match value {
+        Value::Object(object) => object,
+        Value::Array(items) => return items.iter().try_for_each(|item| visit(item, path, false, found)),
+        _ => return Ok(()),
+    };
+    if let Some(name) = object.get(KEY) {
+        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        let name = name.as_str().filter(|name| !name.is_empty() && name.chars().all(token));
+        let name = name.ok_or_else(|| format!("an {KEY} that is no name of a header"))?;
+        if !reached || path.is_empty() {
+            return Err(format!("the {KEY} '{name}' is not on a plain property"));
+        }
+        if !matches!(object.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
+            return Err(format!("the {KEY} '{name}' is on something else than a string, an integer or a boolean"));
+        }
+        found.push(Mirrored { header: name.to_owned(), path: path.clone() });
+    }
+    for (key, below) in object {
+        match below {
+            Value::Object(properties) if key == "properties" => {
+                for (name, property) in properties {
+                    path.push(name.clone());
+                    visit(property, path, reached, found)?;
+                    path.pop();
+                }
+            }
+            // Values, not schemas.
+            _ if matches!(key.as_str(), "const" | "enum" | "default" | "examples") => {}
+            _ => visit(below, path, false, found)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(schema: Value) -> Result<Vec<Mirrored>, String> {
+        mirrored(&schema)
+    }
+
+    #[test]
+    fn plain_properties_are_found_at_any_depth() {
+        let found = of(json!({"type": "object", "properties": {
+            "a": {"type": "string", "x-mcp-header": "A"},
+            "b": {"type": "object", "properties": {"c": {"type": "integer", "x-mcp-header": "C-d"}}},
+            "x-mcp-header": {"type": "string"},
+            "e": {"type": "string", "enum": [{"x-mcp-header": "no schema"}]},
+        }}));
+        let mirrored = |header: &str, path: &[&str]| Mirrored {
+            header: header.into(),
+            path: path.iter().map(|name| (*name).into()).collect(),
+        };
+        assert_eq!(found, Ok(vec![mirrored("A", &["a"]), mirrored("C-d", &["b", "c"])]));
+        assert_eq!(of(json!({"type": "object"})), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_clients_would_refuse_is_refused() {
+        let property = |property: Value| of(json!({"type": "object", "properties": {"a": property}}));
+        for bad in [
+            json!({"type": "string", "x-mcp-header": ""}),
+            json!({"type": "string", "x-mcp-header": "a b"}),
+            json!({"type": "string", "x-mcp-header": "a:b"}),
+            json!({"type": "string", "x-mcp-header": 1}),
+            json!({"type": "number", "x-mcp-header": "A"}),
+            json!({"type": ["string", "null"], "x-mcp-header": "A"}),
+            json!({"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}),
+            json!({"anyOf": [{"type": "string", "x-mcp-header": "A"}]}),
+        ] {
+            assert!(property(bad.clone()).is_err(), "{bad}");
+        }
+        let twice = json!({"properties": {
+            "a": {"type": "string", "x-mcp-header": "Same"}, "b": {"type": "string", "x-mcp-header": "same"},
+        }});
+        assert!(of(twice).is_err());
+        assert!(of(json!({"type": "object", "x-mcp-header": "Root"})).is_err());
+    }
+}

@@ -1,0 +1,58 @@
+use super::*;
+
+fn params(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap()
+}
+
+fn headers(method: &str, name: Option<&str>) -> Headers {
+    Headers { method: Some(method.into()), name: name.map(Into::into), ..Headers::default() }
+}
+
+#[test]
+fn standard_headers_say_what_the_body_says() {
+    let call = params(r#"{"name":"héllo","arguments":{}}"#);
+    let good = [
+        headers("tools/call", Some("héllo")),
+        headers("tools/call", Some("=?base64?aMOpbGxv?=")),
+    ];
+    for headers in good {
+        assert_eq!(headers.check("tools/call", Some(&call)), Ok(()), "{headers:?}");
+    }
+    let bad = [
+        Headers::default(),
+        headers("TOOLS/CALL", Some("héllo")),
+        headers("tools/list", Some("héllo")),
+        headers("tools/call", None),
+        headers("tools/call", Some("hello")),
+        headers("tools/call", Some("=?base64?!?=")),
+        headers("tools/call", Some("=?base64?/w==?=")),
+        headers("tools/call", Some("=?BASE64?aMOpbGxv?=")),
+    ];
+    for headers in bad {
+        let error = headers.check("tools/call", Some(&call)).unwrap_err();
+        assert_eq!(error.code, error::HEADER_MISMATCH, "{headers:?}");
+    }
+    assert_eq!(headers("tools/list", None).check("tools/list", None), Ok(()));
+    let read = params(r#"{"uri":"notes://1"}"#);
+    assert_eq!(headers("resources/read", Some("notes://1")).check("resources/read", Some(&read)), Ok(()));
+}
+
+#[test]
+fn headers_of_a_tool_say_what_its_arguments_say() {
+    let wanted: [(&str, &[String]); 2] =
+        [("Region", &["region".into()]), ("Size", &["box".into(), "size".into()])];
+    let check = |said: &[(&str, &str)], arguments: &str| {
+        let params = said.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let headers = Headers { params, ..Headers::default() };
+        wanted.iter().all(|(name, path)| headers.check_param(name, path, arguments).is_ok())
+    };
+    let arguments = r#"{"region":"eu","box":{"size":42}}"#;
+    assert!(check(&[("region", "eu"), ("size", "42.0")], arguments));
+    assert!(check(&[("region", "=?base64?ZXU=?="), ("size", "42"), ("other", "x")], arguments));
+    assert!(check(&[], r#"{"region":null}"#));
+    assert!(check(&[], "{}"));
+    assert!(!check(&[("region", "eu")], arguments));
+    assert!(!check(&[("region", "EU"), ("size", "42")], arguments));
+    assert!(!check(&[("region", "eu"), ("size", "43")], arguments));
+    assert!(!check(&[("region", "eu")], "{}"));
+}

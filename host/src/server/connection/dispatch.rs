@@ -1,0 +1,116 @@
+//! From a request to whoever answers it: the one fork between the eras, and the scope.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Arrival, Connection};
+use crate::jsonrpc::Request;
+use crate::protocol::era::{self, Verdict};
+use crate::protocol::{ClientRequest, Revision, error, meta};
+use crate::server::client::Client;
+use crate::server::handlers::{Reply, completions, custom, lifecycle, prompts, resources, subscriptions, tools};
+use crate::server::scope::{Scope, Verbosity};
+use crate::server::session::Session;
+
+impl Connection {
+    /// The one fork between the eras.
+    pub(super) fn dispatch(
+        self: &Arc<Self>,
+        arrival: &Arrival<'_>,
+        request: &Request<'_>,
+        cancelled: &CancellationToken,
+    ) -> Reply {
+        let session = self.session().clone();
+        let legacy = session.as_ref().map(|session| session.revision);
+        let verdict = match arrival.headers {
+            None => era::request(&request.method, request.params, legacy),
+            Some(headers) => era::post(&request.method, request.params, headers.version.as_deref(), legacy),
+        };
+        let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
+            (Verdict::Error(error), _) => return Reply::Refused(error),
+            (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
+            (Verdict::Modern(revision, meta), _) => {
+                if let Some(headers) = arrival.headers
+                    && let Err(error) = headers.check(&request.method, request.params)
+                {
+                    return Reply::Refused(error);
+                }
+                let client = Client::new(Arc::new(meta.client_capabilities), arrival.stream.clone(), None);
+                (revision, meta.rest, meta.progress_token, client, Verbosity::Request(meta.log_level))
+            }
+            (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, request.params) {
+                Ok((progress, meta)) => {
+                    let asked = Some(self.asked.clone());
+                    let client = Client::new(session.capabilities.clone(), arrival.stream.clone(), asked);
+                    (revision, meta, progress, client, Verbosity::Session(session.level.clone()))
+                }
+                Err(error) => return Reply::Now(Err(error)),
+            },
+            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(request),
+        };
+        let typed = match ClientRequest::parse(revision, &request.method, request.params) {
+            Ok(typed) => typed,
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let scope = Scope {
+            id: request.id.clone(),
+            call: self.server.name_call(),
+            revision,
+            meta,
+            principal: self.principal.clone(),
+            client,
+            progress,
+            verbosity,
+            headers: arrival.headers.filter(|_| revision.is_modern()).cloned().map(Arc::new),
+            cancelled: cancelled.clone(),
+        };
+        let server = &self.server;
+        match (typed, session) {
+            (ClientRequest::Ping, _) => Reply::Now(Ok("{}".to_owned())),
+            (ClientRequest::Discover, _) => Reply::Now(Ok(lifecycle::discover(server, &scope))),
+            (ClientRequest::ListTools { cursor }, _) => tools::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::CallTool(call), _) => tools::call(server, scope, call),
+            (ClientRequest::Listen(filter), _) => subscriptions::listen(self, scope, &filter),
+            (ClientRequest::ListResources { cursor }, _) => resources::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::ListResourceTemplates { cursor }, _) => {
+                resources::TEMPLATES.reply(server, scope, cursor.as_deref())
+            }
+            (ClientRequest::ReadResource { uri, retry }, _) => resources::read(server, scope, &uri, retry.into()),
+            (ClientRequest::ListPrompts { cursor }, _) => prompts::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::GetPrompt { name, arguments, retry }, _) => {
+                prompts::get(server, scope, &name, arguments, retry.into())
+            }
+            (ClientRequest::Complete(asked), _) => completions::complete(server, scope, asked),
+            (ClientRequest::Subscribe { uri }, Some(session)) => {
+                subscriptions::subscribe(self, scope, session.uris, &uri)
+            }
+            (ClientRequest::Unsubscribe { uri }, Some(session)) => {
+                session.uris.remove(&uri);
+                Reply::Now(Ok("{}".to_owned()))
+            }
+            (ClientRequest::SetLevel { level }, Some(session)) => {
+                session.level.set(level);
+                Reply::Now(Ok("{}".to_owned()))
+            }
+            (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
+            // Of the handshake alone, and not without one.
+            _ => Reply::Now(Err(error::method_not_found(revision, &request.method))),
+        }
+    }
+
+    fn initialize(&self, request: &Request<'_>) -> Reply {
+        let hello = match ClientRequest::parse(Revision::LATEST_LEGACY, &request.method, request.params) {
+            Ok(ClientRequest::Initialize(hello)) => hello,
+            Ok(_) => return Reply::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, &request.method))),
+            Err(error) => return Reply::Now(Err(error)),
+        };
+        let revision = hello.revision;
+        if let Some(client) = &hello.client {
+            tracing::debug!(client = client.name, version = client.version, %revision, "handshake");
+        }
+        let mut session = self.session();
+        *session = Some(Session::new(hello, session.as_ref()));
+        Reply::Now(Ok(lifecycle::initialize(&self.server, revision)))
+    }
+}

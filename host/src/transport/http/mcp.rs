@@ -1,0 +1,281 @@
+//! The MCP endpoint: parts what stands by itself from what belongs to a session.
+//!
+//! Source: MCP, basic/transports of each revision.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+
+use super::replay::{Place, Reader};
+use super::reply::{self, Body, Event};
+use super::session::{Session, SessionSettings, Sessions};
+use super::{alone, headers};
+use crate::jsonrpc::encode::{self, UnreadableId};
+use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
+use crate::protocol::revision::Revision;
+use crate::server::{Headers, Kind, Posted, Server, posted};
+
+const SESSION: &str = "mcp-session-id";
+/// After this an answer comes as a stream, see `alone`.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the endpoint serves.
+pub(super) struct Mcp {
+    pub(super) server: Arc<Server>,
+    pub(super) sessions: Sessions,
+}
+
+/// What a client can read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accepts {
+    pub(super) json: bool,
+    pub(super) events: bool,
+}
+
+impl Accepts {
+    /// Without the header, anything.
+    fn of(headers: &HeaderMap) -> Self {
+        let mut accepts = Self { json: false, events: false };
+        let mut values = headers.get_all(ACCEPT).iter().peekable();
+        if values.peek().is_none() {
+            return Self { json: true, events: true };
+        }
+        for range in values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
+            let kind = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            accepts.json |= matches!(kind.as_str(), "*/*" | "application/*" | "application/json");
+            accepts.events |= matches!(kind.as_str(), "*/*" | "text/*" | "text/event-stream");
+        }
+        accepts
+    }
+}
+
+impl Mcp {
+    pub(super) fn new(server: Arc<Server>, sessions: SessionSettings) -> Self {
+        Self { server, sessions: Sessions::new(sessions) }
+    }
+
+    /// Answers a request whose body has been read.
+    pub(super) async fn handle(&self, principal: &str, request: Request<Bytes>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let said = match headers::read(&parts.headers) {
+            Ok(said) => said,
+            Err(error) => return refusal(StatusCode::BAD_REQUEST, None, &error),
+        };
+        let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
+        match parts.method {
+            Method::POST => self.post(principal, &parts.headers, &said, &body).await,
+            Method::GET | Method::DELETE if modern => not_allowed("POST"),
+            Method::GET => self.get(principal, &parts.headers, &said),
+            Method::DELETE => self.delete(principal, &parts.headers, &said),
+            _ => not_allowed("GET, POST, DELETE"),
+        }
+    }
+
+    async fn post(&self, principal: &str, headers: &HeaderMap, said: &Headers, body: &Bytes) -> Response<Body> {
+        let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
+            let error = ErrorObject::invalid_request("content_type", "the body must be application/json");
+            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
+        }
+        let accepts = Accepts::of(headers);
+        if !accepts.json && !accepts.events {
+            let error =
+                ErrorObject::invalid_request("accept", "answers are application/json or text/event-stream");
+            return refusal(StatusCode::NOT_ACCEPTABLE, None, &error);
+        }
+        let frame = match jsonrpc::decode(body) {
+            Ok(frame) => frame,
+            Err(Invalid { id, error }) => return refusal(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+        };
+        let size = body.len();
+        match posted(&frame, said.version.as_deref()) {
+            Posted::Refused(Invalid { id, error }) => refusal(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Posted::Alone => alone::post(self, principal, frame, size, said, accepts).await,
+            Posted::Handshake => self.handshake(principal, frame, size, said, accepts).await,
+            Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
+                Ok(session) => post_in(&session, frame, size, said, accepts).await,
+                Err(response) => *response,
+            },
+        }
+    }
+
+    async fn handshake(
+        &self,
+        principal: &str,
+        frame: Frame<'_>,
+        size: usize,
+        said: &Headers,
+        accepts: Accepts,
+    ) -> Response<Body> {
+        let Some(session) = self.sessions.open(&self.server, principal) else {
+            let error = ErrorObject::invalid_request("too_many_sessions", "there are too many sessions, try again later");
+            let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, id_of(&frame), &error);
+            response.headers_mut().insert("retry-after", HeaderValue::from_static("60"));
+            return response;
+        };
+        let mut response = post_in(&session, frame, size, said, accepts).await;
+        // A handshake that failed opens nothing.
+        if session.connection.revision().is_some()
+            && let Ok(id) = HeaderValue::from_str(&session.id)
+        {
+            response.headers_mut().insert(SESSION, id);
+            self.sessions.put(&session);
+        }
+        response
+    }
+
+    /// A stream of what belongs to no request, or the rest of one that was lost.
+    fn get(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response<Body> {
+        if !Accepts::of(headers).events {
+            let error = ErrorObject::invalid_request("accept", "the answer is text/event-stream");
+            return refusal(StatusCode::NOT_ACCEPTABLE, None, &error);
+        }
+        let session = match self.known(principal, headers, said) {
+            Ok(session) => session,
+            Err(response) => return *response,
+        };
+        let place = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(Place::parse);
+        let reader = match place.and_then(|place| Some((session.at(place)?, place))) {
+            Some((replay, place)) => replay.reader(Some(place.after)),
+            None => session.own.reader(None),
+        };
+        reply::events(replayed(session, reader, None))
+    }
+
+    fn delete(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response<Body> {
+        match self.known(principal, headers, said) {
+            Ok(session) => {
+                self.sessions.end(&session);
+                reply::empty(StatusCode::OK)
+            }
+            Err(response) => *response,
+        }
+    }
+
+    /// The session of a request without a body.
+    fn known(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Result<Arc<Session>, Box<Response<Body>>> {
+        if let Some(version) = &said.version
+            && Revision::parse(version).is_none()
+        {
+            let error = ErrorObject::invalid_request("unsupported_protocol_version", "the version in the header is unknown");
+            return Err(Box::new(refusal(StatusCode::BAD_REQUEST, None, &error)));
+        }
+        self.session(principal, headers, None)
+    }
+
+    fn session(
+        &self,
+        principal: &str,
+        headers: &HeaderMap,
+        id: Option<&RequestId>,
+    ) -> Result<Arc<Session>, Box<Response<Body>>> {
+        let refuse = |status, reason, detail| {
+            Err(Box::new(refusal(status, id, &ErrorObject::invalid_request(reason, detail))))
+        };
+        let Some(session) = headers.get(SESSION).and_then(|value| value.to_str().ok()) else {
+            return refuse(
+                StatusCode::BAD_REQUEST,
+                "missing_session",
+                "Mcp-Session-Id is missing; initialize gives one, or put the version into params._meta",
+            );
+        };
+        match self.sessions.get(session, principal) {
+            Some(session) => Ok(session),
+            None => refuse(StatusCode::NOT_FOUND, "session_not_found", "there is no such session; initialize again"),
+        }
+    }
+}
+
+/// A POST in a session. The client may lose the connection and ask for the rest later, so
+/// what runs goes on without it.
+async fn post_in(
+    session: &Arc<Session>,
+    frame: Frame<'_>,
+    size: usize,
+    said: &Headers,
+    accepts: Accepts,
+) -> Response<Body> {
+    let wants_answer = match &frame {
+        Frame::Single(message) => matches!(message, Message::Request(_)),
+        Frame::Batch(messages) => {
+            messages.iter().any(|message| matches!(message, Message::Request(_) | Message::Invalid(_)))
+        }
+    };
+    let (outbox, replay) = session.stream();
+    session.connection.receive_post(frame, size, said, &outbox).await;
+    drop(outbox);
+    if !wants_answer {
+        session.forget(&replay);
+        return reply::empty(StatusCode::ACCEPTED);
+    }
+    let mut reader = replay.reader(Some(0));
+    let first = loop {
+        let patience = if accepts.events { PATIENCE } else { Duration::MAX };
+        match tokio::time::timeout(patience, reader.next()).await {
+            Ok(Some((_, message))) if message.kind == Kind::Said && !accepts.events => {}
+            Ok(Some((_, message))) if message.kind != Kind::Said && accepts.json => {
+                session.forget(&replay);
+                let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
+                let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+                return reply::json(status, message.text);
+            }
+            // Cancelled: there is no answer, and nothing to wait for.
+            Ok(None) => {
+                session.forget(&replay);
+                return reply::empty(StatusCode::ACCEPTED);
+            }
+            Ok(first) => break first,
+            Err(_) => break None,
+        }
+    };
+    reply::events(replayed(session.clone(), reader, first))
+}
+
+/// The messages of a stream as events, which a client may ask for again where its revision
+/// has that. The session is in use for as long.
+fn replayed(
+    session: Arc<Session>,
+    reader: Reader,
+    first: Option<(Place, crate::server::Outgoing)>,
+) -> impl futures_util::Stream<Item = Event> + Send {
+    // Older clients take an event without data for a broken message.
+    let primes = session.connection.revision().is_some_and(|revision| revision >= Revision::V2025_11_25);
+    let start = match &first {
+        Some((place, _)) => Place { after: place.after - 1, ..*place },
+        None => reader.place(),
+    };
+    let priming = primes.then(|| Event { id: Some(start.to_string()), kind: None, data: String::new() });
+    let messages = stream::unfold((first, reader, session, false), |(first, mut reader, session, over)| async move {
+        if over {
+            return None;
+        }
+        let (place, message) = match first {
+            Some(first) => first,
+            None => reader.next().await?,
+        };
+        let over = place.stream != 0 && Reader::is_last(&message);
+        Some((Event::message(Some(place.to_string()), message.text), (None, reader, session, over)))
+    });
+    stream::iter(priming).chain(messages)
+}
+
+pub(super) fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
+    match frame {
+        Frame::Single(Message::Request(request)) => Some(&request.id),
+        _ => None,
+    }
+}
+
+pub(super) fn refusal(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response<Body> {
+    reply::json(status, encode::error(id, UnreadableId::Omit, error))
+}
+
+fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let mut response = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}

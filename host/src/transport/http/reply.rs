@@ -1,0 +1,100 @@
+//! Answers as HTTP has them: a JSON object, or a stream of events.
+//!
+//! Source: MCP, basic/transports of each revision; the HTML standard, "Server-sent events".
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
+
+use crate::server::Kind;
+
+pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A stream that says nothing for so long gets a comment, so that nothing on the way takes
+/// it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Empty::new().boxed_unsync());
+    *response.status_mut() = status;
+    response
+}
+
+pub(super) fn json(status: StatusCode, text: String) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed_unsync());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The status of an answer that stands by itself (2026-07-28).
+///
+/// An error that a client of both eras does not know as one of this era must not be a 400:
+/// it would take the server for an older one.
+pub(super) fn status_alone(kind: Kind) -> StatusCode {
+    match kind {
+        Kind::Error { code: -32601, .. } => StatusCode::NOT_FOUND,
+        Kind::Error { code: -32700 | -32600 | -32022..=-32020, .. } => StatusCode::BAD_REQUEST,
+        Kind::Error { code: -32602, of_envelope: true } => StatusCode::BAD_REQUEST,
+        Kind::Said | Kind::Result | Kind::Error { .. } => StatusCode::OK,
+    }
+}
+
+/// One event.
+pub(super) struct Event {
+    pub(super) id: Option<String>,
+    /// `None` is the type that clients expect, `message`.
+    pub(super) kind: Option<&'static str>,
+    /// On one line.
+    pub(super) data: String,
+}
+
+impl Event {
+    pub(super) fn message(id: Option<String>, data: String) -> Self {
+        Self { id, kind: None, data }
+    }
+
+    fn bytes(self) -> Bytes {
+        let mut text = String::with_capacity(self.data.len() + 64);
+        if let Some(id) = self.id {
+            text.push_str("id: ");
+            text.push_str(&id);
+            text.push('\n');
+        }
+        // An event without data is there for its id alone.
+        if !self.data.is_empty() {
+            text.push_str("event: ");
+            text.push_str(self.kind.unwrap_or("message"));
+            text.push('\n');
+        }
+        text.push_str("data: ");
+        text.push_str(&self.data);
+        text.push_str("\n\n");
+        text.into()
+    }
+}
+
+/// A stream of events, for as long as there are any.
+pub(super) fn events(events: impl Stream<Item = Event> + Send + 'static) -> Response<Body> {
+    let frames = stream::unfold(Box::pin(events), |mut events| async move {
+        let next = tokio::time::timeout(KEEP_ALIVE, futures_util::StreamExt::next(&mut events)).await;
+        let bytes = match next {
+            Ok(event) => event?.bytes(),
+            Err(_) => Bytes::from_static(b":\n\n"),
+        };
+        Some((Ok::<_, Infallible>(Frame::data(bytes)), events))
+    });
+    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

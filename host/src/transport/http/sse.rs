@@ -1,0 +1,103 @@
+//! HTTP+SSE, the transport of 2024-11-05: everything that the server says is an event on one
+//! GET, and the client posts to an address that the first event names.
+//!
+//! Source: MCP 2024-11-05, basic/transports, "HTTP with SSE".
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::{Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::mcp::refusal;
+use super::reply::{self, Body, Event};
+use crate::jsonrpc::{self, ErrorObject, Invalid};
+use crate::server::{Connection, Headers, Outgoing, Posted, Server, posted};
+
+/// Messages that were made and not yet taken by the connection.
+const OUTBOX: usize = 64;
+/// Clients at a time.
+const MOST: usize = 256;
+
+/// The clients that are connected.
+#[derive(Default)]
+pub(super) struct Sse(Arc<Clients>);
+
+#[derive(Default)]
+struct Clients(Mutex<HashMap<String, Client>>);
+
+#[derive(Clone)]
+struct Client {
+    principal: Arc<str>,
+    connection: Arc<Connection>,
+    outbox: mpsc::Sender<Outgoing>,
+}
+
+impl Clients {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Client>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Takes a client out when its stream ends.
+struct Leave {
+    id: String,
+    clients: Arc<Clients>,
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        if let Some(client) = self.clients.lock().remove(&self.id) {
+            client.connection.abandon();
+        }
+    }
+}
+
+impl Sse {
+    /// The stream of one client. `messages` is the path that it posts to.
+    pub(super) fn get(&self, server: &Arc<Server>, principal: &str, messages: &str) -> Response<Body> {
+        let mut secret = [0; 16];
+        if self.0.lock().len() >= MOST || getrandom::fill(&mut secret).is_err() {
+            return reply::empty(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        let id = format!("{:032x}", u128::from_be_bytes(secret));
+        let (outbox, incoming) = mpsc::channel(OUTBOX);
+        let connection = server.connect(outbox.clone(), principal);
+        let endpoint = Event { id: None, kind: Some("endpoint"), data: format!("{messages}?session={id}") };
+        self.0.lock().insert(id.clone(), Client { principal: principal.into(), connection, outbox });
+        let leave = Leave { id, clients: self.0.clone() };
+        let said = stream::unfold((incoming, leave), |(mut incoming, leave)| async move {
+            let message = incoming.recv().await?;
+            Some((Event::message(None, message.text), (incoming, leave)))
+        });
+        reply::events(stream::iter([endpoint]).chain(said))
+    }
+
+    /// A message of a client. `query` is that of the address it was given.
+    pub(super) async fn post(&self, principal: &str, query: Option<&str>, body: &Bytes) -> Response<Body> {
+        let id = query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("session="));
+        let client = id.and_then(|id| self.0.lock().get(id).filter(|client| *client.principal == *principal).cloned());
+        let Some(client) = client else {
+            let error = ErrorObject::invalid_request("session_not_found", "there is no such session; connect again");
+            return refusal(StatusCode::NOT_FOUND, None, &error);
+        };
+        let frame = match jsonrpc::decode(body) {
+            Ok(frame) => frame,
+            Err(Invalid { id, error }) => return refusal(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+        };
+        // This transport has no newer revisions.
+        if let Posted::Alone = posted(&frame, None) {
+            let error = ErrorObject::invalid_request(
+                "unsupported_transport",
+                "this transport is for the revisions with a handshake; the others are at /mcp",
+            );
+            let invalid = Invalid { id: super::mcp::id_of(&frame).cloned(), error };
+            let _ = client.outbox.send(client.connection.refusal(&invalid)).await;
+        } else {
+            client.connection.receive_post(frame, body.len(), &Headers::default(), &client.outbox).await;
+        }
+        reply::empty(StatusCode::ACCEPTED)
+    }
+}
