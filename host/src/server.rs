@@ -127,6 +127,11 @@ impl Server {
         Connection::new(self.clone(), outbox)
     }
 
+    /// Whether the first scan of the plugin folder is over.
+    pub fn is_ready(&self) -> bool {
+        self.catalog.is_ready()
+    }
+
     /// A name for a page that a user is asked to visit: the same for the same question of
     /// a call, and nobody else's.
     fn name_visit(&self, call: u64, key: &str) -> String {

@@ -2,4 +2,5 @@
 //!
 //! A transport is a function `serve`; it knows nothing of plugins.
 
+pub mod http;
 pub mod stdio;
