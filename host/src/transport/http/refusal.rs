@@ -4,7 +4,7 @@
 //! Decides nothing. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{Response as HttpResponse, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 
@@ -18,23 +18,23 @@ pub(super) struct Refusal {
     status: StatusCode,
     reason: &'static str,
     detail: String,
-    headers: HeaderMap,
+    header: Option<(HeaderName, &'static str)>,
 }
 
 impl Refusal {
     /// `reason` as in `data.reason`, `detail` a lowercase fragment.
     pub(super) fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, reason, detail: detail.into(), headers: HeaderMap::new() }
+        Self { status, reason, detail: detail.into(), header: None }
     }
 
-    pub(super) fn header(mut self, name: HeaderName, value: &'static str) -> Self {
-        self.headers.insert(name, HeaderValue::from_static(value));
-        self
+    /// What the status wants to be said beside it.
+    pub(super) fn header(self, name: HeaderName, value: &'static str) -> Self {
+        Self { header: Some((name, value)), ..self }
     }
 
     /// Whether there may be another request after this one.
     pub(super) fn keeps_connection(&self) -> bool {
-        !self.headers.contains_key(header::CONNECTION)
+        self.header.as_ref().is_none_or(|(name, _)| name != header::CONNECTION)
     }
 }
 
@@ -42,7 +42,9 @@ impl From<Refusal> for Response {
     fn from(refusal: Refusal) -> Self {
         let error = ErrorObject::invalid_request(refusal.reason, &refusal.detail);
         let mut response = json(refusal.status, encode::error(None, UnreadableId::Omit, &error));
-        response.headers_mut().extend(refusal.headers);
+        if let Some((name, value)) = refusal.header {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
         response
     }
 }
