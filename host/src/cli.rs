@@ -5,6 +5,7 @@
 mod ask;
 mod call;
 mod check;
+mod http;
 mod list;
 mod local;
 mod serve;
@@ -49,12 +50,12 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve the plugins of a folder over MCP, on stdin and stdout
+    /// Serve the plugins of a folder over MCP, on stdin and stdout or over HTTP
     Serve {
         /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, made on first use]
         dir: Option<PathBuf>,
-        #[arg(long)]
-        http: Option<String>,
+        #[command(flatten)]
+        http: http::HttpOptions,
     },
     /// Tell whether plugins would load, what they offer and what they import
     Check {
@@ -120,7 +121,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(format!("start: {error}")))?;
     let code = runtime.block_on(async {
         match cli.command {
-            Command::Serve { dir, http } => serve::run(options, dir, http).await,
+            Command::Serve { dir, http } => serve::run(options, dir, &http).await,
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,

@@ -4,6 +4,7 @@
 //! would grant himself rights.
 
 mod grants;
+mod http;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
+pub use http::{HttpConfig, TlsConfig, TokenConfig};
 
 use crate::plugin::{Grants, Limits, PluginId};
 
@@ -40,11 +42,18 @@ pub struct ServerConfig {
     pub page_size: usize,
     /// Two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
+    pub http: HttpConfig,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
-        Self { name: "wharf".into(), instructions: None, page_size: 1000, discovery: false }
+        Self {
+            name: "wharf".into(),
+            instructions: None,
+            page_size: 1000,
+            discovery: false,
+            http: HttpConfig::default(),
+        }
     }
 }
 
@@ -140,7 +149,13 @@ impl Config {
         if config.server.page_size == 0 {
             return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
         }
+        config.server.http.check()?;
         Ok(config)
+    }
+
+    /// A path of the file, which may be written from the file's own folder.
+    pub fn beside(&self, path: &Path) -> PathBuf {
+        self.file.as_ref().and_then(|file| file.parent()).map_or_else(|| path.to_owned(), |folder| folder.join(path))
     }
 
     /// The limits of one plugin.
@@ -173,7 +188,7 @@ impl Config {
         let limits = LimitsConfig::from(&Limits::default());
         let shown = Self { limits, ..Self::default() };
         let values = toml::to_string(&shown).unwrap_or_default();
-        format!("{HEADER}{}\n{PLUGIN_EXAMPLE}", values.replace("[plugins]\n", "").trim_end())
+        format!("{HEADER}{}\n{EXAMPLES}", values.replace("[plugins]\n", "").trim_end())
     }
 }
 
@@ -183,7 +198,13 @@ const HEADER: &str = "\
 
 ";
 
-const PLUGIN_EXAMPLE: &str = "
+const EXAMPLES: &str = "
+# For clients that come over HTTP:
+# [server.http]
+# address = \"127.0.0.1:8080\"  # serve there and not on stdin; or \"unix:/path\", or \"systemd\"
+# tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
+# tls = { cert = \"cert.pem\", key = \"key.pem\" }
+
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
@@ -270,19 +291,22 @@ mod duration {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => serializer.collect_str(&humantime::format_duration(*value)),
+    pub(super) fn serialize<S: Serializer>(
+        value: &(impl Copy + Into<Option<Duration>>),
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match (*value).into() {
+            Some(value) => serializer.collect_str(&humantime::format_duration(value)),
             None => serializer.serialize_none(),
         }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, T: From<Duration>>(deserializer: D) -> Result<T, D::Error> {
         let text = String::deserialize(deserializer)?;
         let value = humantime::parse_duration(&text).map_err(|error| {
             serde::de::Error::custom(format!("{error}: {text:?}, write it as \"30s\" or \"1m 30s\""))
         })?;
-        Ok(Some(value))
+        Ok(value.into())
     }
 }
 

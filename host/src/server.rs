@@ -29,9 +29,9 @@ use crate::protocol::{Implementation, ServerCapabilities};
 use seal::{EXPIRY, Seal};
 use updates::Updates;
 
-pub use connection::Connection;
 pub use crate::protocol::era::{Posted, posted};
 pub use crate::protocol::headers::Headers;
+pub use connection::Connection;
 pub use outgoing::{Kind, Outgoing};
 
 /// How the server presents itself, and its bounds.

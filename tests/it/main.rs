@@ -10,6 +10,7 @@ mod discovery;
 mod engine;
 mod framing;
 mod hostile;
+mod http;
 mod keyvalue;
 mod lifecycle;
 mod pages;

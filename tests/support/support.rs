@@ -6,6 +6,7 @@ pub mod client;
 pub mod compare;
 pub mod guest;
 pub mod home;
+pub mod http;
 pub mod memory;
 pub mod process;
 pub mod record;

@@ -1,30 +1,38 @@
-//! `wharf serve`: the plugins of a folder, over MCP on stdin and stdout.
+//! `wharf serve`: the plugins of a folder, over MCP on stdin and stdout or over HTTP.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::http::HttpOptions;
 use super::{Options, plugin_folder};
 use crate::catalog::{Catalog, Folder, PluginSettings, Snapshot};
 use crate::config::Config;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
-use crate::transport::stdio;
+use crate::transport::{self, stdio};
 
-pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: Option<String>) -> Result<ExitCode, Failure> {
+/// Where a client is looked for, for a person who has none yet.
+const ON_STDIN: &str = "An MCP client is expected on stdin: put this command into its configuration.";
+const ON_HTTP: &str = "MCP clients are expected at the address above: put it into their configuration.";
+
+pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptions) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
+    let http = super::http::listen(http, &config)?;
+    let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), settings(&config));
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
-        let failure = match follow(options, config, dir, catalog).await {
+        let failure = match follow(options, config, dir, catalog, client).await {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -32,15 +40,28 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: Option<Str
         let _ = failed_sender.send(failure).await;
     });
     let shutdown = shutdown()?;
-    if let Some(address) = http {
-        let listener = tokio::net::TcpListener::bind(address).await.expect("bind");
-        tracing::info!("listening on {}", listener.local_addr().expect("a"));
-        crate::transport::http::serve(server, listener).await;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let serve = async {
+        let Some((listener, settings)) = http else {
+            stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown).await;
+            return;
+        };
+        notify(NotifyState::Ready);
+        let shutdown = async {
+            shutdown.await;
+            notify(NotifyState::Stopping);
+        };
+        transport::http::serve(server, listener, settings, shutdown).await;
+    };
     tokio::select! {
-        _ = stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown) => Ok(ExitCode::SUCCESS),
+        () = serve => Ok(ExitCode::SUCCESS),
         Some(failure) = failed.recv() => Err(failure),
+    }
+}
+
+/// Tells systemd, if it is there to be told.
+fn notify(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::debug!(%error, "notify the service manager");
     }
 }
 
@@ -64,6 +85,7 @@ async fn follow(
     config: Config,
     dir: PathBuf,
     catalog: Arc<Catalog>,
+    client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
     let sandbox = options.sandbox().await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
@@ -71,7 +93,7 @@ async fn follow(
     tokio::spawn(async move {
         report::first_scan(&mut events).await;
         if io::stdin().is_terminal() {
-            greet(&shown_dir, &shown_catalog.snapshot());
+            greet(&shown_dir, &shown_catalog.snapshot(), client);
         }
         while let Some(event) = events.recv().await {
             report::log(&event);
@@ -103,7 +125,7 @@ fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 /// For a person who started this on a terminal: what it is, and what to do with it.
-fn greet(dir: &Path, snapshot: &Snapshot) {
+fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
     for member in snapshot.members() {
         let id = member.provider.id();
@@ -119,7 +141,7 @@ fn greet(dir: &Path, snapshot: &Snapshot) {
     if snapshot.members().is_empty() {
         text += "  no plugins yet; copy a .wasm file into that folder, and it is served\n";
     }
-    text += "An MCP client is expected on stdin: put this command into its configuration. To try a tool by hand:\n";
+    text += &format!("{client} To try a tool by hand:\n");
     text += &format!("  {}\n", example(dir, snapshot));
     text += "Stop with Ctrl-C.";
     report::tell(&text);

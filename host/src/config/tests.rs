@@ -72,3 +72,57 @@ fn a_denied_plugin_is_told_where_its_grant_would_be() {
     let place = config.grants(&PluginId::parse("notes").expect("a valid id")).place;
     assert_eq!(place, "under `[plugins.notes.grants]` in /etc/wharf.toml");
 }
+
+#[test]
+fn http_is_told_where_and_by_whom() {
+    let config = Config::parse(
+        "[server.http]\naddress = '127.0.0.1:8080'\nallowed-hosts = ['tools.example:8443']\n\
+         allowed-origins = ['https://app.example', 'vscode-webview://x']\nheader-timeout = '5s'\n\
+         tokens = [{ name = 'ci', env = 'WHARF_TOKEN' }, { name = 'me', file = 'token' }]\n\
+         tls = { cert = 'cert.pem', key = '/etc/key.pem' }\n",
+    )
+    .expect("valid");
+    let http = &config.server.http;
+    assert_eq!((http.header_timeout, http.connections), (Duration::from_secs(5), 512));
+    let config = Config { file: Some("/etc/wharf/wharf.toml".into()), ..config.clone() };
+    let tls = http.tls.as_ref().expect("set");
+    assert_eq!(config.beside(&tls.cert).to_str(), Some("/etc/wharf/cert.pem"));
+    assert_eq!(config.beside(&tls.key).to_str(), Some("/etc/key.pem"));
+}
+
+#[test]
+fn what_http_cannot_mean_is_an_error() {
+    for wrong in [
+        "allowed-hosts = ['https://tools.example']",
+        "allowed-hosts = ['user@tools.example']",
+        "allowed-hosts = ['']",
+        "allowed-origins = ['app.example']",
+        "allowed-origins = ['https://app.example/']",
+        "allowed-origins = ['*']",
+        "tokens = [{ name = 'ci' }]",
+        "tokens = [{ name = '', env = 'X' }]",
+        "tokens = [{ name = 'ci', env = 'X', file = 'y' }]",
+        "tokens = [{ name = 'ci', token = '0123456789abcdef' }]",
+        "tls = { cert = 'cert.pem' }",
+        "connections = 0",
+        "body-timeout = '0s'",
+    ] {
+        error(&format!("[server.http]\n{wrong}\n"));
+    }
+}
+
+#[test]
+fn a_token_comes_from_its_file_and_is_no_word() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wharf.toml");
+    std::fs::write(&file, "[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n").expect("the configuration");
+    let config = Config::read(&file).expect("valid");
+    let read = || config.server.http.tokens[0].read(&config).map_err(|error| error.to_string());
+    assert!(read().expect_err("no such file").contains("the token of \"me\" is not there"));
+    for wrong in ["", "\n", "short", "two words that are long enough"] {
+        std::fs::write(folder.path().join("token"), wrong).expect("a file");
+        assert!(read().expect_err("no token").contains("16 or more"), "{wrong:?}");
+    }
+    std::fs::write(folder.path().join("token"), "0123456789abcdef\n").expect("a file");
+    assert_eq!(read().as_deref(), Ok("0123456789abcdef"));
+}

@@ -81,9 +81,8 @@ pub fn posted(frame: &Frame<'_>, header: Option<&str>) -> Posted {
         let error = error::unsupported_version(header.unwrap_or_default());
         Posted::Refused(Invalid { id: id.cloned(), error })
     };
-    let invalid = |reason, detail| {
-        Posted::Refused(Invalid { id: None, error: ErrorObject::invalid_request(reason, detail) })
-    };
+    let invalid =
+        |reason, detail| Posted::Refused(Invalid { id: None, error: ErrorObject::invalid_request(reason, detail) });
     match frame {
         Frame::Batch(messages) => {
             let modern = |message: &Message<'_>| match message {

@@ -205,7 +205,13 @@ impl Connection {
 
     /// Works on a request until it is answered or cancelled. What is cancelled may go on
     /// for `grace`; nobody hears of it.
-    async fn run(&self, id: RequestId, later: Later, cancelled: CancellationToken, grace: Duration) -> Option<Outgoing> {
+    async fn run(
+        &self,
+        id: RequestId,
+        later: Later,
+        cancelled: CancellationToken,
+        grace: Duration,
+    ) -> Option<Outgoing> {
         let mut later = AssertUnwindSafe(later).catch_unwind();
         let answer = tokio::select! {
             biased;

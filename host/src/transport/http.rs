@@ -1,38 +1,137 @@
-//! stub
+//! MCP over HTTP/1.1: the socket, the limits of each step, who may come in, and the paths.
+//!
+//! What is said at `/mcp` is in `mcp`; all around it is here, and has not read a message.
+//! Source: MCP 2026-07-28, basic/transports/streamable-http; the older revisions,
+//! basic/transports.
+
+mod admission;
 mod alone;
+mod auth;
+mod body;
+mod connection;
+mod front;
+mod guard;
 mod headers;
+mod listen;
 mod mcp;
+mod refusal;
 mod replay;
 mod reply;
 mod session;
 mod sse;
+mod stall;
+mod tls;
 
+use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
-use crate::server::Server;
-use http_body_util::BodyExt as _;
+use std::time::Duration;
 
-pub async fn serve(server: Arc<Server>, listener: tokio::net::TcpListener) {
-    let mcp = Arc::new(mcp::Mcp::new(server, session::SessionSettings::default()));
-    let sse = Arc::new(sse::Sse::default());
-    loop {
-        let Ok((tcp, _)) = listener.accept().await else { return };
-        let _ = tcp.set_nodelay(true);
-        let (mcp, sse) = (mcp.clone(), sse.clone());
-        tokio::spawn(async move {
-            let svc = hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
-                let (mcp, sse) = (mcp.clone(), sse.clone());
-                async move {
-                    let (parts, body) = request.into_parts();
-                    let body = body.collect().await.map(|b| b.to_bytes()).unwrap_or_default();
-                    let path = parts.uri.path().to_owned();
-                    Ok::<_, std::convert::Infallible>(match path.as_str() {
-                        "/sse" => sse.get(&mcp.server, "local", "/messages"),
-                        "/messages" => sse.post("local", parts.uri.query(), &body).await,
-                        _ => mcp.handle("local", http::Request::from_parts(parts, body)).await,
-                    })
-                }
-            });
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(hyper_util::rt::TokioIo::new(tcp), svc).await;
-        });
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::server::Server;
+use admission::Admission;
+use front::Front;
+
+pub use auth::{Principal, Token};
+pub use listen::{Address, ListenError, Listener};
+pub use session::SessionSettings;
+pub use tls::Tls;
+
+/// Connections too many that are told so at the same time; the others are closed on.
+const TURNED_AWAY: usize = 64;
+const TURNING_AWAY: Duration = Duration::from_secs(1);
+
+/// A request whose body has been read.
+type Request = http::Request<Bytes>;
+type Response = http::Response<Body>;
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Bounds, and who may come in.
+#[derive(Clone)]
+pub struct Settings {
+    /// Bytes of one message.
+    pub max_message: usize,
+    /// For a request's headers, and between two requests.
+    pub header_timeout: Duration,
+    /// For a request's body.
+    pub body_timeout: Duration,
+    /// How long a client may read nothing of what is written to it.
+    pub write_timeout: Duration,
+    /// How long calls may go on after a request to stop.
+    pub drain: Duration,
+    /// Open at the same time.
+    pub connections: usize,
+    /// Open at the same time from one address.
+    pub connections_per_address: usize,
+    /// Names of the server in `Host`, with the port where it is not the scheme's own, beside
+    /// those of its own machine.
+    pub allowed_hosts: Vec<String>,
+    /// Web sites whose pages may use the server: `https://app.example`.
+    pub allowed_origins: Vec<String>,
+    /// None of them lets everybody in.
+    pub tokens: Vec<Token>,
+    pub tls: Option<Tls>,
+    pub sessions: SessionSettings,
+    /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
+    pub sse: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_message: 4 << 20,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            drain: Duration::from_secs(5),
+            connections: 512,
+            connections_per_address: 64,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            tokens: Vec::new(),
+            tls: None,
+            sessions: SessionSettings::default(),
+            sse: false,
+        }
     }
+}
+
+/// Serves all who connect, until `shutdown` is ready. Streams then get their last word and
+/// calls the time that [`Settings`] gives them.
+pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, shutdown: impl Future<Output = ()>) {
+    let (drain, tls) = (settings.drain, settings.tls.is_some());
+    let admission = Admission::new(settings.connections, settings.connections_per_address);
+    let front = Arc::new(Front::new(server, listener.local_address(), settings));
+    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let (stream, peer) = tokio::select! {
+            () = &mut shutdown => break,
+            // Nothing is to be learnt of those that ended; they must only not pile up.
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        if let Some(place) = admission.admit(peer) {
+            connections.spawn(connection::serve(stream, peer, front.clone(), place));
+        } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(TURNING_AWAY, connection::turn_away(stream, tls)).await;
+                drop(permit);
+            });
+        }
+    }
+    drop(listener);
+    let end = async {
+        front.close(drain).await;
+        while connections.join_next().await.is_some() {}
+    };
+    if tokio::time::timeout(drain, end).await.is_err() {
+        tracing::warn!("requests were still running at the end, and were cancelled");
+    }
+    connections.shutdown().await;
 }

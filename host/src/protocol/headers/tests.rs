@@ -11,10 +11,7 @@ fn headers(method: &str, name: Option<&str>) -> Headers {
 #[test]
 fn standard_headers_say_what_the_body_says() {
     let call = params(r#"{"name":"héllo","arguments":{}}"#);
-    let good = [
-        headers("tools/call", Some("héllo")),
-        headers("tools/call", Some("=?base64?aMOpbGxv?=")),
-    ];
+    let good = [headers("tools/call", Some("héllo")), headers("tools/call", Some("=?base64?aMOpbGxv?="))];
     for headers in good {
         assert_eq!(headers.check("tools/call", Some(&call)), Ok(()), "{headers:?}");
     }
@@ -39,8 +36,7 @@ fn standard_headers_say_what_the_body_says() {
 
 #[test]
 fn headers_of_a_tool_say_what_its_arguments_say() {
-    let wanted: [(&str, &[String]); 2] =
-        [("Region", &["region".into()]), ("Size", &["box".into(), "size".into()])];
+    let wanted: [(&str, &[String]); 2] = [("Region", &["region".into()]), ("Size", &["box".into(), "size".into()])];
     let check = |said: &[(&str, &str)], arguments: &str| {
         let params = said.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let headers = Headers { params, ..Headers::default() };

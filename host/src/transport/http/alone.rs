@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use tokio::sync::mpsc;
 
 use super::mcp::{Accepts, Mcp};
-use super::reply::{self, Body, Event};
+use super::reply::{self, Event};
+use super::{Response, refusal};
 use crate::jsonrpc::{Frame, Message};
 use crate::server::{Connection, Headers, Kind, Outgoing};
 
@@ -36,14 +37,14 @@ pub(super) async fn post(
     size: usize,
     headers: &Headers,
     accepts: Accepts,
-) -> Response<Body> {
+) -> Response {
     let is_request = matches!(frame, Frame::Single(Message::Request(_)));
     let (outbox, mut messages) = mpsc::channel(OUTBOX);
     let connection = mcp.server.connect(outbox.clone(), principal);
     let guard = Abandon(connection.clone());
     connection.receive_post(frame, size, headers, &outbox).await;
     if !is_request {
-        return reply::empty(StatusCode::ACCEPTED);
+        return refusal::empty(StatusCode::ACCEPTED);
     }
     let first = loop {
         let patience = if accepts.events { PATIENCE } else { Duration::MAX };
@@ -51,7 +52,7 @@ pub(super) async fn post(
             // Only its answer can be said without a stream.
             Ok(Some(Outgoing { kind: Kind::Said, .. })) if !accepts.events => {}
             Ok(Some(message)) if message.kind != Kind::Said && (accepts.json || message.kind != Kind::Result) => {
-                return reply::json(reply::status_alone(message.kind), message.text);
+                return refusal::json(reply::status_alone(message.kind), message.text);
             }
             Ok(first) => break first,
             Err(_) => break None,

@@ -7,17 +7,23 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use tokio_util::sync::CancellationToken;
 
 use super::replay::{Place, Reader};
-use super::reply::{self, Body, Event};
+use super::reply::{self, Event};
 use super::session::{Session, SessionSettings, Sessions};
-use super::{alone, headers};
+use super::sse::Sse;
+use super::{Request, Response, alone, headers, refusal};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
 use crate::server::{Headers, Kind, Posted, Server, posted};
+
+pub(super) const PATH: &str = "/mcp";
+pub(super) const EVENTS: &str = "/sse";
+pub(super) const MESSAGES: &str = "/messages";
 
 const SESSION: &str = "mcp-session-id";
 /// After this an answer comes as a stream, see `alone`.
@@ -26,7 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What the endpoint serves.
 pub(super) struct Mcp {
     pub(super) server: Arc<Server>,
-    pub(super) sessions: Sessions,
+    sessions: Sessions,
+    sse: Sse,
+    /// Cancelled when the server is about to end, for streams that have no last word.
+    stop: CancellationToken,
 }
 
 /// What a client can read.
@@ -55,15 +64,28 @@ impl Accepts {
 
 impl Mcp {
     pub(super) fn new(server: Arc<Server>, sessions: SessionSettings) -> Self {
-        Self { server, sessions: Sessions::new(sessions) }
+        Self { server, sessions: Sessions::new(sessions), sse: Sse::default(), stop: CancellationToken::new() }
+    }
+
+    /// Ends streams with their results, gives what runs in sessions `grace` to finish, and
+    /// then ends all other streams.
+    pub(super) async fn close(&self, grace: Duration) {
+        self.server.stop();
+        self.sessions.close(grace).await;
+        self.stop.cancel();
     }
 
     /// Answers a request whose body has been read.
-    pub(super) async fn handle(&self, principal: &str, request: Request<Bytes>) -> Response<Body> {
+    pub(super) async fn handle(&self, principal: &str, request: Request) -> Response {
         let (parts, body) = request.into_parts();
+        match parts.uri.path() {
+            EVENTS => return self.sse.get(&self.server, principal, MESSAGES, self.stop.clone()),
+            MESSAGES => return self.sse.post(principal, parts.uri.query(), &body).await,
+            _ => {}
+        }
         let said = match headers::read(&parts.headers) {
             Ok(said) => said,
-            Err(error) => return refusal(StatusCode::BAD_REQUEST, None, &error),
+            Err(error) => return refused(StatusCode::BAD_REQUEST, None, &error),
         };
         let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
         match parts.method {
@@ -75,25 +97,19 @@ impl Mcp {
         }
     }
 
-    async fn post(&self, principal: &str, headers: &HeaderMap, said: &Headers, body: &Bytes) -> Response<Body> {
-        let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-            let error = ErrorObject::invalid_request("content_type", "the body must be application/json");
-            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
-        }
+    async fn post(&self, principal: &str, headers: &HeaderMap, said: &Headers, body: &Bytes) -> Response {
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
-            let error =
-                ErrorObject::invalid_request("accept", "answers are application/json or text/event-stream");
-            return refusal(StatusCode::NOT_ACCEPTABLE, None, &error);
+            let error = ErrorObject::invalid_request("accept", "answers are application/json or text/event-stream");
+            return refused(StatusCode::NOT_ACCEPTABLE, None, &error);
         }
         let frame = match jsonrpc::decode(body) {
             Ok(frame) => frame,
-            Err(Invalid { id, error }) => return refusal(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Err(Invalid { id, error }) => return refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
         let size = body.len();
         match posted(&frame, said.version.as_deref()) {
-            Posted::Refused(Invalid { id, error }) => refusal(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Posted::Refused(Invalid { id, error }) => refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
             Posted::Alone => alone::post(self, principal, frame, size, said, accepts).await,
             Posted::Handshake => self.handshake(principal, frame, size, said, accepts).await,
             Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
@@ -110,10 +126,11 @@ impl Mcp {
         size: usize,
         said: &Headers,
         accepts: Accepts,
-    ) -> Response<Body> {
+    ) -> Response {
         let Some(session) = self.sessions.open(&self.server, principal) else {
-            let error = ErrorObject::invalid_request("too_many_sessions", "there are too many sessions, try again later");
-            let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, id_of(&frame), &error);
+            let error =
+                ErrorObject::invalid_request("too_many_sessions", "there are too many sessions, try again later");
+            let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id_of(&frame), &error);
             response.headers_mut().insert("retry-after", HeaderValue::from_static("60"));
             return response;
         };
@@ -129,10 +146,10 @@ impl Mcp {
     }
 
     /// A stream of what belongs to no request, or the rest of one that was lost.
-    fn get(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response<Body> {
+    fn get(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response {
         if !Accepts::of(headers).events {
             let error = ErrorObject::invalid_request("accept", "the answer is text/event-stream");
-            return refusal(StatusCode::NOT_ACCEPTABLE, None, &error);
+            return refused(StatusCode::NOT_ACCEPTABLE, None, &error);
         }
         let session = match self.known(principal, headers, said) {
             Ok(session) => session,
@@ -143,26 +160,27 @@ impl Mcp {
             Some((replay, place)) => replay.reader(Some(place.after)),
             None => session.own.reader(None),
         };
-        reply::events(replayed(session, reader, None))
+        reply::events(replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned()))
     }
 
-    fn delete(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response<Body> {
+    fn delete(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response {
         match self.known(principal, headers, said) {
             Ok(session) => {
                 self.sessions.end(&session);
-                reply::empty(StatusCode::OK)
+                refusal::empty(StatusCode::OK)
             }
             Err(response) => *response,
         }
     }
 
     /// The session of a request without a body.
-    fn known(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Result<Arc<Session>, Box<Response<Body>>> {
+    fn known(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Result<Arc<Session>, Box<Response>> {
         if let Some(version) = &said.version
             && Revision::parse(version).is_none()
         {
-            let error = ErrorObject::invalid_request("unsupported_protocol_version", "the version in the header is unknown");
-            return Err(Box::new(refusal(StatusCode::BAD_REQUEST, None, &error)));
+            let error =
+                ErrorObject::invalid_request("unsupported_protocol_version", "the version in the header is unknown");
+            return Err(Box::new(refused(StatusCode::BAD_REQUEST, None, &error)));
         }
         self.session(principal, headers, None)
     }
@@ -172,10 +190,9 @@ impl Mcp {
         principal: &str,
         headers: &HeaderMap,
         id: Option<&RequestId>,
-    ) -> Result<Arc<Session>, Box<Response<Body>>> {
-        let refuse = |status, reason, detail| {
-            Err(Box::new(refusal(status, id, &ErrorObject::invalid_request(reason, detail))))
-        };
+    ) -> Result<Arc<Session>, Box<Response>> {
+        let refuse =
+            |status, reason, detail| Err(Box::new(refused(status, id, &ErrorObject::invalid_request(reason, detail))));
         let Some(session) = headers.get(SESSION).and_then(|value| value.to_str().ok()) else {
             return refuse(
                 StatusCode::BAD_REQUEST,
@@ -192,13 +209,7 @@ impl Mcp {
 
 /// A POST in a session. The client may lose the connection and ask for the rest later, so
 /// what runs goes on without it.
-async fn post_in(
-    session: &Arc<Session>,
-    frame: Frame<'_>,
-    size: usize,
-    said: &Headers,
-    accepts: Accepts,
-) -> Response<Body> {
+async fn post_in(session: &Arc<Session>, frame: Frame<'_>, size: usize, said: &Headers, accepts: Accepts) -> Response {
     let wants_answer = match &frame {
         Frame::Single(message) => matches!(message, Message::Request(_)),
         Frame::Batch(messages) => {
@@ -210,7 +221,7 @@ async fn post_in(
     drop(outbox);
     if !wants_answer {
         session.forget(&replay);
-        return reply::empty(StatusCode::ACCEPTED);
+        return refusal::empty(StatusCode::ACCEPTED);
     }
     let mut reader = replay.reader(Some(0));
     let first = loop {
@@ -221,12 +232,12 @@ async fn post_in(
                 session.forget(&replay);
                 let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
                 let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-                return reply::json(status, message.text);
+                return refusal::json(status, message.text);
             }
             // Cancelled: there is no answer, and nothing to wait for.
             Ok(None) => {
                 session.forget(&replay);
-                return reply::empty(StatusCode::ACCEPTED);
+                return refusal::empty(StatusCode::ACCEPTED);
             }
             Ok(first) => break first,
             Err(_) => break None,
@@ -270,12 +281,12 @@ pub(super) fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
     }
 }
 
-pub(super) fn refusal(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response<Body> {
-    reply::json(status, encode::error(id, UnreadableId::Omit, error))
+pub(super) fn refused(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
+    refusal::json(status, encode::error(id, UnreadableId::Omit, error))
 }
 
-fn not_allowed(allowed: &'static str) -> Response<Body> {
-    let mut response = reply::empty(StatusCode::METHOD_NOT_ALLOWED);
+fn not_allowed(allowed: &'static str) -> Response {
+    let mut response = refusal::empty(StatusCode::METHOD_NOT_ALLOWED);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

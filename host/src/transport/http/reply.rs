@@ -1,4 +1,4 @@
-//! Answers as HTTP has them: a JSON object, or a stream of events.
+//! Streams of events, and the status of what is answered without one.
 //!
 //! Source: MCP, basic/transports of each revision; the HTML standard, "Server-sent events".
 
@@ -7,32 +7,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
+use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use http::{Response, StatusCode};
 use http_body::Frame;
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
+use http_body_util::{BodyExt as _, StreamBody};
 
+use super::Response;
 use crate::server::Kind;
-
-pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// A stream that says nothing for so long gets a comment, so that nothing on the way takes
 /// it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Empty::new().boxed_unsync());
-    *response.status_mut() = status;
-    response
-}
-
-pub(super) fn json(status: StatusCode, text: String) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(text)).boxed_unsync());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
 
 /// The status of an answer that stands by itself (2026-07-28).
 ///
@@ -82,7 +67,7 @@ impl Event {
 }
 
 /// A stream of events, for as long as there are any.
-pub(super) fn events(events: impl Stream<Item = Event> + Send + 'static) -> Response<Body> {
+pub(super) fn events(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     let frames = stream::unfold(Box::pin(events), |mut events| async move {
         let next = tokio::time::timeout(KEEP_ALIVE, futures_util::StreamExt::next(&mut events)).await;
         let bytes = match next {
@@ -91,7 +76,7 @@ pub(super) fn events(events: impl Stream<Item = Event> + Send + 'static) -> Resp
         };
         Some((Ok::<_, Infallible>(Frame::data(bytes)), events))
     });
-    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let mut response = http::Response::new(StreamBody::new(frames).boxed_unsync());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -100,7 +100,8 @@ impl Sessions {
     /// Ends what nobody has used for long.
     pub(super) fn end_idle(&self) {
         let before = Instant::now().checked_sub(self.settings.idle);
-        let idle = |session: &Session| before.is_some_and(|before| session.last_used() < before) && !session.own.is_read();
+        let idle =
+            |session: &Session| before.is_some_and(|before| session.last_used() < before) && !session.own.is_read();
         let mut all = self.lock();
         let ended: Vec<_> = all.values().filter(|session| idle(session)).cloned().collect();
         for session in &ended {

@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::{Response, StatusCode};
+use http::StatusCode;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use super::mcp::refusal;
-use super::reply::{self, Body, Event};
+use super::mcp::refused;
+use super::reply::{self, Event};
+use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Headers, Outgoing, Posted, Server, posted};
 
@@ -57,10 +59,16 @@ impl Drop for Leave {
 
 impl Sse {
     /// The stream of one client. `messages` is the path that it posts to.
-    pub(super) fn get(&self, server: &Arc<Server>, principal: &str, messages: &str) -> Response<Body> {
+    pub(super) fn get(
+        &self,
+        server: &Arc<Server>,
+        principal: &str,
+        messages: &str,
+        stop: CancellationToken,
+    ) -> Response {
         let mut secret = [0; 16];
         if self.0.lock().len() >= MOST || getrandom::fill(&mut secret).is_err() {
-            return reply::empty(StatusCode::SERVICE_UNAVAILABLE);
+            return refusal::empty(StatusCode::SERVICE_UNAVAILABLE);
         }
         let id = format!("{:032x}", u128::from_be_bytes(secret));
         let (outbox, incoming) = mpsc::channel(OUTBOX);
@@ -72,20 +80,20 @@ impl Sse {
             let message = incoming.recv().await?;
             Some((Event::message(None, message.text), (incoming, leave)))
         });
-        reply::events(stream::iter([endpoint]).chain(said))
+        reply::events(stream::iter([endpoint]).chain(said).take_until(stop.cancelled_owned()))
     }
 
     /// A message of a client. `query` is that of the address it was given.
-    pub(super) async fn post(&self, principal: &str, query: Option<&str>, body: &Bytes) -> Response<Body> {
+    pub(super) async fn post(&self, principal: &str, query: Option<&str>, body: &Bytes) -> Response {
         let id = query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("session="));
         let client = id.and_then(|id| self.0.lock().get(id).filter(|client| *client.principal == *principal).cloned());
         let Some(client) = client else {
             let error = ErrorObject::invalid_request("session_not_found", "there is no such session; connect again");
-            return refusal(StatusCode::NOT_FOUND, None, &error);
+            return refused(StatusCode::NOT_FOUND, None, &error);
         };
         let frame = match jsonrpc::decode(body) {
             Ok(frame) => frame,
-            Err(Invalid { id, error }) => return refusal(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Err(Invalid { id, error }) => return refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
         // This transport has no newer revisions.
         if let Posted::Alone = posted(&frame, None) {
@@ -98,6 +106,6 @@ impl Sse {
         } else {
             client.connection.receive_post(frame, body.len(), &Headers::default(), &client.outbox).await;
         }
-        reply::empty(StatusCode::ACCEPTED)
+        refusal::empty(StatusCode::ACCEPTED)
     }
 }

@@ -1,0 +1,102 @@
+//! `wharf serve --http`: from the flags and the file to a socket and its settings.
+//!
+//! It serves nothing itself.
+
+use clap::Args;
+
+use crate::config::Config;
+use crate::report::{self, Failure};
+use crate::transport::http::{Address, Listener, Settings, Tls, Token};
+
+#[derive(Args)]
+pub(super) struct HttpOptions {
+    /// Serve over HTTP at /mcp, and not on stdin: IP:PORT (port 0 is any free one), localhost:PORT,
+    /// unix:PATH, or systemd for a socket that it hands over [default: server.http.address]
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// Listen on an address that other machines reach although no token is configured: everyone
+    /// who reaches it may call every tool
+    #[arg(long)]
+    allow_remote_without_auth: bool,
+}
+
+/// Starts to listen, if HTTP is wanted, and tells where.
+pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(Listener, Settings)>, Failure> {
+    let configured = config.server.http.address.as_deref();
+    let Some(text) = options.http.as_deref().or(configured) else { return Ok(None) };
+    let address: Address = text.parse().map_err(|error| {
+        Failure::usage(format!("read the address to listen on: {error}"))
+            .hint("write 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path or systemd".to_owned())
+    })?;
+    let settings = settings(config)?;
+    if let Address::Tcp(address) = address
+        && !address.ip().to_canonical().is_loopback()
+    {
+        allow_remote(options, &settings, text)?;
+    }
+    let listener = Listener::bind(&address)
+        .map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
+    if !listener.is_local() {
+        // Of a socket that was handed over, the address is known only now.
+        allow_remote(options, &settings, text)?;
+        if settings.tls.is_none() {
+            tracing::warn!(
+                "what is sent, tokens included, can be read on the way: set server.http.tls, or put a proxy in front"
+            );
+        }
+    }
+    report::tell(&format!("listening on {}", listener.url(settings.tls.is_some())));
+    Ok(Some((listener, settings)))
+}
+
+fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Result<(), Failure> {
+    if !settings.tokens.is_empty() || options.allow_remote_without_auth {
+        return Ok(());
+    }
+    let hint =
+        "set server.http.tokens, or give --allow-remote-without-auth if everyone who reaches it may call every tool";
+    Err(Failure::usage(format!("listen where other machines reach it without a token: {address}"))
+        .hint(hint.to_owned()))
+}
+
+fn settings(config: &Config) -> Result<Settings, Failure> {
+    let http = &config.server.http;
+    let mut tokens = Vec::new();
+    for token in &http.tokens {
+        let secret = token.read(config).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
+        tokens.push(Token::new(&token.name, &secret));
+    }
+    let tls = http.tls.as_ref().map(|tls| Tls::read(&config.beside(&tls.cert), &config.beside(&tls.key)));
+    Ok(Settings {
+        header_timeout: http.header_timeout,
+        body_timeout: http.body_timeout,
+        write_timeout: http.write_timeout,
+        connections: http.connections,
+        connections_per_address: http.connections_per_address,
+        allowed_hosts: http.allowed_hosts.clone(),
+        allowed_origins: http.allowed_origins.clone(),
+        tokens,
+        sse: http.sse,
+        tls: tls.transpose().map_err(|error| Failure::usage(format!("read server.http.tls: {error}")))?,
+        ..Settings::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+    use crate::config::Config;
+    use crate::transport::http::Settings;
+
+    /// They are written down in two places, of which neither may know the other.
+    #[test]
+    fn the_files_defaults_are_the_transports() {
+        let bounds = |settings: &Settings| {
+            let Settings { header_timeout, body_timeout, write_timeout, connections, connections_per_address, .. } =
+                *settings;
+            (header_timeout, body_timeout, write_timeout, connections, connections_per_address)
+        };
+        let ours = settings(&Config::default()).expect("no file is needed");
+        assert_eq!(bounds(&ours), bounds(&Settings::default()));
+    }
+}

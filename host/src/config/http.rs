@@ -1,0 +1,161 @@
+//! What the file says of HTTP: where to listen, who may come in, and the bounds.
+//!
+//! It checks how names are written and fetches tokens; what they are for is in `transport`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::Authority;
+use serde::{Deserialize, Serialize};
+
+use super::{Config, ConfigError};
+
+/// Characters of the shortest token; 128 bits are 32 in hexadecimal and 22 in base64.
+const SHORTEST_TOKEN: usize = 16;
+
+/// `[server.http]`.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct HttpConfig {
+    /// Serve there, and not on stdin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Names of the server beside those of its own machine, as they stand in `Host`.
+    pub allowed_hosts: Vec<String>,
+    /// Web sites whose pages may use the server.
+    pub allowed_origins: Vec<String>,
+    /// Without any, everybody who reaches the server may use it.
+    pub tokens: Vec<TokenConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsConfig>,
+    /// For a request's headers, and between two requests.
+    #[serde(with = "super::duration")]
+    pub header_timeout: Duration,
+    /// For a request's body.
+    #[serde(with = "super::duration")]
+    pub body_timeout: Duration,
+    /// How long a client may read nothing of what is written to it.
+    #[serde(with = "super::duration")]
+    pub write_timeout: Duration,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Connections at the same time from one address.
+    pub connections_per_address: usize,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            address: None,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            tokens: Vec::new(),
+            tls: None,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            connections: 512,
+            connections_per_address: 64,
+        }
+    }
+}
+
+/// Where a token is, which is never in the file itself.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TokenConfig {
+    /// Whose it is.
+    pub name: String,
+    /// A variable of the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<String>,
+    /// A file that holds it and nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+/// Files in PEM.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TlsConfig {
+    /// The server's certificate, and after it those that lead to the root.
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+impl HttpConfig {
+    /// # Errors
+    /// If a name is not written as it is in headers, a token has no place or two, or a bound
+    /// leaves nothing.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for host in &self.allowed_hosts {
+            if host.contains('@') || host.parse::<Authority>().is_err() {
+                let hint = "write it as in the Host header: \"tools.example\" or \"tools.example:8443\"";
+                return wrong(format!("allowed-hosts: not a host: {host:?}"), hint);
+            }
+        }
+        for origin in &self.allowed_origins {
+            if !is_origin(origin) {
+                let hint = "write it as in the Origin header, without a path: \"https://app.example\"";
+                return wrong(format!("allowed-origins: not an origin: {origin:?}"), hint);
+            }
+        }
+        for token in &self.tokens {
+            if token.name.is_empty() || token.env.is_some() == token.file.is_some() {
+                let hint = "write { name = \"ci\", env = \"WHARF_TOKEN\" } or { name = \"ci\", file = \"token\" }";
+                return wrong(format!("tokens: {:?} needs a name, and either env or file", token.name), hint);
+            }
+        }
+        let times = [self.header_timeout, self.body_timeout, self.write_timeout];
+        if times.contains(&Duration::ZERO) || self.connections == 0 || self.connections_per_address == 0 {
+            return wrong("timeouts and numbers of connections are more than nothing".into(), "leave them out");
+        }
+        Ok(())
+    }
+}
+
+impl TokenConfig {
+    /// The token itself, without the line break at its end.
+    ///
+    /// # Errors
+    /// If it is not there, or too short to be one.
+    pub fn read(&self, config: &Config) -> Result<String, ConfigError> {
+        let name = &self.name;
+        let absent = |place: String| ConfigError {
+            reason: format!("server.http.tokens: the token of {name:?} is not there: {place}"),
+            hint: Some("make one: openssl rand -hex 32".into()),
+        };
+        let text = match (&self.env, &self.file) {
+            (Some(variable), _) => {
+                std::env::var(variable).map_err(|error| absent(format!("{error}: variable {variable}")))?
+            }
+            (None, Some(file)) => {
+                let path = config.beside(file);
+                std::fs::read_to_string(&path).map_err(|error| absent(format!("{error}: {}", path.display())))?
+            }
+            (None, None) => String::new(),
+        };
+        let token = text.trim();
+        if token.len() < SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(ConfigError {
+                reason: format!(
+                    "server.http.tokens: the token of {name:?} is not {SHORTEST_TOKEN} or more visible ASCII characters"
+                ),
+                hint: Some("make one: openssl rand -hex 32".into()),
+            });
+        }
+        Ok(token.to_owned())
+    }
+}
+
+/// Whether a text is a scheme, a host and perhaps a port, and nothing after them.
+fn is_origin(text: &str) -> bool {
+    let Ok(uri) = text.parse::<Uri>() else { return false };
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };
+    !text.contains('@') && text.eq_ignore_ascii_case(&format!("{scheme}://{authority}"))
+}
+
+fn wrong(reason: String, hint: &str) -> Result<(), ConfigError> {
+    Err(ConfigError { reason: format!("server.http.{reason}"), hint: Some(hint.into()) })
+}

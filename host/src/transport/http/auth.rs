@@ -1,0 +1,123 @@
+//! From the headers of a request to the principal that sent it.
+//!
+//! Static bearer tokens, kept as hashes. It knows no sessions, and what a principal may do is
+//! not decided here. Source: RFC 6750; MCP 2026-07-28, basic/authorization.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+
+use super::refusal::Refusal;
+
+/// Wrong tokens of one address in one second; more are told to wait.
+const FAILURES: u32 = 10;
+const WINDOW: Duration = Duration::from_secs(1);
+/// Addresses that are remembered before those of past seconds are forgotten.
+const REMEMBERED: usize = 4096;
+
+/// Who it is that asks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Whoever reaches a server without tokens; the same that stdio has.
+    pub fn local() -> Self {
+        Self::new("local")
+    }
+
+    pub fn name(&self) -> &Arc<str> {
+        &self.0
+    }
+}
+
+/// One token, and who bears it. Several tokens may stand for one principal.
+#[derive(Clone, Debug)]
+pub struct Token {
+    principal: Principal,
+    hash: blake3::Hash,
+}
+
+impl Token {
+    /// The secret itself is not kept.
+    pub fn new(name: &str, secret: &str) -> Self {
+        Self { principal: Principal::new(name), hash: blake3::hash(secret.as_bytes()) }
+    }
+}
+
+/// Those who may come in; everybody if there are no tokens.
+pub(super) struct Tokens {
+    tokens: Vec<Token>,
+    /// Of each address: the second that began with its first failure, and how many since.
+    failures: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
+}
+
+impl Tokens {
+    pub(super) fn new(tokens: Vec<Token>) -> Self {
+        Self { tokens, failures: Mutex::default() }
+    }
+
+    /// The principal of a request. A right token is always taken, however many wrong ones came
+    /// from its address: who guesses must not lock out his neighbours.
+    ///
+    /// # Errors
+    /// 401 without a right token, 429 after too many of those in a second.
+    pub(super) fn authenticate(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Principal, Refusal> {
+        if self.tokens.is_empty() {
+            return Ok(Principal::local());
+        }
+        let (challenge, detail) = match bearer(headers) {
+            Some(secret) => match self.find(secret) {
+                Some(principal) => return Ok(principal),
+                None => ("Bearer error=\"invalid_token\"", "the bearer token is not one of the server's"),
+            },
+            None => ("Bearer", "this server wants a bearer token in the Authorization header"),
+        };
+        if self.too_many_failures(peer) {
+            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many wrong tokens");
+            return Err(refusal.header(RETRY_AFTER, "1"));
+        }
+        Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
+    }
+
+    /// Looks at all of them, and hashes compare in constant time.
+    fn find(&self, secret: &[u8]) -> Option<Principal> {
+        let hash = blake3::hash(secret);
+        self.tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
+    }
+
+    /// Counts one more failure of that address.
+    fn too_many_failures(&self, peer: Option<IpAddr>) -> bool {
+        let now = Instant::now();
+        let is_past = |started: Instant| now.duration_since(started) >= WINDOW;
+        let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if failures.len() >= REMEMBERED {
+            failures.retain(|_, (started, _)| !is_past(*started));
+        }
+        let (started, count) = failures.entry(peer).or_insert((now, 0));
+        if is_past(*started) {
+            (*started, *count) = (now, 0);
+        }
+        *count += 1;
+        *count > FAILURES
+    }
+}
+
+/// The token of the one `Authorization` header. One in the query would end up in logs, and is
+/// not looked for.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().filter(|_| values.next().is_none())?.as_bytes();
+    let (scheme, token) = value.split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests;

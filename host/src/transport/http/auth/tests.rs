@@ -1,0 +1,78 @@
+use std::net::IpAddr;
+
+use http::StatusCode;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+
+use super::{Principal, Token, Tokens};
+use crate::transport::http::Response;
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+fn tokens() -> Tokens {
+    Tokens::new(vec![
+        Token::new("ci", SECRET),
+        Token::new("me", "another-secret-of-mine"),
+        Token::new("me", "and-its-successor"),
+    ])
+}
+
+fn ask(tokens: &Tokens, values: &[&str], from: &str) -> Result<Principal, Response> {
+    let mut headers = HeaderMap::new();
+    for value in values {
+        headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a value"));
+    }
+    let peer: IpAddr = from.parse().expect("an address");
+    tokens.authenticate(&headers, Some(peer)).map_err(Response::from)
+}
+
+/// Abuse P22.
+#[test]
+fn a_token_is_its_bearer() {
+    let tokens = tokens();
+    let who = |value: &str| ask(&tokens, &[value], "10.0.0.1").ok();
+    assert_eq!(who(&format!("Bearer {SECRET}")), Some(Principal::new("ci")));
+    assert_eq!(who(&format!("bearer   {SECRET}")), Some(Principal::new("ci")));
+    assert_eq!(who("Bearer another-secret-of-mine"), Some(Principal::new("me")));
+    assert_eq!(who("Bearer and-its-successor"), Some(Principal::new("me")), "two tokens of one principal");
+    assert_eq!(Tokens::new(Vec::new()).authenticate(&HeaderMap::new(), None).ok(), Some(Principal::local()));
+}
+
+/// Abuse P22.
+#[test]
+fn anything_else_is_challenged() {
+    let right = format!("Bearer {SECRET}");
+    let short = &right[..right.len() - 1];
+    let long = format!("{right}0");
+    let in_base64 = format!("Basic {SECRET}");
+    let glued = format!("Bearer{SECRET}");
+    let wrong: [&[&str]; 9] = [
+        &[],
+        &["Bearer "],
+        &["Bearer wrong"],
+        &[short],
+        &[&long],
+        &[&in_base64],
+        &[&glued],
+        &[SECRET],
+        &[&right, &right],
+    ];
+    for (last, values) in wrong.iter().enumerate() {
+        let response = ask(&tokens(), values, &format!("10.0.0.{last}")).expect_err("no token of ours");
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{values:?}");
+        let challenge = response.headers()[WWW_AUTHENTICATE].to_str().expect("a text");
+        assert!(challenge.starts_with("Bearer"), "{challenge}");
+    }
+}
+
+/// Abuse P22.
+#[test]
+fn who_guesses_is_slowed_down_and_locks_out_nobody() {
+    let tokens = tokens();
+    let failures: Vec<StatusCode> =
+        (0..30).map(|_| ask(&tokens, &["Bearer wrong"], "10.0.0.1").expect_err("no token of ours").status()).collect();
+    assert_eq!(failures[..10], [StatusCode::UNAUTHORIZED; 10]);
+    assert!(failures.contains(&StatusCode::TOO_MANY_REQUESTS), "{failures:?}");
+    assert!(ask(&tokens, &[&format!("Bearer {SECRET}")], "10.0.0.1").is_ok());
+    let elsewhere = ask(&tokens, &["Bearer wrong"], "10.0.0.2").expect_err("no token of ours");
+    assert_eq!(elsewhere.status(), StatusCode::UNAUTHORIZED);
+}

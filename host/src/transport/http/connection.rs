@@ -1,0 +1,72 @@
+//! One connection: TLS if it is wanted, then HTTP/1.1 with a time for each step.
+//!
+//! It does not know what requests ask for.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::admission::Place;
+use super::front::Front;
+use super::listen::Stream;
+use super::stall::Stall;
+
+/// Bytes of a request's line and headers together.
+const HEAD: usize = 64 << 10;
+/// What one connection too many is told. The client may be any HTTP client.
+const BUSY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// Serves until the client goes, breaks a rule or is too slow, or the server is about to end
+/// and what was begun is answered.
+pub(super) async fn serve(stream: Box<dyn Stream>, peer: Option<IpAddr>, front: Arc<Front>, _place: Place) {
+    let stream = Stall::new(stream, front.settings.write_timeout);
+    let Some(tls) = &front.settings.tls else { return serve_http(stream, peer, front).await };
+    match tokio::time::timeout(front.settings.header_timeout, tls.0.accept(stream)).await {
+        Ok(Ok(stream)) => serve_http(stream, peer, front.clone()).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!("a TLS handshake took too long"),
+    }
+}
+
+async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
+    let stop = front.stop().clone();
+    let header_timeout = front.settings.header_timeout;
+    let answer = service_fn(move |request| {
+        let front = front.clone();
+        async move { Ok::<_, Infallible>(front.answer(request, peer).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_buf_size(HEAD)
+        .serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
+
+/// Tells one connection too many to come back later. In plain text only: a client of TLS is
+/// closed on.
+pub(super) async fn turn_away(mut stream: Box<dyn Stream>, tls: bool) {
+    if tls || stream.write_all(BUSY).await.is_err() || stream.shutdown().await.is_err() {
+        return;
+    }
+    // Closed on what the client has sent, the answer could be lost.
+    let mut rest = [0; 1024];
+    while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+}

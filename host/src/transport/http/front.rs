@@ -1,0 +1,142 @@
+//! The way of one request: who is it for, may it come in, whose is it, and is it whole? Then
+//! to MCP.
+//!
+//! It opens no sockets and does not look into messages.
+//! Source: MCP 2026-07-28, basic/transports/streamable-http.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+
+use super::auth::Tokens;
+use super::guard::{self, Guard};
+use super::mcp::{self, Mcp};
+use super::refusal::{Refusal, plain};
+use super::{Response, Settings, body};
+use crate::server::Server;
+
+pub(super) struct Front {
+    pub(super) settings: Settings,
+    guard: Guard,
+    tokens: Tokens,
+    mcp: Arc<Mcp>,
+    stop: CancellationToken,
+}
+
+impl Front {
+    pub(super) fn new(server: Arc<Server>, bound: Option<SocketAddr>, mut settings: Settings) -> Self {
+        let guard = Guard::new(bound, settings.tls.is_some(), &settings);
+        let tokens = Tokens::new(std::mem::take(&mut settings.tokens));
+        let mcp = Arc::new(Mcp::new(server, settings.sessions));
+        Self { settings, guard, tokens, mcp, stop: CancellationToken::new() }
+    }
+
+    /// Cancelled when the server is about to end: what was begun is the last.
+    pub(super) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// See [`Mcp::close`].
+    pub(super) async fn close(&self, grace: Duration) {
+        self.stop.cancel();
+        self.mcp.close(grace).await;
+    }
+
+    pub(super) async fn answer(&self, request: http::Request<Incoming>, peer: Option<IpAddr>) -> Response {
+        // A message with both lengths may be meant to be read in two ways. Only the chunks count,
+        // the other length is not seen here, and nothing is read after it (RFC 9112, section 6.3).
+        let last = request.headers().contains_key(header::TRANSFER_ENCODING);
+        let mut response = match self.health(&request) {
+            Some(response) => response,
+            None => self.guarded(request, peer).await,
+        };
+        if last {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// What supervisors ask. They know no tokens, and come by any name.
+    fn health<B>(&self, request: &http::Request<B>) -> Option<Response> {
+        let ready = match request.uri().path() {
+            "/healthz" => true,
+            "/readyz" => self.mcp.server.is_ready(),
+            _ => return None,
+        };
+        Some(match *request.method() {
+            Method::GET | Method::HEAD if ready => plain(StatusCode::OK, "ok\n"),
+            Method::GET | Method::HEAD => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+            _ => method_not_allowed("GET, HEAD").into(),
+        })
+    }
+
+    async fn guarded(&self, request: http::Request<Incoming>, peer: Option<IpAddr>) -> Response {
+        let origin = match self.guard.check(request.uri(), request.headers()) {
+            Ok(origin) => origin,
+            Err(refusal) => return self.refuse(request, refusal),
+        };
+        if let Some(origin) = &origin
+            && let Some(response) = guard::preflight(request.method(), request.headers(), origin)
+        {
+            return response;
+        }
+        let mut response = self.admitted(request, peer).await;
+        if let Some(origin) = &origin {
+            guard::allow(&mut response, origin);
+        }
+        response
+    }
+
+    /// The order of the checks is that in which one may learn of the server.
+    async fn admitted(&self, mut request: http::Request<Incoming>, peer: Option<IpAddr>) -> Response {
+        let principal = match self.tokens.authenticate(request.headers(), peer) {
+            Ok(principal) => principal,
+            Err(refusal) => return self.refuse(request, refusal),
+        };
+        if let Err(refusal) = self.expected(request.uri().path(), request.method(), request.headers()) {
+            return self.refuse(request, refusal);
+        }
+        match body::read(request.body_mut(), self.settings.max_message, self.settings.body_timeout).await {
+            Ok(bytes) => self.mcp.handle(principal.name(), request.map(|_| bytes)).await,
+            Err(refusal) => self.refuse(request, refusal),
+        }
+    }
+
+    /// Whether there is such a path, with such a method, for such a body.
+    fn expected(&self, path: &str, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+        let allowed = match path {
+            mcp::PATH => "GET, POST, DELETE",
+            mcp::EVENTS if self.settings.sse => "GET",
+            mcp::MESSAGES if self.settings.sse => "POST",
+            _ if matches!(*method, Method::TRACE | Method::CONNECT) => "GET, POST, DELETE",
+            _ => {
+                let detail = "there is nothing here; MCP is at /mcp";
+                return Err(Refusal::new(StatusCode::NOT_FOUND, "path_not_found", detail));
+            }
+        };
+        if !allowed.split(", ").any(|allowed| allowed == method.as_str()) {
+            return Err(method_not_allowed(allowed));
+        }
+        match *method {
+            Method::POST => body::check_type(headers),
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse(&self, request: http::Request<Incoming>, refusal: Refusal) -> Response {
+        if refusal.keeps_connection() {
+            body::discard(request, self.settings.max_message);
+        }
+        refusal.into()
+    }
+}
+
+fn method_not_allowed(allowed: &'static str) -> Refusal {
+    let detail = format!("this method is not taken here; {allowed} are");
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).header(header::ALLOW, allowed)
+}

@@ -1,0 +1,78 @@
+//! The answers that refuse: a status, and a JSON-RPC error without an id as its body, since
+//! nothing of the message has been read.
+//!
+//! Decides nothing. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
+
+use bytes::Bytes;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Response as HttpResponse, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+
+use super::{Body, Response};
+use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::encode::{self, UnreadableId};
+
+/// Why a request goes no further.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    reason: &'static str,
+    detail: String,
+    header: Option<(HeaderName, &'static str)>,
+}
+
+impl Refusal {
+    /// `reason` as in `data.reason`, `detail` a lowercase fragment.
+    pub(super) fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, reason, detail: detail.into(), header: None }
+    }
+
+    /// What the status wants to be said beside it.
+    pub(super) fn header(self, name: HeaderName, value: &'static str) -> Self {
+        Self { header: Some((name, value)), ..self }
+    }
+
+    /// Whether there may be another request after this one.
+    pub(super) fn keeps_connection(&self) -> bool {
+        self.header.as_ref().is_none_or(|(name, _)| name != header::CONNECTION)
+    }
+}
+
+impl From<Refusal> for Response {
+    fn from(refusal: Refusal) -> Self {
+        let error = ErrorObject::invalid_request(refusal.reason, &refusal.detail);
+        let mut response = json(refusal.status, encode::error(None, UnreadableId::Omit, &error));
+        if let Some((name, value)) = refusal.header {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}
+
+/// An answer of one JSON text.
+pub(super) fn json(status: StatusCode, text: String) -> Response {
+    with_type(status, "application/json", text)
+}
+
+/// An answer of one line for people.
+pub(super) fn plain(status: StatusCode, text: &'static str) -> Response {
+    with_type(status, "text/plain; charset=utf-8", text)
+}
+
+/// An answer without a body.
+pub(super) fn empty(status: StatusCode) -> Response {
+    let mut response = HttpResponse::new(full(Bytes::new()));
+    *response.status_mut() = status;
+    response
+}
+
+fn with_type(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response {
+    let mut response = HttpResponse::new(full(text.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn full(bytes: Bytes) -> Body {
+    Full::new(bytes).boxed_unsync()
+}

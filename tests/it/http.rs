@@ -1,0 +1,11 @@
+//! The HTTP front: what stands around the endpoint, held against clients that mean no good.
+//! One file for each side of it; `P` and a number is a row of the abuse suite.
+
+mod crowd;
+mod framing;
+mod listening;
+mod names;
+mod paths;
+mod slow;
+mod tls;
+mod tokens;

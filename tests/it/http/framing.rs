@@ -1,0 +1,187 @@
+//! Where a request ends, and how long it may be (P18, P30, P31).
+
+use crate::support::http::{Front, Request};
+use wharf::transport::http::Settings;
+
+/// What must never be answered: it stands inside of the body of the request before it.
+const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: evil.example\r\n\r\n";
+
+/// The statuses of all responses to these bytes, which the host must end with a close.
+fn statuses(front: &Front, bytes: &str) -> Vec<u16> {
+    let mut line = front.connect();
+    line.send(bytes.as_bytes());
+    line.stream().shutdown(std::net::Shutdown::Write).expect("a socket");
+    std::iter::from_fn(|| line.response()).map(|response| response.status).collect()
+}
+
+/// P18: two lengths, or one that can be read in two ways.
+#[test]
+fn p18_a_length_that_is_none_is_refused_and_nothing_after_it_is_read() {
+    let front = Front::start(Settings::default());
+    let host = front.address;
+    let post = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n");
+    let length = SMUGGLED.len();
+    let refused = [
+        ("two lengths", format!("{post}Content-Length: 1\r\nContent-Length: {length}\r\n\r\n{SMUGGLED}")),
+        ("a list of lengths", format!("{post}Content-Length: 1, {length}\r\n\r\n{SMUGGLED}")),
+        ("a length with a sign", format!("{post}Content-Length: +{length}\r\n\r\n{SMUGGLED}")),
+        ("a negative length", format!("{post}Content-Length: -1\r\n\r\n{SMUGGLED}")),
+        ("an unknown coding", format!("{post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{SMUGGLED}")),
+        ("a coding after chunked", format!("{post}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{SMUGGLED}")),
+        ("a folded header", format!("{post}X-Folded: a\r\n b\r\nContent-Length: 0\r\n\r\n{SMUGGLED}")),
+        ("a blank before the colon", format!("{post}Content-Length : {length}\r\n\r\n{SMUGGLED}")),
+        (
+            "chunks in HTTP/1.0",
+            format!("{}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{SMUGGLED}", post.replace("HTTP/1.1", "HTTP/1.0")),
+        ),
+    ];
+    for (what, bytes) in refused {
+        assert_eq!(statuses(&front, &bytes), [400], "{what}");
+    }
+}
+
+/// P18: a length beside chunks. Only the chunks count, and nothing is read after them.
+#[test]
+fn p18_chunks_beside_a_length_are_the_last_request() {
+    let front = Front::start(Settings::default());
+    let body = "2\r\n{}\r\n0\r\n\r\n";
+    for headers in [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: chunked\r\n",
+    ] {
+        let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n", front.address);
+        let seen = statuses(&front, &format!("{head}{headers}\r\n{body}{SMUGGLED}"));
+        assert_eq!(seen.len(), 1, "{headers}: {seen:?}");
+    }
+}
+
+/// P18: lines that end without a carriage return are read in one way only.
+#[test]
+fn p18_a_bare_line_feed_divides_nothing() {
+    let front = Front::start(Settings::default());
+    let host = front.address;
+    let length = SMUGGLED.len();
+    let head = format!(
+        "POST /mcp HTTP/1.1\nHost: {host}\nConnection: close\nContent-Type: application/json\nContent-Length: {length}\n\n"
+    );
+    let seen = statuses(&front, &format!("{head}{SMUGGLED}"));
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    let chunked = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\n{{}}\n0\n\n"
+    );
+    assert_eq!(statuses(&front, &format!("{chunked}{SMUGGLED}")), [400], "a chunk");
+}
+
+/// P18: extensions of chunks that are larger than what they extend.
+#[test]
+fn p18_a_bomb_of_chunk_extensions_is_refused() {
+    let front = Front::start(Settings::default());
+    let mut line = front.connect();
+    let head = Request::new("POST", "/mcp", front.address)
+        .with("Content-Type", "application/json")
+        .with("Transfer-Encoding", "chunked");
+    line.send(&head.head());
+    let chunk = format!("1;{}\r\n \r\n", "x".repeat(4096));
+    for _ in 0..64 {
+        if !line.send(chunk.as_bytes()) {
+            break;
+        }
+    }
+    let response = line.response().expect("a response");
+    assert_eq!(response.status, 400, "{}", response.text());
+    assert_eq!(response.header("connection"), Some("close"));
+}
+
+/// P18: headers without end.
+#[test]
+fn p18_too_many_headers_and_too_long_ones_are_refused() {
+    let front = Front::start(Settings::default());
+    let many = (0..200).fold(front.discover(), |request, n| request.with(&format!("X-{n}"), "x"));
+    assert_eq!(front.ask(&many).status, 431);
+    let long = front.discover().with("X-Long", &"x".repeat(1 << 20));
+    assert_eq!(front.ask(&long).status, 431);
+    let path = format!("/{}", "x".repeat(70 << 10));
+    assert!(matches!(front.ask(&Request::new("GET", &path, front.address)).status, 414 | 431));
+}
+
+/// P30: a body of 4 MiB is read, and one byte more is not.
+#[test]
+fn p30_a_body_over_4_mib_is_refused_before_it_is_sent() {
+    let front = Front::start(Settings::default());
+    let over = front.discover().json(vec![b' '; (4 << 20) + 1]);
+    let mut line = front.connect();
+    line.send(&over.head());
+    // Nothing of the body has been sent.
+    let response = line.response().expect("an answer to the head alone");
+    assert_eq!(response.status, 413);
+    assert!(response.text().contains("4194304"), "{}", response.text());
+    assert_eq!(front.ask(&over).status, 413, "also to who sends without waiting");
+    let mut largest = front.discover().body;
+    largest.resize(4 << 20, b' ');
+    assert!(front.ask(&front.discover().json(largest)).reached_mcp());
+}
+
+/// P30: a body that does not say how long it is.
+#[test]
+fn p30_chunks_over_4_mib_are_refused() {
+    let front = Front::start(Settings::default());
+    let request = front.discover().without("Content-Length").with("Transfer-Encoding", "chunked");
+    let mut line = front.connect();
+    line.send(&request.head());
+    let chunk = format!("100000\r\n{}\r\n", " ".repeat(1 << 20));
+    for _ in 0..5 {
+        line.send(chunk.as_bytes());
+    }
+    assert_eq!(line.response().expect("a response").status, 413);
+}
+
+/// P30: nothing is unpacked.
+#[test]
+fn p30_a_packed_body_is_refused() {
+    let front = Front::start(Settings::default());
+    for coding in ["gzip", "br", "deflate", "identity, gzip"] {
+        assert_eq!(front.ask(&front.discover().with("Content-Encoding", coding)).status, 415, "{coding}");
+    }
+    assert!(front.ask(&front.discover().with("Content-Encoding", "identity")).reached_mcp());
+}
+
+/// P30: who asks first is told to go on, and is not if he will be refused.
+#[test]
+fn p30_an_expectation_is_honoured() {
+    let front = Front::start(Settings::default());
+    let request = front.discover().with("Expect", "100-continue");
+    let mut line = front.connect();
+    line.send(&request.head());
+    assert_eq!(line.response().expect("word to go on").status, 100);
+    line.send(&request.body);
+    assert!(line.response().expect("a response").reached_mcp());
+
+    let mut line = front.connect();
+    line.send(&request.set("Content-Type", "text/plain").head());
+    assert_eq!(line.response().expect("a response").status, 415, "without having sent the body");
+}
+
+/// P31: there is no HTTP/2 to attack.
+#[test]
+fn p31_http_2_is_not_spoken() {
+    let front = Front::start(Settings::default());
+    let mut line = front.connect();
+    line.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00");
+    assert_eq!(line.response().map(|response| response.status), Some(400));
+    assert_eq!(line.rest(), "");
+}
+
+/// Requests of one connection are answered in their order.
+#[test]
+fn a_connection_is_kept_for_more_requests() {
+    let front = Front::start(Settings::default());
+    let mut line = front.connect();
+    let health = Request::new("GET", "/healthz", front.address);
+    line.send(&[front.discover().bytes(), health.bytes(), front.discover().bytes()].concat());
+    assert!(line.response().expect("a response").reached_mcp());
+    assert_eq!(line.response().expect("a response").text(), "ok\n");
+    assert!(line.response().expect("a response").reached_mcp());
+    assert_eq!(line.ask(&front.discover().without("Content-Type")).status, 415);
+    assert!(line.ask(&front.discover()).reached_mcp(), "a refusal ends no connection");
+}

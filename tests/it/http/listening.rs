@@ -1,0 +1,182 @@
+//! Where the real binary listens, and how it stops (P35).
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::support::PATIENCE;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request, serve, serve_at};
+use crate::support::process::{Process, binary, command, run};
+
+/// What `serve` says that must not start, with its exit code.
+fn refused(home: &Home, address: &str) -> (Option<i32>, String) {
+    let folder = home.plugins();
+    let output = run(home, ["serve".as_ref(), folder.as_os_str(), "--http".as_ref(), address.as_ref()]);
+    assert_eq!(output.stdout, b"", "nothing on stdout");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(said.contains("hint:") && !said.contains("panicked"), "{said}");
+    (output.status.code(), said)
+}
+
+#[test]
+fn the_address_is_told_and_plugins_are_served_there() {
+    let home = Home::with(&["echo"]);
+    let (mut process, address) = serve(&home, &[]);
+    assert!(address.ip().is_loopback() && address.port() != 0, "{address}");
+    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    let ready = Request::new("GET", "/readyz", address);
+    process.log_with("loaded");
+    let mut line = Line::connect(address);
+    while line.ask(&ready).status != 200 {}
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+}
+
+/// P35.
+#[test]
+fn p35_a_port_that_is_taken_is_an_error() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let (code, said) = refused(&Home::new(), &address);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("failed to listen on {address}: the port is taken")), "{said}");
+}
+
+/// P35.
+#[test]
+fn p35_other_machines_come_in_with_a_token_or_by_a_flag() {
+    let home = Home::new();
+    for address in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
+        let (code, said) = refused(&home, address);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("--allow-remote-without-auth") && said.contains("tokens"), "{said}");
+    }
+    let (_process, address) = serve_at(&home, "0.0.0.0:0", &["--allow-remote-without-auth"]);
+    let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
+    assert!(Line::connect(local).ask(&Request::discover(local)).reached_mcp());
+
+    fs::write(home.path("config/wharf/token"), "0123456789abcdef").expect("a file");
+    home.configure("[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n");
+    let (_process, address) = serve_at(&home, "0.0.0.0:0", &[]);
+    let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
+    assert_eq!(Line::connect(local).ask(&Request::discover(local)).status, 401);
+}
+
+#[test]
+fn what_is_no_address_is_an_error() {
+    for address in ["8080", "example.com:80", "127.0.0.1:http", "unix:", "systemd"] {
+        let (code, said) = refused(&Home::new(), address);
+        assert!(matches!(code, Some(1 | 2)), "{said}");
+    }
+}
+
+/// P35.
+#[test]
+fn p35_a_unix_socket_is_the_users_alone() {
+    let home = Home::new();
+    let path = home.path("runtime/wharf.sock");
+    let address = format!("unix:{}", path.display());
+    let start = || {
+        let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+        command.arg("--http").arg(&address);
+        let process = Process::start(command);
+        process.log_with(&format!("listening on {address}\n"));
+        process
+    };
+    let ask = || {
+        let stream = UnixStream::connect(&path).expect("somebody listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        Line::new(stream).ask(&Request::discover("localhost"))
+    };
+    let mut process = start();
+    assert_eq!(fs::metadata(&path).expect("the socket").permissions().mode() & 0o777, 0o600);
+    assert!(ask().reached_mcp());
+    let (code, said) = refused(&home, &address);
+    assert!(code == Some(1) && said.contains("another server listens there"), "{said}");
+    process.signal(Signal::KILL);
+    process.wait();
+    assert!(path.exists(), "a killed server leaves its socket");
+    let mut process = start();
+    assert!(ask().reached_mcp());
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    assert!(!path.exists());
+    if rustix::process::geteuid().is_root() {
+        let _theirs = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+        std::os::unix::fs::chown(&path, Some(65534), None).expect("root may");
+        let (_, said) = refused(&home, &address);
+        assert!(said.contains("a socket of another user") && path.exists(), "{said}");
+    }
+}
+
+/// A socket is made by the service manager, which is told when the server is up and when it goes.
+#[test]
+fn a_socket_of_systemd_is_taken_over() {
+    let home = Home::new();
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    let notified = UnixDatagram::bind(home.path("runtime/notify")).expect("a socket");
+    notified.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let hears = || {
+        let mut buffer = [0; 256];
+        let length = notified.recv(&mut buffer).expect("a word");
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    // Handed over as descriptor 3, under the process id that `exec` keeps.
+    let script = r#"exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@""#;
+    let mut child = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .arg(binary())
+        .args(["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref(), "systemd".as_ref()])
+        .env_clear()
+        .envs(home.environment())
+        .env("NOTIFY_SOCKET", home.path("runtime/notify"))
+        .stdin(Stdio::from(OwnedFd::from(socket)))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell");
+    assert_eq!(hears().trim_end(), "READY=1");
+    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::TERM).expect("a process of ours");
+    assert_eq!(hears().trim_end(), "STOPPING=1");
+    assert!(child.wait().expect("its end").success());
+}
+
+/// What was begun is answered; what idles is closed, and nobody new is let in.
+#[test]
+fn a_signal_lets_a_request_end() {
+    let (mut process, address) = serve(&Home::new(), &[]);
+    let mut idle = Line::connect(address);
+    assert_eq!(idle.ask(&Request::new("GET", "/healthz", address)).status, 200);
+    let request = Request::discover(address).with("Expect", "100-continue");
+    let mut line = Line::connect(address);
+    line.send(&request.head());
+    assert_eq!(line.response().expect("word to go on").status, 100);
+    process.signal(Signal::TERM);
+    assert_eq!(idle.rest(), "", "an idle connection is closed");
+    assert!(TcpStream::connect(address).is_err(), "nobody new is let in");
+    line.send(&request.body);
+    let response = line.response().expect("an answer in time");
+    assert!(response.reached_mcp());
+    assert_eq!(response.header("connection"), Some("close"));
+    assert!(process.wait().success());
+}
+
+/// A request whose body never comes does not hold the server for longer than five seconds.
+#[test]
+fn a_signal_does_not_wait_for_ever() {
+    let (mut process, address) = serve(&Home::new(), &[]);
+    let request = Request::discover(address).with("Expect", "100-continue");
+    let mut line = Line::connect(address);
+    line.send(&request.head());
+    assert_eq!(line.response().expect("word to go on").status, 100);
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+}

@@ -1,0 +1,43 @@
+//! The paths and methods that there are (P32), and what supervisors ask.
+
+use wharf::transport::http::Settings;
+
+use crate::support::http::{Front, Request};
+
+/// P32.
+#[test]
+fn p32_other_paths_and_methods_are_refused() {
+    let front = Front::start(Settings::default());
+    let status = |method: &str, path: &str| front.ask(&Request::new(method, path, front.address)).status;
+    for path in ["/", "/mcp/", "/mcp/x", "/MCP", "/%6dcp", "//mcp", "/mcp/../healthz", "/healthz/x"] {
+        assert_eq!(status("GET", path), 404, "{path}");
+    }
+    for method in ["TRACE", "PUT", "PATCH", "HEAD", "OPTIONS", "BREW"] {
+        assert_eq!(status(method, "/mcp"), 405, "{method}");
+    }
+    assert_eq!((status("TRACE", "/"), status("POST", "/healthz")), (405, 405));
+    assert_eq!(status("CONNECT", &front.address.to_string()), 405);
+    let refused = front.ask(&Request::new("PUT", "/mcp", front.address));
+    assert_eq!(refused.header("allow"), Some("GET, POST, DELETE"));
+}
+
+/// P32.
+#[test]
+fn p32_an_upgrade_is_not_made() {
+    let front = Front::start(Settings::default());
+    for protocol in ["websocket", "h2c"] {
+        let request = front.discover().with("Connection", "Upgrade").with("Upgrade", protocol);
+        let mut line = front.connect();
+        assert!(line.ask(&request).reached_mcp(), "{protocol}");
+        assert!(line.ask(&front.discover()).reached_mcp(), "{protocol}: HTTP/1.1 goes on");
+    }
+}
+
+#[test]
+fn health_is_at_once_and_readiness_after_the_first_scan() {
+    let front = Front::start(Settings::default());
+    let ask = |path: &str| front.ask(&Request::new("GET", path, "a.name.of.a.cluster")).status;
+    assert_eq!((ask("/healthz"), ask("/readyz")), (200, 503));
+    front.catalog.set_ready();
+    assert_eq!((ask("/healthz"), ask("/readyz")), (200, 200));
+}

@@ -1,0 +1,76 @@
+//! TLS, from a certificate and a key in the configuration.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto};
+
+use crate::support::PATIENCE;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request, serve};
+use crate::support::process::run;
+
+/// A home whose configuration names a certificate of its own, and that certificate.
+fn with_certificate() -> (Home, CertificateDer<'static>) {
+    let home = Home::new();
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let beside = |name: &str| home.path("config/wharf").join(name);
+    std::fs::write(beside("cert.pem"), own.cert.pem()).expect("a file");
+    std::fs::write(beside("key.pem"), own.signing_key.serialize_pem()).expect("a file");
+    home.configure("[server.http]\ntls = { cert = 'cert.pem', key = 'key.pem' }\n");
+    (home, own.cert.der().clone())
+}
+
+fn connect(
+    address: SocketAddr,
+    certificate: &CertificateDer<'static>,
+) -> Line<StreamOwned<ClientConnection, TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).expect("a certificate");
+    let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().expect("a name");
+    let session = ClientConnection::new(Arc::new(config), name).expect("a session");
+    let stream = TcpStream::connect(address).expect("somebody listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    Line::new(StreamOwned::new(session, stream))
+}
+
+#[test]
+fn requests_come_over_tls() {
+    let (home, certificate) = with_certificate();
+    let (process, address) = serve(&home, &[]);
+    assert!(process.log().contains("listening on https://127.0.0.1:"), "{}", process.log());
+    let mut line = connect(address, &certificate);
+    assert!(line.ask(&Request::discover(format!("localhost:{}", address.port()))).reached_mcp());
+    let origin = format!("https://localhost:{}", address.port());
+    assert!(line.ask(&Request::discover(address).with("Origin", &origin)).reached_mcp());
+    assert_eq!(line.ask(&Request::discover("evil.example")).status, 403);
+}
+
+#[test]
+fn plain_text_is_not_answered() {
+    let (home, _) = with_certificate();
+    let (_process, address) = serve(&home, &[]);
+    let mut line = Line::connect(address);
+    line.send(&Request::new("GET", "/healthz", address).bytes());
+    assert!(!line.rest().contains("HTTP/"));
+}
+
+#[test]
+fn a_key_of_another_certificate_is_an_error() {
+    let (home, _) = with_certificate();
+    let other = rcgen::KeyPair::generate().expect("a key");
+    for (name, text) in [("key.pem", other.serialize_pem()), ("key.pem", "no key".into()), ("cert.pem", String::new())]
+    {
+        std::fs::write(home.path("config/wharf").join(name), text).expect("a file");
+        let output = run(&home, ["serve", "--http", "127.0.0.1:0"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("server.http.tls") && said.contains(".pem"), "{said}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Bearer tokens (P22).
+
+use wharf::transport::http::{Settings, Token};
+
+use crate::support::home::Home;
+use crate::support::http::{Front, told};
+use crate::support::process::{Process, command};
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// P22.
+#[test]
+fn p22_without_a_right_token_nothing_is_told() {
+    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)], ..Settings::default() });
+    let bearer = |token: &str| front.discover().with("Authorization", &format!("Bearer {token}"));
+    assert!(front.ask(&bearer(SECRET)).reached_mcp());
+    for (what, request) in [
+        ("no token", front.discover()),
+        ("a wrong one", bearer("wrong")),
+        ("a part of one", bearer(&SECRET[..31])),
+        ("two", bearer(SECRET).with("Authorization", &format!("Bearer {SECRET}"))),
+    ] {
+        let response = front.ask(&request);
+        assert_eq!(response.status, 401, "{what}");
+        assert!(response.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{what}");
+        assert!(!response.text().contains("0123"), "{what}: {}", response.text());
+    }
+    let mut in_query = front.discover();
+    in_query.line = format!("POST /mcp?access_token={SECRET} HTTP/1.1");
+    assert_eq!(front.ask(&in_query).status, 401, "in the query");
+    let mut elsewhere = front.discover();
+    elsewhere.line = "POST /elsewhere HTTP/1.1".into();
+    assert_eq!(front.ask(&elsewhere).status, 401, "which paths there are is not told either");
+}
+
+/// P22: ten failures in a second, and more have to wait; a right token has not.
+#[test]
+fn p22_who_guesses_has_to_wait() {
+    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)], ..Settings::default() });
+    let wrong = front.discover().with("Authorization", "Bearer wrong");
+    let mut line = front.connect();
+    line.send(&wrong.bytes().repeat(50));
+    let responses: Vec<_> = (0..50).map(|_| line.response().expect("a response")).collect();
+    assert!(responses[..10].iter().all(|response| response.status == 401));
+    let waiting = responses.iter().find(|response| response.status == 429).expect("50 at once are too many");
+    assert_eq!(waiting.header("retry-after"), Some("1"));
+    assert!(line.ask(&front.discover().with("Authorization", &format!("Bearer {SECRET}"))).reached_mcp());
+}
+
+#[test]
+fn tokens_come_from_the_environment_and_from_files() {
+    let home = Home::new();
+    home.configure(
+        "[server.http]\naddress = '127.0.0.1:0'\n\
+         tokens = [{ name = 'ci', env = 'WHARF_TEST_TOKEN' }, { name = 'me', file = 'token' }]\n",
+    );
+    let other = "fedcba9876543210fedcba9876543210";
+    std::fs::write(home.path("config/wharf/token"), format!("{other}\n")).expect("a file");
+    let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    command.env("WHARF_TEST_TOKEN", SECRET);
+    let process = Process::start(command);
+    let address = told(&process);
+    let ask = |token: &str| {
+        let request =
+            crate::support::http::Request::discover(address).with("Authorization", &format!("Bearer {token}"));
+        crate::support::http::Line::connect(address).ask(&request)
+    };
+    assert!(ask(SECRET).reached_mcp() && ask(other).reached_mcp());
+    assert_eq!(ask("00000000000000000000000000000000").status, 401);
+    let log = process.log();
+    assert!(!log.contains(SECRET) && !log.contains(other), "{log}");
+}
+
+#[test]
+fn a_token_that_is_not_there_is_an_error() {
+    let home = Home::new();
+    home.configure("[server.http]\ntokens = [{ name = 'ci', env = 'WHARF_TEST_TOKEN' }]\n");
+    let arguments = [
+        "serve".as_ref(),
+        home.plugins().as_os_str().to_owned().as_os_str(),
+        "--http".as_ref(),
+        "127.0.0.1:0".as_ref(),
+    ]
+    .map(std::ffi::OsStr::to_owned);
+    let output = crate::support::process::run(&home, arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("WHARF_TEST_TOKEN") && said.contains("hint:"), "{said}");
+}

@@ -1,0 +1,264 @@
+//! HTTP as the tests see it: bytes written by hand on a socket, responses read from it, and a
+//! host to talk to, in this process or as the real binary.
+//! It does not know what a message means.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+use wharf::catalog::Catalog;
+use wharf::server::{Server, Settings as ServerSettings};
+use wharf::transport::http::{self, Listener, Settings};
+
+use super::home::Home;
+use super::process::{Process, command};
+use super::{MODERN, PATIENCE};
+
+/// A request that any server of the newest revision answers.
+pub const DISCOVER: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+
+/// The library's server in this process, at a free port, without plugins.
+pub struct Front {
+    pub address: SocketAddr,
+    /// Its first scan is over when the test says so.
+    pub catalog: Arc<Catalog>,
+    stop: CancellationToken,
+    runtime: Option<Runtime>,
+}
+
+impl Front {
+    pub fn start(settings: Settings) -> Self {
+        let runtime = Runtime::new().expect("a runtime");
+        let catalog = Arc::new(Catalog::default());
+        let server = Server::new(catalog.clone(), ServerSettings::default());
+        let stop = CancellationToken::new();
+        let listen = || Listener::bind(&"127.0.0.1:0".parse().expect("an address"));
+        let listener = runtime.block_on(async { listen() }).expect("a free port");
+        let address = listener.local_address().expect("an address");
+        runtime.spawn(http::serve(server, listener, settings, stop.clone().cancelled_owned()));
+        Self { address, catalog, stop, runtime: Some(runtime) }
+    }
+
+    pub fn connect(&self) -> Line<TcpStream> {
+        Line::connect(self.address)
+    }
+
+    /// A request on a connection of its own.
+    pub fn ask(&self, request: &Request) -> Response {
+        self.connect().ask(request)
+    }
+
+    /// A request that has all that MCP wants, with a `Host` of this server.
+    pub fn discover(&self) -> Request {
+        Request::discover(self.address)
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// `wharf serve --http 127.0.0.1:0` with more options, and the address that it tells.
+pub fn serve(home: &Home, options: &[&str]) -> (Process, SocketAddr) {
+    serve_at(home, "127.0.0.1:0", options)
+}
+
+/// As [`serve`], for any address of TCP.
+pub fn serve_at(home: &Home, address: &str, options: &[&str]) -> (Process, SocketAddr) {
+    let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    command.arg("--http").arg(address).args(options);
+    let process = Process::start(command);
+    let address = told(&process);
+    (process, address)
+}
+
+/// The address that a host tells on stderr.
+pub fn told(process: &Process) -> SocketAddr {
+    let log = process.log_with("/mcp\n");
+    let line = log.lines().find_map(|line| line.strip_prefix("listening on ")).expect("a line for scripts");
+    let authority = line.split("://").nth(1).and_then(|rest| rest.strip_suffix("/mcp"));
+    authority.and_then(|authority| authority.parse().ok()).unwrap_or_else(|| panic!("no address in {line:?}"))
+}
+
+/// A request, written as it is.
+#[derive(Clone)]
+pub struct Request {
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    pub fn new(method: &str, path: &str, host: impl ToString) -> Self {
+        let headers = vec![("Host".to_owned(), host.to_string())];
+        Self { line: format!("{method} {path} HTTP/1.1"), headers, body: Vec::new() }
+    }
+
+    pub fn discover(host: impl ToString) -> Self {
+        Self::new("POST", "/mcp", host)
+            .with("Accept", "application/json, text/event-stream")
+            .with("MCP-Protocol-Version", MODERN)
+            .with("Mcp-Method", "server/discover")
+            .json(DISCOVER)
+    }
+
+    /// One more header of that name.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Takes out all headers of that name.
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self
+    }
+
+    pub fn set(self, name: &str, value: &str) -> Self {
+        self.without(name).with(name, value)
+    }
+
+    pub fn json(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        let length = self.body.len().to_string();
+        self.set("Content-Type", "application/json").set("Content-Length", &length)
+    }
+
+    pub fn head(&self) -> Vec<u8> {
+        let headers: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        format!("{}\r\n{headers}\r\n", self.line).into_bytes()
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.head(), self.body.clone()].concat()
+    }
+}
+
+#[derive(Debug)]
+pub struct Response {
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    /// Whether the request came to where MCP is spoken.
+    pub fn reached_mcp(&self) -> bool {
+        matches!(self.status, 200 | 501)
+    }
+
+    pub fn cors(&self) -> Vec<&str> {
+        let names = self.headers.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| name.to_ascii_lowercase().starts_with("access-control-")).collect()
+    }
+}
+
+/// One connection.
+pub struct Line<S> {
+    stream: S,
+    read: Vec<u8>,
+}
+
+impl Line<TcpStream> {
+    pub fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).expect("somebody listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        Self::new(stream)
+    }
+
+    /// Whether the host has closed, after waiting for `pause`. What it says first is thrown away.
+    pub fn is_closed_after(&mut self, pause: Duration) -> bool {
+        self.stream.set_read_timeout(Some(pause)).expect("a socket");
+        match self.stream.read(&mut [0; 4096]) {
+            Ok(read) => read == 0,
+            Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        }
+    }
+
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+}
+
+impl<S: Read + Write> Line<S> {
+    pub fn new(stream: S) -> Self {
+        Self { stream, read: Vec::new() }
+    }
+
+    /// False when the host takes no more.
+    pub fn send(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).and_then(|()| self.stream.flush()).is_ok()
+    }
+
+    /// Sends a request and reads its response.
+    pub fn ask(&mut self, request: &Request) -> Response {
+        // A host that refuses early may not read to the end.
+        self.send(&request.bytes());
+        self.response().expect("a response")
+    }
+
+    /// The next response; `None` when the host has closed instead.
+    pub fn response(&mut self) -> Option<Response> {
+        let end = loop {
+            match self.read.windows(4).position(|window| window == b"\r\n\r\n") {
+                Some(at) => break at,
+                None if self.more() => {}
+                None if self.read.is_empty() => return None,
+                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.read)),
+            }
+        };
+        let head = String::from_utf8(self.read.drain(..end + 4).collect()).expect("a head in ASCII");
+        let mut lines = head.trim_end().lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
+        let split = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
+        let mut response = Response {
+            status: status.expect("a status"),
+            headers: lines.filter_map(split).collect(),
+            body: Vec::new(),
+        };
+        let length = response.header("content-length").map_or(0, |length| length.parse().expect("a length"));
+        while self.read.len() < length {
+            assert!(self.more(), "a body that breaks off: {response:?}");
+        }
+        response.body = self.read.drain(..length).collect();
+        Some(response)
+    }
+
+    /// All that still comes until the host closes.
+    pub fn rest(&mut self) -> String {
+        while self.more() {}
+        String::from_utf8_lossy(&std::mem::take(&mut self.read)).into_owned()
+    }
+
+    /// Reads on. False at the end.
+    fn more(&mut self) -> bool {
+        let mut chunk = [0; 16 << 10];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => false,
+            Ok(read) => {
+                self.read.extend_from_slice(&chunk[..read]);
+                true
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                panic!("the host says nothing; before: {:?}", String::from_utf8_lossy(&self.read))
+            }
+            Err(_) => false,
+        }
+    }
+}
