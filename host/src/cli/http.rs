@@ -18,6 +18,9 @@ pub(super) struct HttpOptions {
     /// who reaches it may call every tool
     #[arg(long)]
     allow_remote_without_auth: bool,
+    /// Serve HTTP+SSE too, the transport of 2024-11-05, at /sse
+    #[arg(long)]
+    sse: bool,
 }
 
 /// Starts to listen, if HTTP is wanted, and tells where.
@@ -28,7 +31,8 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
         Failure::usage(format!("read the address to listen on: {error}"))
             .hint("write 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path or systemd".to_owned())
     })?;
-    let settings = settings(config)?;
+    let mut settings = settings(config)?;
+    settings.sse |= options.sse;
     if let Address::Tcp(address) = address
         && !address.ip().to_canonical().is_loopback()
     {

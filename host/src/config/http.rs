@@ -29,6 +29,8 @@ pub struct HttpConfig {
     pub tokens: Vec<TokenConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsConfig>,
+    /// HTTP+SSE too, the transport of 2024-11-05.
+    pub sse: bool,
     /// For a request's headers, and between two requests.
     #[serde(with = "super::duration")]
     pub header_timeout: Duration,
@@ -52,6 +54,7 @@ impl Default for HttpConfig {
             allowed_origins: Vec::new(),
             tokens: Vec::new(),
             tls: None,
+            sse: false,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
