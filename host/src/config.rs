@@ -199,8 +199,7 @@ const HEADER: &str = "\
 ";
 
 const EXAMPLES: &str = "
-# For clients that come over HTTP:
-# [server.http]
+# In [server.http], for clients that come over HTTP:
 # address = \"127.0.0.1:8080\"  # serve there and not on stdin; or \"unix:/path\", or \"systemd\"
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }

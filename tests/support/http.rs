@@ -172,7 +172,8 @@ impl Response {
 /// One connection.
 pub struct Line<S> {
     stream: S,
-    read: Vec<u8>,
+    /// Read and not yet taken.
+    ahead: Vec<u8>,
 }
 
 impl Line<TcpStream> {
@@ -198,7 +199,7 @@ impl Line<TcpStream> {
 
 impl<S: Read + Write> Line<S> {
     pub fn new(stream: S) -> Self {
-        Self { stream, read: Vec::new() }
+        Self { stream, ahead: Vec::new() }
     }
 
     /// False when the host takes no more.
@@ -210,20 +211,25 @@ impl<S: Read + Write> Line<S> {
     pub fn ask(&mut self, request: &Request) -> Response {
         // A host that refuses early may not read to the end.
         self.send(&request.bytes());
-        self.response().expect("a response")
+        self.read(request.line.starts_with("HEAD ")).expect("a response")
     }
 
     /// The next response; `None` when the host has closed instead.
     pub fn response(&mut self) -> Option<Response> {
+        self.read(false)
+    }
+
+    /// The response to a HEAD says how long its body would be, and has none.
+    fn read(&mut self, to_head: bool) -> Option<Response> {
         let end = loop {
-            match self.read.windows(4).position(|window| window == b"\r\n\r\n") {
+            match self.ahead.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(at) => break at,
                 None if self.more() => {}
-                None if self.read.is_empty() => return None,
-                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.read)),
+                None if self.ahead.is_empty() => return None,
+                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.ahead)),
             }
         };
-        let head = String::from_utf8(self.read.drain(..end + 4).collect()).expect("a head in ASCII");
+        let head = String::from_utf8(self.ahead.drain(..end + 4).collect()).expect("a head in ASCII");
         let mut lines = head.trim_end().lines();
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
         let split = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
@@ -232,18 +238,19 @@ impl<S: Read + Write> Line<S> {
             headers: lines.filter_map(split).collect(),
             body: Vec::new(),
         };
-        let length = response.header("content-length").map_or(0, |length| length.parse().expect("a length"));
-        while self.read.len() < length {
+        let length = response.header("content-length").filter(|_| !to_head);
+        let length = length.map_or(0, |length| length.parse().expect("a length"));
+        while self.ahead.len() < length {
             assert!(self.more(), "a body that breaks off: {response:?}");
         }
-        response.body = self.read.drain(..length).collect();
+        response.body = self.ahead.drain(..length).collect();
         Some(response)
     }
 
     /// All that still comes until the host closes.
     pub fn rest(&mut self) -> String {
         while self.more() {}
-        String::from_utf8_lossy(&std::mem::take(&mut self.read)).into_owned()
+        String::from_utf8_lossy(&std::mem::take(&mut self.ahead)).into_owned()
     }
 
     /// Reads on. False at the end.
@@ -252,11 +259,11 @@ impl<S: Read + Write> Line<S> {
         match self.stream.read(&mut chunk) {
             Ok(0) => false,
             Ok(read) => {
-                self.read.extend_from_slice(&chunk[..read]);
+                self.ahead.extend_from_slice(&chunk[..read]);
                 true
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                panic!("the host says nothing; before: {:?}", String::from_utf8_lossy(&self.read))
+                panic!("the host says nothing; before: {:?}", String::from_utf8_lossy(&self.ahead))
             }
             Err(_) => false,
         }

@@ -40,16 +40,21 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     }
     let listener = Listener::bind(&address)
         .map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
+    let tls = settings.tls.is_some();
+    // Of a socket that was handed over, the address is known only now.
     if !listener.is_local() {
-        // Of a socket that was handed over, the address is known only now.
         allow_remote(options, &settings, text)?;
-        if settings.tls.is_none() {
-            tracing::warn!(
-                "what is sent, tokens included, can be read on the way: set server.http.tls, or put a proxy in front"
-            );
-        }
     }
-    report::tell(&format!("listening on {}", listener.url(settings.tls.is_some())));
+    report::tell(&format!("listening on {}", listener.url(tls)));
+    if !listener.is_local() && !tls {
+        tracing::warn!("tokens and all else can be read on the way: set server.http.tls, or put a proxy in front");
+    }
+    let is_unspecified = listener.local_address().is_some_and(|address| address.ip().to_canonical().is_unspecified());
+    if is_unspecified && settings.allowed_hosts.is_empty() {
+        tracing::warn!(
+            "clients on other machines are refused until server.http.allowed-hosts has the names that they use"
+        );
+    }
     Ok(Some((listener, settings)))
 }
 

@@ -10,7 +10,6 @@ const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: evil.example\r\n\r\n";
 fn statuses(front: &Front, bytes: &str) -> Vec<u16> {
     let mut line = front.connect();
     line.send(bytes.as_bytes());
-    line.stream().shutdown(std::net::Shutdown::Write).expect("a socket");
     std::iter::from_fn(|| line.response()).map(|response| response.status).collect()
 }
 
@@ -168,8 +167,7 @@ fn p31_http_2_is_not_spoken() {
     let front = Front::start(Settings::default());
     let mut line = front.connect();
     line.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00");
-    assert_eq!(line.response().map(|response| response.status), Some(400));
-    assert_eq!(line.rest(), "");
+    assert_eq!(line.rest(), "", "closed without a word");
 }
 
 /// Requests of one connection are answered in their order.

@@ -40,4 +40,5 @@ fn health_is_at_once_and_readiness_after_the_first_scan() {
     assert_eq!((ask("/healthz"), ask("/readyz")), (200, 503));
     front.catalog.set_ready();
     assert_eq!((ask("/healthz"), ask("/readyz")), (200, 200));
+    assert_eq!(front.ask(&Request::new("HEAD", "/healthz", front.address)).status, 200);
 }

@@ -2,13 +2,15 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto};
+use wharf::transport::http::{Settings, Tls};
 
 use crate::support::PATIENCE;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{Front, Line, Request, serve};
 use crate::support::process::run;
 
 /// A home whose configuration names a certificate of its own, and that certificate.
@@ -59,6 +61,19 @@ fn plain_text_is_not_answered() {
     let mut line = Line::connect(address);
     line.send(&Request::new("GET", "/healthz", address).bytes());
     assert!(!line.rest().contains("HTTP/"));
+}
+
+/// P23: a client that does not begin to speak.
+#[test]
+fn p23_a_handshake_has_its_time() {
+    let (home, _) = with_certificate();
+    let beside = |name: &str| home.path("config/wharf").join(name);
+    let tls = Tls::read(&beside("cert.pem"), &beside("key.pem")).expect("a certificate and its key");
+    let header_timeout = Duration::from_millis(300);
+    let front = Front::start(Settings { tls: Some(tls), header_timeout, ..Settings::default() });
+    let started = Instant::now();
+    assert_eq!(front.connect().rest(), "");
+    assert!(started.elapsed() >= header_timeout, "given up on after {:?}", started.elapsed());
 }
 
 #[test]

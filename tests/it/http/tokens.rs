@@ -3,8 +3,8 @@
 use wharf::transport::http::{Settings, Token};
 
 use crate::support::home::Home;
-use crate::support::http::{Front, told};
-use crate::support::process::{Process, command};
+use crate::support::http::{Front, Line, Request, told};
+use crate::support::process::{Process, command, run};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -61,9 +61,8 @@ fn tokens_come_from_the_environment_and_from_files() {
     let process = Process::start(command);
     let address = told(&process);
     let ask = |token: &str| {
-        let request =
-            crate::support::http::Request::discover(address).with("Authorization", &format!("Bearer {token}"));
-        crate::support::http::Line::connect(address).ask(&request)
+        let request = Request::discover(address).with("Authorization", &format!("Bearer {token}"));
+        Line::connect(address).ask(&request)
     };
     assert!(ask(SECRET).reached_mcp() && ask(other).reached_mcp());
     assert_eq!(ask("00000000000000000000000000000000").status, 401);
@@ -75,14 +74,8 @@ fn tokens_come_from_the_environment_and_from_files() {
 fn a_token_that_is_not_there_is_an_error() {
     let home = Home::new();
     home.configure("[server.http]\ntokens = [{ name = 'ci', env = 'WHARF_TEST_TOKEN' }]\n");
-    let arguments = [
-        "serve".as_ref(),
-        home.plugins().as_os_str().to_owned().as_os_str(),
-        "--http".as_ref(),
-        "127.0.0.1:0".as_ref(),
-    ]
-    .map(std::ffi::OsStr::to_owned);
-    let output = crate::support::process::run(&home, arguments);
+    let folder = home.plugins();
+    let output = run(&home, ["serve".as_ref(), folder.as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("WHARF_TEST_TOKEN") && said.contains("hint:"), "{said}");

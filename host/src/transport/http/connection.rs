@@ -28,7 +28,11 @@ const BUSY: &[u8] =
 pub(super) async fn serve(stream: Box<dyn Stream>, peer: Option<IpAddr>, front: Arc<Front>, _place: Place) {
     let stream = Stall::new(stream, front.settings.write_timeout);
     let Some(tls) = &front.settings.tls else { return serve_http(stream, peer, front).await };
-    match tokio::time::timeout(front.settings.header_timeout, tls.0.accept(stream)).await {
+    let handshake = tokio::select! {
+        handshake = tokio::time::timeout(front.settings.header_timeout, tls.0.accept(stream)) => handshake,
+        () = front.stop().cancelled() => return,
+    };
+    match handshake {
         Ok(Ok(stream)) => serve_http(stream, peer, front.clone()).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),

@@ -16,13 +16,13 @@ fn tokens() -> Tokens {
     ])
 }
 
-fn ask(tokens: &Tokens, values: &[&str], from: &str) -> Result<Principal, Response> {
+fn ask(tokens: &Tokens, values: &[&str], from: &str) -> Result<Principal, Box<Response>> {
     let mut headers = HeaderMap::new();
     for value in values {
         headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a value"));
     }
     let peer: IpAddr = from.parse().expect("an address");
-    tokens.authenticate(&headers, Some(peer)).map_err(Response::from)
+    tokens.authenticate(&headers, Some(peer)).map_err(|refusal| Box::new(refusal.into()))
 }
 
 /// Abuse P22.
