@@ -88,7 +88,7 @@ impl<'a> Relay<'a> {
     /// Says what could not be said, once, before the answer.
     pub(in crate::server) async fn end(self) {
         let dropped = self.dropped + self.events.dropped();
-        if dropped > 0 {
+        if dropped > 0 && self.scope.verbosity.admits(Level::Warning) {
             let text = format!("{dropped} more messages of this call were dropped");
             self.message(Level::Warning, None, &LogBody::Text(text)).await;
         }

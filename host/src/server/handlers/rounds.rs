@@ -149,6 +149,10 @@ impl<'a> Rounds<'a> {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
             };
+            // Who has given up is asked nothing more, and hears nothing of this either.
+            if self.scope.cancelled.is_cancelled() {
+                return Err(error::internal("cancelled", "the request was cancelled").into());
+            }
             let put = self.put(wanted)?;
             if let Some((again, _)) = put.refused.iter().find(|(question, _)| !refused.insert(question.key.clone())) {
                 return Err(Refusal::NeedsClient(again.kind.needs()));
@@ -180,10 +184,11 @@ impl<'a> Rounds<'a> {
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
             return Ok((answers, None, 0));
         };
-        let sealed = self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
-            Broken::Expired => error::expired_state(EXPIRY),
-            Broken::Foreign => error::foreign_state(),
-        })?;
+        let sealed =
+            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
+                Broken::Expired => error::expired_state(EXPIRY),
+                Broken::Foreign => error::foreign_state(),
+            })?;
         let mut answers = Vec::new();
         for Question { key, kind } in sealed.asked {
             let path = format!("params.inputResponses.{key}");
