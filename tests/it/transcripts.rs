@@ -35,6 +35,11 @@ fn file(test: &str) -> String {
 }
 
 transcripts! {
+    asking_2024_11_05
+    asking_2025_03_26
+    asking_2025_06_18
+    asking_2025_11_25
+    asking_2026_07_28
     batch_2024_11_05
     batch_2025_03_26
     batch_refused

@@ -48,6 +48,23 @@ pub(crate) fn add(tools: &mut Tools) {
         }, "required": [] });
         filled_in(ask.form_of("Please choose", &schema)?)
     });
+    tools.add("test_elicitation_fields", "Asks with every kind of field.", |ask, _: NoArguments| {
+        let schema = json!({ "type": "object", "additionalProperties": false, "properties": {
+            "name": { "type": "string", "title": "Name", "description": "In full", "minLength": 2, "maxLength": 20,
+                "pattern": "^[A-Z]", "default": "Ada" },
+            "mail": { "type": "string", "format": "email" },
+            "page": { "type": "string", "format": "uri" },
+            "born": { "type": "string", "format": "date" },
+            "seen": { "type": "string", "format": "date-time" },
+            "host": { "type": "string", "format": "ipv4" },
+            "age": { "type": "integer", "minimum": 0, "maximum": 150, "default": 30 },
+            "height": { "type": "number", "exclusiveMinimum": 0 },
+            "member": { "type": "boolean", "default": true },
+            "size": { "type": "string", "enum": ["s", "l"], "enumNames": ["Small", "Large"] },
+            "colour": { "type": "string", "oneOf": [{ "const": "r", "title": "Red" }, { "const": "g", "title": "Green" }] },
+        }, "required": ["name", "age"] });
+        filled_in(ask.form_of("Who are you?", &schema)?)
+    });
     tools.add("test_url_visit", "Asks the user to visit a page.", |ask, _: NoArguments| {
         let agreed = ask.visit("Please sign in", "https://example.org/login")?;
         Ok(if agreed { "on the way" } else { "stayed" })
