@@ -40,6 +40,7 @@ transcripts! {
     asking_2025_06_18
     asking_2025_11_25
     asking_2026_07_28
+    asking_state
     batch_2024_11_05
     batch_2025_03_26
     batch_refused
@@ -56,15 +57,20 @@ transcripts! {
     lifecycle_2025_03_26
     lifecycle_2025_06_18
     lifecycle_2025_11_25
+    list_changed
+    listen_resources
     lists
+    logging
     not_offered
     notifications
     openings
     params
     parse_errors
+    progress
     prompts
     resources
     responses
+    subscribe
     subscriptions
 }
 
