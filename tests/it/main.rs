@@ -5,6 +5,7 @@
 #[allow(unreachable_pub, reason = "a test binary has no outside")]
 mod support;
 
+mod asking;
 mod cli;
 mod engine;
 mod framing;

@@ -49,6 +49,11 @@ impl Events {
         self.arrived.notify_one();
     }
 
+    /// Counts a message that was over another bound.
+    pub(super) fn drop_message(&self) {
+        self.lock().dropped += 1;
+    }
+
     /// The next event, once there is one. May be dropped without losing any.
     pub async fn next(&self) -> Event {
         loop {
