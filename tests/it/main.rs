@@ -17,6 +17,7 @@ mod reload;
 mod rmcp;
 mod samples;
 mod shutdown;
+mod telling;
 mod tidy;
 mod transcripts;
 mod wit;

@@ -100,6 +100,9 @@ impl Brought {
     }
 }
 
+/// Answers, the plugin's state, and rounds so far.
+type Resumed = (Vec<Answer>, Option<Vec<u8>>, u32);
+
 /// A request to a plugin.
 pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) server: &'a Arc<Server>,
@@ -169,7 +172,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// The answers and the state that a request brings, and its rounds so far.
-    fn resume(&self, brought: Brought) -> Result<(Vec<Answer>, Option<Vec<u8>>, u32), ErrorObject> {
+    fn resume(&self, brought: Brought) -> Result<Resumed, ErrorObject> {
         let given = match &brought.answers {
             None => Vec::new(),
             Some(answers) => json::entries(answers.get())
