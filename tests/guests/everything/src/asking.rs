@@ -4,6 +4,8 @@ use std::cell::Cell;
 
 use wharf_plugin::*;
 
+use crate::{PIXEL, SILENCE};
+
 pub(crate) fn add(tools: &mut Tools) {
     tools.add("test_sampling", "Asks the client's model.", |ask, args: Question| {
         let said = ask.sample(Sampling::new(args.prompt).max_tokens(100))?;
@@ -13,6 +15,21 @@ pub(crate) fn add(tools: &mut Tools) {
         Ok(ask.sample("Anything")?.text())
     });
     tools.add("test_sampling_tools", "Asks the client's model and lends it a tool.", sample_tools);
+    tools.add("test_sampling_hints", "Asks the client's model in every way.", |ask, _: NoArguments| {
+        let question = Sampling::new("Look")
+            .image(PIXEL, "image/png")
+            .audio(SILENCE, "audio/wav")
+            .assistant("I see")
+            .system("Be short")
+            .max_tokens(5)
+            .temperature(0.5)
+            .stop_at("\n")
+            .model("fast")
+            .priorities(0.1, 0.2, 0.3)
+            .context(ContextScope::ThisServer);
+        let said = ask.sample(question)?;
+        Ok(format!("{} ({} media)", said.text(), said.media().count()))
+    });
     tools.add("test_elicitation", "Asks the user for a name and an address.", |ask, args: Message| {
         Ok(match ask.form::<Account>(args.message)? {
             Some(account) => format!("User response: {} <{}>", account.username, account.email),
