@@ -54,6 +54,32 @@ fn another_version_of_the_plugin_does_not_take_the_state() {
     assert_eq!(answer["error"]["data"]["reason"], "invalid_request_state", "{answer}");
 }
 
+/// A call in flight keeps the plugin that it started with, over all its rounds.
+#[test]
+fn a_call_that_waits_outlives_its_plugins_file() {
+    let home = Home::with(&["everything"]);
+    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
+    let question = client.notification("roots/list");
+    home.put_bytes(&Guest::saying("2").build(), "everything");
+    client.tools_until(|tools| tools == ["everything_version"]);
+    client.reply(&question, json!({"roots": [{"uri": "file:///a"}]}));
+    assert_eq!(first_text(&client.answer(id)["result"]), "file:///a\n");
+}
+
+/// Nobody can answer any more.
+#[test]
+fn the_end_of_input_ends_a_call_that_waits() {
+    let home = Home::with(&["everything"]);
+    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    client.post("tools/call", json!({"name": "everything_test_roots"}));
+    client.notification("roots/list");
+    let started = Instant::now();
+    client.process().close();
+    assert!(client.process().wait().success());
+    assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
+}
+
 /// A key of the process's own: what another has sealed is made up to it.
 #[test]
 fn another_process_does_not_take_the_state() {

@@ -74,7 +74,7 @@ impl<'a> Relay<'a> {
             tokio::select! {
                 biased;
                 event = events.next() => self.pass(event).await,
-                () = tokio::time::sleep_until(due), if self.held.is_some() => self.send_held().await,
+                () = tokio::time::sleep_until(due), if self.held.is_some() => self.send_step().await,
                 outcome = &mut call => break outcome,
             }
         };
@@ -114,9 +114,7 @@ impl<'a> Relay<'a> {
                     return;
                 }
                 self.held = Some(Step { progress, total, message });
-                if self.steps.admits() {
-                    self.send_held().await;
-                }
+                self.send_step().await;
             }
             Event::ListChanged(_) => self.server.catalog.list_again(self.provider),
             Event::ResourceUpdated(uri) => {
@@ -138,6 +136,13 @@ impl<'a> Relay<'a> {
             LogBody::Json(json) => params.raw("data", json),
         };
         self.send("notifications/message", params).await;
+    }
+
+    /// Sends the held step, if it is time for one.
+    async fn send_step(&mut self) {
+        if self.steps.admits() {
+            self.send_held().await;
+        }
     }
 
     async fn send_held(&mut self) {
