@@ -209,6 +209,22 @@ fn who_insists_on_what_the_client_cannot_is_told_so() {
     }
 }
 
+/// One question, one answer: who cannot go on without is not given the client's ear again.
+#[test]
+fn who_insists_on_what_the_client_did_not_answer_has_failed() {
+    let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
+    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    for wrong in [json!({"roots": 5}), json!({})] {
+        let id = client.post("tools/call", json!({"name": "asker_ask"}));
+        let question = client.notification("roots/list");
+        client.reply(&question, wrong);
+        let result = &client.answer(id)["result"];
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(first_text(result).contains("result.roots"), "{result}");
+    }
+    assert_eq!(client.finish(), Vec::<Value>::new());
+}
+
 #[test]
 fn a_broken_question_is_the_plugins_fault() {
     let nested = r#"{"type":"object","properties":{"a":{"type":"object"}}}"#;
