@@ -16,8 +16,9 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from mcp import ClientSession, StdioServerParameters
+from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
+from primitives import Ears, cancelled, listened, primitives, subscribed
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPONENTS = Path(os.environ.get("WHARF_TEST_COMPONENTS", ROOT / "target/guests/components"))
@@ -154,9 +155,57 @@ async def list_changed_by_subscription(home: Home, binary: str) -> None:
         assert "late_version" in names, names
 
 
-CHECKS = [by_handshake, replacement_under_a_session, list_changed_by_notification]
+@contextlib.contextmanager
+def logged(home: Home, binary: str):
+    """A server with the plugin `everything`, and where its log goes."""
+    home.put("everything", "everything")
+    log = home.root / "log"
+    with log.open("w") as out:
+        yield stdio_client(home.server(binary), errlog=out), log
+
+
+async def primitives_by_handshake(home: Home, binary: str) -> None:
+    ears = Ears()
+    with logged(home, binary) as (server, log):
+        async with server as (read, write), ClientSession(read, write, **ears.callbacks()) as client:
+            await client.initialize()
+            await client.set_logging_level("warning")
+            await primitives(client, ears)
+            await subscribed(client, ears)
+
+            async def give_up(call) -> None:
+                if VERSION.startswith("2."):
+                    call.cancel()
+                    return
+                # Version 1 says nothing when a call is given up.
+                params = types.CancelledNotificationParams(requestId=client._request_id - 1)
+                notification = types.CancelledNotification(params=params)
+                await client.send_notification(types.ClientNotification(notification))
+
+            await client.set_logging_level("emergency")
+            await cancelled(client, ears, log, give_up)
+
+
+async def primitives_without_handshake(home: Home, binary: str) -> None:
+    from mcp import Client
+
+    ears = Ears()
+    with logged(home, binary) as (server, log):
+        async with Client(server, log_level="warning", **ears.callbacks()) as client:
+            assert client.protocol_version == "2026-07-28", client.protocol_version
+            await primitives(client, ears)
+            await listened(client)
+
+            async def give_up(call) -> None:
+                call.cancel()
+
+            await cancelled(client, ears, log, give_up)
+
+
+CHECKS = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
 if VERSION.startswith("2."):
     CHECKS += [by_probing, by_handshake_of_the_newest_client, list_changed_by_subscription]
+    CHECKS += [primitives_without_handshake]
 
 
 def main(binary: str) -> int:

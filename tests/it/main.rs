@@ -5,6 +5,7 @@
 #[allow(unreachable_pub, reason = "a test binary has no outside")]
 mod support;
 
+mod asking;
 mod cli;
 mod discovery;
 mod engine;
@@ -19,6 +20,7 @@ mod reload;
 mod rmcp;
 mod samples;
 mod shutdown;
+mod telling;
 mod terminal;
 mod tidy;
 mod transcripts;

@@ -1,5 +1,7 @@
 //! The official Rust client drives the real binary, in both eras.
 
+mod primitives;
+
 use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use rmcp::service::{NotificationContext, RoleClient, RunningService, ServiceErro
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::process::{ChildStderr, Command};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -45,10 +47,20 @@ impl ClientHandler for Listener {
 type Running = RunningService<RoleClient, Listener>;
 
 async fn connect(home: &Home, listener: Listener, mode: ClientLifecycleMode) -> Running {
+    connect_logged(home, listener, mode, Stdio::null()).await.0
+}
+
+/// The same for any client, with the host's log.
+async fn connect_logged<H: ClientHandler>(
+    home: &Home,
+    handler: H,
+    mode: ClientLifecycleMode,
+    log: Stdio,
+) -> (RunningService<RoleClient, H>, Option<ChildStderr>) {
     let mut command = Command::new(binary());
     command.arg("serve").arg(home.plugins()).env_clear().envs(home.environment()).kill_on_drop(true);
-    let (transport, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn().expect("the binary starts");
-    within(listener.serve_with_lifecycle(transport, mode)).await.expect("a connection")
+    let (transport, log) = TokioChildProcess::builder(command).stderr(log).spawn().expect("the binary starts");
+    (within(handler.serve_with_lifecycle(transport, mode)).await.expect("a connection"), log)
 }
 
 /// No step of a conversation takes for ever.
@@ -56,13 +68,17 @@ async fn within<F: Future>(step: F) -> F::Output {
     timeout(PATIENCE, step).await.expect("an answer in time")
 }
 
-async fn call(
-    client: &Running,
+async fn call<H: ClientHandler>(
+    client: &RunningService<RoleClient, H>,
     tool: &'static str,
     arguments: Value,
 ) -> Result<rmcp::model::CallToolResult, ServiceError> {
+    within(client.call_tool(params(tool, arguments))).await
+}
+
+fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
     let arguments: JsonObject = serde_json::from_value(arguments).expect("an object");
-    within(client.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments))).await
+    CallToolRequestParams::new(tool).with_arguments(arguments)
 }
 
 /// What is the same in both eras.
@@ -135,7 +151,12 @@ async fn by_probing() {
     client.cancel().await.expect("an end");
 }
 
-async fn text(client: &Running, tool: &'static str) -> String {
-    let result = call(client, tool, json!({})).await.expect("a result");
+async fn text<H: ClientHandler>(client: &RunningService<RoleClient, H>, tool: &'static str) -> String {
+    said(&call(client, tool, json!({})).await.expect("a result"))
+}
+
+/// The first text of a result that is no failure.
+fn said(result: &rmcp::model::CallToolResult) -> String {
+    assert_ne!(result.is_error, Some(true), "{result:?}");
     result.content[0].as_text().expect("text").text.clone()
 }

@@ -36,6 +36,12 @@ fn file(test: &str) -> String {
 
 transcripts! {
     apps
+    asking_2024_11_05
+    asking_2025_03_26
+    asking_2025_06_18
+    asking_2025_11_25
+    asking_2026_07_28
+    asking_state
     batch_2024_11_05
     batch_2025_03_26
     batch_refused
@@ -54,16 +60,21 @@ transcripts! {
     lifecycle_2025_03_26
     lifecycle_2025_06_18
     lifecycle_2025_11_25
+    list_changed
+    listen_resources
     lists
+    logging
     not_offered
     notifications
     openings
     params
     parse_errors
+    progress
     prompts
     resources
     responses
     structured
+    subscribe
     subscriptions
 }
 

@@ -15,6 +15,8 @@ use super::{MODERN, PATIENCE};
 pub struct Client<W: Wire = Process> {
     wire: Recorded<W>,
     modern: bool,
+    /// What a modern client declares with each request.
+    capabilities: Value,
     next: u64,
     kept: VecDeque<Value>,
 }
@@ -39,18 +41,24 @@ impl<W: Wire> Client<W> {
     /// A client that has said nothing yet. A modern one puts the `_meta` of 2026-07-28 into
     /// each request.
     pub fn new(wire: W, modern: bool) -> Self {
-        Self { wire: Recorded::new(wire), modern, next: 0, kept: VecDeque::new() }
+        Self { wire: Recorded::new(wire), modern, capabilities: json!({}), next: 0, kept: VecDeque::new() }
     }
 
     /// A client that has shaken hands.
     pub fn legacy(wire: W, revision: &str) -> Self {
-        let mut client = Self::new(wire, false);
-        let settled = client.result(
-            "initialize",
-            json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}),
-        );
-        assert_eq!(settled["protocolVersion"], revision);
-        client.notify("notifications/initialized", json!({}));
+        Self::able(wire, revision, json!({}))
+    }
+
+    /// A client of any revision that can be asked for that.
+    pub fn able(wire: W, revision: &str, capabilities: Value) -> Self {
+        let mut client = Self::new(wire, revision == MODERN);
+        client.capabilities = capabilities.clone();
+        if !client.modern {
+            let info = json!({"name": "tests", "version": "0"});
+            let hello = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
+            assert_eq!(client.result("initialize", hello)["protocolVersion"], revision);
+            client.notify("notifications/initialized", json!({}));
+        }
         client
     }
 
@@ -58,7 +66,7 @@ impl<W: Wire> Client<W> {
     pub fn post(&mut self, method: &str, mut params: Value) -> u64 {
         if self.modern {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
-            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
         }
         self.next += 1;
         let message = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
@@ -68,6 +76,11 @@ impl<W: Wire> Client<W> {
 
     pub fn notify(&mut self, method: &str, params: Value) {
         self.wire.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+    }
+
+    /// Answers a request of the host's.
+    pub fn reply(&mut self, request: &Value, result: Value) {
+        self.wire.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string());
     }
 
     /// Waits for the answer to that request.
@@ -121,7 +134,7 @@ impl<W: Wire> Client<W> {
         }
     }
 
-    /// Waits for the next notification of that method.
+    /// Waits for the next notification, or request of the host's, of that method.
     pub fn notification(&mut self, method: &str) -> Value {
         self.wait(method, |message| message["method"] == method)
     }

@@ -3,8 +3,11 @@
 //!
 //! `"<any>"` stands for anything, as a member's value for a member that must be there;
 //! `"<maybe>"` for a member that may be there; `"<absent>"` for one that must not;
-//! `"<has:text>"` for a string that contains the text. A member `"<rest>"` allows members,
-//! and a last element `"<rest>"` allows elements, that are not named.
+//! `"<has:text>"` for a string that contains the text; `"<save:name>"` for anything, which
+//! `<put:name>` in a later sent line stands for. A member `"<rest>"` allows members, and a
+//! last element `"<rest>"` allows elements, that are not named.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -15,7 +18,7 @@ pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
 
 fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
     match (expected, actual) {
-        (Value::String(pattern), _) if pattern == "<any>" || pattern == "<maybe>" => None,
+        (Value::String(pattern), _) if pattern == "<any>" || pattern == "<maybe>" || name(pattern).is_some() => None,
         (Value::String(pattern), _) if pattern == "<absent>" => Some(format!("{path} must not be there")),
         (Value::String(pattern), Value::String(text)) if pattern.starts_with("<has:") => {
             let part = &pattern["<has:".len()..pattern.len() - 1];
@@ -50,6 +53,36 @@ fn differ(expected: &Value, actual: &Value, path: &str) -> Option<String> {
     }
 }
 
+/// The name in `<save:name>`.
+fn name(pattern: &str) -> Option<&str> {
+    pattern.strip_prefix("<save:")?.strip_suffix('>')
+}
+
+/// Keeps what `<save:name>` stands for, in a message that is as expected.
+pub fn save(expected: &Value, actual: &Value, saved: &mut HashMap<String, Value>) {
+    match (expected, actual) {
+        (Value::String(pattern), _) => saved.extend(name(pattern).map(|name| (name.to_owned(), actual.clone()))),
+        (Value::Object(expected), Value::Object(actual)) => {
+            let both = expected.iter().filter_map(|(name, expected)| Some((expected, actual.get(name)?)));
+            both.for_each(|(expected, actual)| save(expected, actual, saved));
+        }
+        (Value::Array(expected), Value::Array(actual)) => {
+            expected.iter().zip(actual).for_each(|(expected, actual)| save(expected, actual, saved));
+        }
+        _ => {}
+    }
+}
+
+/// A line with what was saved in the place of each `<put:name>`: of a string its content as it
+/// stands between quotes, of anything else its JSON.
+pub fn put(line: &str, saved: &HashMap<String, Value>) -> String {
+    saved.iter().fold(line.to_owned(), |line, (name, value)| {
+        let json = value.to_string();
+        let text = if value.is_string() { &json[1..json.len() - 1] } else { &json };
+        line.replace(&format!("<put:{name}>"), text)
+    })
+}
+
 #[test]
 fn placeholders_mean_what_they_say() {
     use serde_json::json;
@@ -65,4 +98,14 @@ fn placeholders_mean_what_they_say() {
     assert!(same(json!("<has:b>"), json!("abc")));
     assert!(!same(json!("<has:d>"), json!("abc")));
     assert!(!same(json!(1), json!("1")));
+    assert!(same(json!({"a": "<save:x>"}), json!({"a": [1]})));
+    assert!(!same(json!({"a": "<save:x>"}), json!({})));
+}
+
+#[test]
+fn what_is_saved_is_put() {
+    use serde_json::json;
+    let mut saved = HashMap::new();
+    save(&json!([{"a": "<save:text>"}, "<save:list>"]), &json!([{"a": "x\"y"}, [1]]), &mut saved);
+    assert_eq!(put(r#"["-<put:text>-",<put:list>]"#, &saved), r#"["-x\"y-",[1]]"#);
 }

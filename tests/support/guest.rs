@@ -2,6 +2,7 @@
 //! wants to wait for.
 //! It runs nothing. The layout of the canonical ABI is spelt out here and only here.
 
+pub mod asking;
 pub mod bodies;
 mod imports;
 
@@ -190,6 +191,25 @@ impl Guest {
         self.does(name, &body)
     }
 
+    /// With one tool more that tells of that many steps of progress, then does the rest.
+    pub fn steps(self, name: &str, times: usize, rest: &str) -> Self {
+        let body = format!(
+            "(loop $again
+               (local.set $n (i32.add (local.get $n) (i32.const 1)))
+               (call $progress (f64.convert_i32_u (local.get $n))
+                 (i32.const 0) (f64.const 0) (i32.const 0) (i32.const 0) (i32.const 0))
+               (br_if $again (i32.lt_u (local.get $n) (i32.const {times}))))
+             {rest}"
+        );
+        self.does(name, &body)
+    }
+
+    /// With one tool more that says that this resource has new contents.
+    pub fn updates(mut self, name: &str, uri: &str) -> Self {
+        let Text { at, len } = self.text(uri);
+        self.does(name, &format!("(call $updated (i32.const {at}) (i32.const {len}))"))
+    }
+
     /// The component's bytes.
     pub fn build(&self) -> Vec<u8> {
         let mut module = wat::parse_str(self.module()).expect("valid text");
@@ -322,6 +342,7 @@ fn guests_made_here_are_components() {
         Guest::saying("").tools(&[("a", two), ("b", two)]),
         Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
         Guest::saying("").gives("a", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
+        Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
         validator.validate_all(&guest.build()).expect("a valid component");

@@ -18,21 +18,35 @@ use super::process::binary;
 use super::wire::{Received, Wire};
 
 pub struct Memory {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
+    server: Arc<Server>,
     connection: Option<Arc<Connection>>,
     messages: mpsc::Receiver<Outgoing>,
 }
 
 impl Memory {
     pub fn serve(home: &Home) -> Self {
-        let runtime = Runtime::new().expect("a runtime");
+        Self::serve_with(home, Settings::default())
+    }
+
+    pub fn serve_with(home: &Home, settings: Settings) -> Self {
+        let runtime = Arc::new(Runtime::new().expect("a runtime"));
         let catalog = Arc::new(Catalog::default());
-        let server = Server::new(catalog.clone(), Settings::default());
+        let server = Server::new(catalog.clone(), settings);
         runtime.block_on(load(home, catalog));
+        Self::connect(runtime, server)
+    }
+
+    /// Another connection to the same server.
+    pub fn beside(&self) -> Self {
+        Self::connect(self.runtime.clone(), self.server.clone())
+    }
+
+    fn connect(runtime: Arc<Runtime>, server: Arc<Server>) -> Self {
         // Large: the test reads only when it has sent.
         let (outbox, messages) = mpsc::channel(4096);
         let connection = runtime.block_on(async { server.connect(outbox, "local") });
-        Self { runtime, connection: Some(connection), messages }
+        Self { runtime, server, connection: Some(connection), messages }
     }
 }
 

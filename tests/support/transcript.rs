@@ -2,14 +2,18 @@
 //! What a message means is the transcript's affair.
 //!
 //! A line `> …` is sent as it stands, JSON or not; a line `< …` is expected; `#` starts a
-//! comment. The answers to a run of sent lines may come in any order, and nothing else may
-//! come, to the end of the connection. `# plugins: a b=c` names the guests that the conversation
-//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`. Placeholders: see [`super::compare`].
+//! comment. What is expected after a run of sent lines may come in any order, and nothing else
+//! may come, to the end of the connection. After a line `# in order` the order is that of the
+//! lines, until `# in any order`. `# plugins: a b=c` names the guests that the conversation
+//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`. Placeholders: see
+//! [`super::compare`].
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::PATIENCE;
-use super::compare::difference;
+use super::compare::{difference, put, save};
 use super::wire::{Received, Wire};
 
 pub struct Transcript {
@@ -24,6 +28,7 @@ pub struct Transcript {
 struct Block {
     sent: Vec<String>,
     expected: Vec<(usize, Value)>,
+    in_order: bool,
 }
 
 impl Transcript {
@@ -32,10 +37,11 @@ impl Transcript {
     pub fn parse(name: &str, text: &str) -> Self {
         let mut transcript =
             Self { name: name.to_owned(), plugins: Vec::new(), settings: String::new(), blocks: Vec::new() };
+        let mut in_order = false;
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(frame) = line.strip_prefix("> ") {
                 if transcript.blocks.last().is_none_or(|block| !block.expected.is_empty()) {
-                    transcript.blocks.push(Block::default());
+                    transcript.blocks.push(Block { in_order, ..Block::default() });
                 }
                 transcript.blocks.last_mut().expect("just pushed").sent.push(frame.to_owned());
             } else if let Some(json) = line.strip_prefix("< ") {
@@ -47,6 +53,8 @@ impl Transcript {
             } else if let Some(setting) = line.strip_prefix("# settings:") {
                 transcript.settings.push_str(setting.trim());
                 transcript.settings.push('\n');
+            } else if line == "# in order" || line == "# in any order" {
+                in_order = line == "# in order";
             } else {
                 let other = !line.trim().is_empty() && !line.starts_with('#');
                 assert!(!other, "{name}:{number}: neither sent, expected nor a comment");
@@ -59,14 +67,15 @@ impl Transcript {
     /// # Panics
     /// At the first message that is missing or not expected.
     pub fn play(&self, wire: &mut impl Wire) {
+        let mut saved = HashMap::new();
         for block in &self.blocks {
             for frame in &block.sent {
-                wire.send(frame);
+                wire.send(&put(frame, &saved));
             }
             let mut open: Vec<&(usize, Value)> = block.expected.iter().collect();
             while !open.is_empty() {
                 match wire.receive(PATIENCE) {
-                    Received::Frame(frame) => self.take(&mut open, &frame),
+                    Received::Frame(frame) => self.take(&mut open, block.in_order, &frame, &mut saved),
                     ended => panic!("{}:{}: {ended:?} instead of {}", self.name, open[0].0, open[0].1),
                 }
             }
@@ -80,15 +89,17 @@ impl Transcript {
     }
 
     /// Strikes the message out of those expected.
-    fn take(&self, open: &mut Vec<&(usize, Value)>, frame: &str) {
+    fn take(&self, open: &mut Vec<&(usize, Value)>, in_order: bool, frame: &str, saved: &mut HashMap<String, Value>) {
         let actual: Value =
             serde_json::from_str(frame).unwrap_or_else(|error| panic!("{}: {error} in {frame:?}", self.name));
-        if let Some(at) = open.iter().position(|(_, expected)| difference(expected, &actual).is_none()) {
-            open.remove(at);
+        let next = if in_order { &open[..1] } else { &open[..] };
+        if let Some(at) = next.iter().position(|(_, expected)| difference(expected, &actual).is_none()) {
+            save(&open.remove(at).1, &actual, saved);
             return;
         }
         // Say the difference to the one it was most likely meant to be.
-        let nearest = open.iter().find(|(_, expected)| expected.get("id") == actual.get("id")).unwrap_or(&open[0]);
+        let alike = |expected: &Value| ["id", "method"].iter().all(|name| expected.get(name) == actual.get(name));
+        let nearest = next.iter().find(|(_, expected)| alike(expected)).unwrap_or(&next[0]);
         let why = difference(&nearest.1, &actual).expect("else it would have matched");
         panic!("{}:{}: {why}\n  expected {}\n  received {frame}", self.name, nearest.0, nearest.1);
     }

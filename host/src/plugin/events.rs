@@ -1,7 +1,8 @@
 //! What a running guest says, on its way to whoever made the call.
 //!
-//! A guest never waits for a reader and never fills memory: what is over the bound is
-//! dropped and counted. Who may hear it is not decided here.
+//! A guest never waits for a reader and never fills memory: a step of progress takes the place
+//! of the one before it, and messages over the bound are dropped and counted. Who may hear it
+//! is not decided here.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -31,17 +32,26 @@ struct Queue {
 impl Events {
     pub(super) fn push(&self, event: Event) {
         let mut queue = self.lock();
+        if let (Event::Progress { .. }, Some(last @ Event::Progress { .. })) = (&event, queue.events.back_mut()) {
+            *last = event;
+            return;
+        }
         let notice = matches!(event, Event::ListChanged(_) | Event::ResourceUpdated(_));
         if notice && queue.events.contains(&event) {
             return;
         }
         if queue.events.len() >= if notice { WAITING + NOTICES } else { WAITING } {
-            queue.dropped += 1;
+            queue.dropped += u64::from(matches!(event, Event::Log { .. }));
             return;
         }
         queue.events.push_back(event);
         drop(queue);
         self.arrived.notify_one();
+    }
+
+    /// Counts a message that was over another bound.
+    pub(super) fn drop_message(&self) {
+        self.lock().dropped += 1;
     }
 
     /// The next event, once there is one. May be dropped without losing any.
@@ -61,7 +71,7 @@ impl Events {
         self.lock().events.pop_front()
     }
 
-    /// How many were dropped.
+    /// How many messages were dropped.
     pub fn dropped(&self) -> u64 {
         self.lock().dropped
     }

@@ -20,6 +20,12 @@ impl State {
             events.push(event);
         }
     }
+
+    fn drop_message(&self) {
+        if let Some(events) = &self.events {
+            events.drop_message();
+        }
+    }
 }
 
 impl TypesCalls for State {}
@@ -27,16 +33,17 @@ impl TypesCalls for State {}
 impl HostCalls for State {
     fn log(&mut self, level: LogLevel, message: String) {
         let budget = self.log();
-        if budget.admit(message.len()) {
-            budget.write(level, "log", &message);
-            self.tell(Event::Log { level, logger: None, data: LogBody::Text(message) });
+        if !budget.admit(message.len()) {
+            return self.drop_message();
         }
+        budget.write(level, "log", &message);
+        self.tell(Event::Log { level, logger: None, data: LogBody::Text(message) });
     }
 
     fn log_data(&mut self, level: LogLevel, logger: String, data: String) {
         let budget = self.log();
         if !budget.admit(data.len() + logger.len()) {
-            return;
+            return self.drop_message();
         }
         let logger = text::prefix(&logger, SHORT).to_owned();
         budget.write(level, &logger, &data);

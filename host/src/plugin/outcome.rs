@@ -181,6 +181,16 @@ fn uri(uri: &str) -> Checked<()> {
     }
 }
 
+/// What a user is sent to: never a page that others on the way can change, nor a file or a
+/// script.
+fn page(url: &str) -> Checked<()> {
+    let https = fluent_uri::Uri::parse(url).is_ok_and(|url| {
+        let host = url.authority().is_some_and(|authority| !authority.host().is_empty());
+        host && url.scheme().as_str().eq_ignore_ascii_case("https")
+    });
+    if https { Ok(()) } else { bad(format!("a page to visit that is no https URL: {}", text::quote(url, 200))) }
+}
+
 fn input_required(wanted: &mut InputRequired) -> Checked<()> {
     if wanted.state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
         return bad(format!("a state of more than {MAX_STATE} bytes"));
@@ -201,7 +211,7 @@ fn input_required(wanted: &mut InputRequired) -> Checked<()> {
 fn ask(ask: &mut Ask) -> Checked<()> {
     match ask {
         Ask::Form(form) => object(&mut form.schema, "a form's schema"),
-        Ask::Url(visit) => uri(&visit.url),
+        Ask::Url(visit) => page(&visit.url),
         Ask::Roots => Ok(()),
         Ask::Sample(sampling) => {
             for message in &mut sampling.messages {

@@ -73,7 +73,7 @@ impl<'a> Relay<'a> {
             tokio::select! {
                 biased;
                 event = events.next() => self.pass(event).await,
-                () = tokio::time::sleep_until(due), if self.held.is_some() => self.send_held().await,
+                () = tokio::time::sleep_until(due), if self.held.is_some() => self.send_step().await,
                 outcome = &mut call => break outcome,
             }
         };
@@ -87,7 +87,7 @@ impl<'a> Relay<'a> {
     /// Says what could not be said, once, before the answer.
     pub(in crate::server) async fn end(self) {
         let dropped = self.dropped + self.events.dropped();
-        if dropped > 0 {
+        if dropped > 0 && self.scope.verbosity.admits(Level::Warning) {
             let text = format!("{dropped} more messages of this call were dropped");
             self.message(Level::Warning, None, &LogBody::Text(text)).await;
         }
@@ -113,9 +113,7 @@ impl<'a> Relay<'a> {
                     return;
                 }
                 self.held = Some(Step { progress, total, message });
-                if self.steps.admits() {
-                    self.send_held().await;
-                }
+                self.send_step().await;
             }
             Event::ListChanged(_) => self.server.catalog.list_again(self.provider),
             Event::ResourceUpdated(uri) => {
@@ -137,6 +135,13 @@ impl<'a> Relay<'a> {
             LogBody::Json(json) => params.raw("data", json),
         };
         self.send("notifications/message", params).await;
+    }
+
+    /// Sends the held step, if it is time for one.
+    async fn send_step(&mut self) {
+        if self.steps.admits() {
+            self.send_held().await;
+        }
     }
 
     async fn send_held(&mut self) {

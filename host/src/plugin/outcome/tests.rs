@@ -28,3 +28,15 @@ fn the_result_of_a_method_is_an_object_on_one_line() {
     }
     assert_eq!(method(r#"{"a":1}"#.into(), 4), Err(Fault::OutputTooLarge { limit: 4 }));
 }
+
+#[test]
+fn only_https_pages_are_visited() {
+    for good in ["https://example.org/", "HTTPS://example.org", "https://[::1]:8443/a?b#c"] {
+        assert_eq!(page(good), Ok(()), "{good}");
+    }
+    for bad in
+        ["http://example.org/", "/login", "", "https:", "https:///x", "javascript:alert(1)", "file:///etc/passwd"]
+    {
+        assert!(page(bad).is_err(), "{bad}");
+    }
+}

@@ -6,7 +6,7 @@
 //! Source: MCP 2026-07-28, basic/patterns/mrtr; the older revisions, client/*.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::json;
 use crate::plugin::abi::{
-    self, Answer, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome, ToolResult,
+    self, Answer, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome,
+    ToolResult,
 };
 use crate::plugin::{Call, CallError, Fault, Provider, Schema};
 use crate::protocol::request::Retry;
@@ -157,16 +158,21 @@ impl<'a> Rounds<'a> {
         relay: &mut Relay<'a>,
     ) -> Result<Settled<T>, Refusal> {
         let Resumed { mut answers, mut state, round: before } = self.resume(brought)?;
-        let mut refused = HashSet::new();
+        let mut unanswered = HashMap::new();
         for round in before + 1..=ROUNDS {
+            unanswered.extend(answers.iter().filter_map(without_answer));
             let call = Call { client: self.scope.client.features(), answers, state, ..call(self.scope, relay) };
             let wanted = match relay.during(invoke(call)).await?.into() {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
             };
+            // Who has given up is asked nothing more, and hears nothing of this either.
+            if self.scope.cancelled.is_cancelled() {
+                return Err(error::internal("cancelled", "the request was cancelled").into());
+            }
             let put = self.put(wanted)?;
-            if let Some((again, _)) = put.refused.iter().find(|(question, _)| !refused.insert(question.key.clone())) {
-                return Err(Refusal::NeedsClient(again.kind.needs()));
+            if let Some(insists) = put.questions().find_map(|question| self.insists(question, &unanswered)) {
+                return Err(insists);
             }
             // With nothing to ask, the plugin goes on with what it has been told.
             let nothing = put.requests.is_empty() && !put.refused.is_empty();
@@ -211,6 +217,18 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(Resumed { answers, state: sealed.state, round: sealed.round })
+    }
+
+    /// What comes of a question that is asked again though it can have no answer.
+    fn insists(&self, again: &Question, unanswered: &HashMap<String, String>) -> Option<Refusal> {
+        let why = unanswered.get(&again.key)?;
+        let needs = again.kind.needs();
+        Some(if self.scope.client.capabilities.allows(needs) {
+            // The client could be asked, and did not answer: the call has failed by that.
+            Refusal::Call(CallError::Guest(GuestError::Failed(why.clone())))
+        } else {
+            Refusal::NeedsClient(needs)
+        })
     }
 
     /// Parts what can be put to this client from what cannot.
@@ -325,6 +343,20 @@ struct Put {
     requests: Vec<(Question, Request)>,
     /// With the answer that the plugin gets instead.
     refused: Vec<(Question, Reply)>,
+}
+
+impl Put {
+    fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.requests.iter().map(|(question, _)| question).chain(self.refused.iter().map(|(question, _)| question))
+    }
+}
+
+/// The key of a question that has no answer, and why.
+fn without_answer(answer: &Answer) -> Option<(String, String)> {
+    match &answer.reply {
+        Reply::Unavailable(why) => Some((answer.key.clone(), why.clone())),
+        _ => None,
+    }
 }
 
 fn unavailable(kind: &Kind) -> Reply {

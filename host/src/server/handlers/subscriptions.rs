@@ -28,10 +28,11 @@ const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
 /// Announces every change of a list, and those of `uris`, to a client that shook hands,
-/// until the connection ends.
-pub(in crate::server) async fn announce(connection: Arc<Connection>, uris: Arc<Uris>) {
+/// until the connection ends. The changes are those from this call on, not from the first poll.
+pub(in crate::server) fn announce(connection: Arc<Connection>, uris: Arc<Uris>) -> impl Future<Output = ()> {
     let wanted = Wanted { tools: true, prompts: true, resources: true, uris };
-    Changes::from_now(connection.server(), wanted).follow(&connection, None).await;
+    let changes = Changes::from_now(connection.server(), wanted);
+    async move { changes.follow(&connection, None).await }
 }
 
 /// `resources/subscribe`.

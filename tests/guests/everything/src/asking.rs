@@ -4,6 +4,8 @@ use std::cell::Cell;
 
 use wharf_plugin::*;
 
+use crate::{PIXEL, SILENCE};
+
 pub(crate) fn add(tools: &mut Tools) {
     tools.add("test_sampling", "Asks the client's model.", |ask, args: Question| {
         let said = ask.sample(Sampling::new(args.prompt).max_tokens(100))?;
@@ -13,6 +15,21 @@ pub(crate) fn add(tools: &mut Tools) {
         Ok(ask.sample("Anything")?.text())
     });
     tools.add("test_sampling_tools", "Asks the client's model and lends it a tool.", sample_tools);
+    tools.add("test_sampling_hints", "Asks the client's model in every way.", |ask, _: NoArguments| {
+        let question = Sampling::new("Look")
+            .image(PIXEL, "image/png")
+            .audio(SILENCE, "audio/wav")
+            .assistant("I see")
+            .system("Be short")
+            .max_tokens(5)
+            .temperature(0.5)
+            .stop_at("\n")
+            .model("fast")
+            .priorities(0.1, 0.2, 0.3)
+            .context(ContextScope::ThisServer);
+        let said = ask.sample(question)?;
+        Ok(format!("{} ({} media)", said.text(), said.media().count()))
+    });
     tools.add("test_elicitation", "Asks the user for a name and an address.", |ask, args: Message| {
         Ok(match ask.form::<Account>(args.message)? {
             Some(account) => format!("User response: {} <{}>", account.username, account.email),
@@ -47,6 +64,23 @@ pub(crate) fn add(tools: &mut Tools) {
             "titledMulti": { "type": "array", "items": { "anyOf": titled } },
         }, "required": [] });
         filled_in(ask.form_of("Please choose", &schema)?)
+    });
+    tools.add("test_elicitation_fields", "Asks with every kind of field.", |ask, _: NoArguments| {
+        let schema = json!({ "type": "object", "additionalProperties": false, "properties": {
+            "name": { "type": "string", "title": "Name", "description": "In full", "minLength": 2, "maxLength": 20,
+                "pattern": "^[A-Z]", "default": "Ada" },
+            "mail": { "type": "string", "format": "email" },
+            "page": { "type": "string", "format": "uri" },
+            "born": { "type": "string", "format": "date" },
+            "seen": { "type": "string", "format": "date-time" },
+            "host": { "type": "string", "format": "ipv4" },
+            "age": { "type": "integer", "minimum": 0, "maximum": 150, "default": 30 },
+            "height": { "type": "number", "exclusiveMinimum": 0 },
+            "member": { "type": "boolean", "default": true },
+            "size": { "type": "string", "enum": ["s", "l"], "enumNames": ["Small", "Large"] },
+            "colour": { "type": "string", "oneOf": [{ "const": "r", "title": "Red" }, { "const": "g", "title": "Green" }] },
+        }, "required": ["name", "age"] });
+        filled_in(ask.form_of("Who are you?", &schema)?)
     });
     tools.add("test_url_visit", "Asks the user to visit a page.", |ask, _: NoArguments| {
         let agreed = ask.visit("Please sign in", "https://example.org/login")?;

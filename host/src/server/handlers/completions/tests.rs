@@ -75,7 +75,7 @@ impl Provider for Prompting {
 
 async fn answer(catalog: &Arc<Catalog>, prompt: &str, value: &str) -> Value {
     let (outbox, mut messages) = mpsc::channel(1);
-    let connection = Server::new(catalog.clone(), Settings::default()).connect(outbox);
+    let connection = Server::new(catalog.clone(), Settings::default()).connect(outbox, "local");
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "completion/complete", "params": {
         "ref": {"type": "ref/prompt", "name": prompt},
         "argument": {"name": "a", "value": value},
@@ -87,7 +87,7 @@ async fn answer(catalog: &Arc<Catalog>, prompt: &str, value: &str) -> Value {
         },
     }});
     connection.receive(request.to_string().as_bytes()).await;
-    serde_json::from_str(&messages.recv().await.expect("an answer")).expect("JSON")
+    serde_json::from_str(&messages.recv().await.expect("an answer").text).expect("JSON")
 }
 
 #[tokio::test]

@@ -1,0 +1,232 @@
+//! Everything that a server can offer, through the official Rust client, against `everything`.
+
+#![allow(deprecated, reason = "the newest revision discourages logging, sampling and roots; servers still offer them")]
+
+use std::process::Stdio;
+
+use rmcp::model::{
+    CallToolRequest, ClientConfig, ClientRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ErrorData, GetPromptRequestParams, ListRootsResult, LoggingLevel,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams,
+    RequestMetaObject, ResourceContents, ResourceUpdatedNotificationParam, Root, SamplingMessage, ServerNotification,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RoleClient, RunningService};
+use rmcp::{ClientHandler, ClientLifecycleMode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::ChildStderr;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{call, connect_logged, params, said, text, within};
+use crate::support::home::Home;
+
+const WATCHED: &str = "test://watched-resource";
+
+/// What a client was told.
+#[derive(Debug, PartialEq)]
+enum Told {
+    Message(LoggingLevel, Option<String>, Value),
+    Progress(f64, Option<String>),
+    Updated(String),
+}
+
+/// A client that can be asked everything, and hands on what it is told.
+struct Able {
+    told: UnboundedSender<Told>,
+    version: ProtocolVersion,
+}
+
+impl ClientHandler for Able {
+    fn get_info(&self) -> ClientConfig {
+        let mut info = ClientConfig::default().with_protocol_version(self.version.clone());
+        let able = json!({"roots": {}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}});
+        info.capabilities = serde_json::from_value(able).expect("capabilities");
+        info
+    }
+
+    async fn create_message(
+        &self,
+        _: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        Ok(CreateMessageResult::new(SamplingMessage::assistant_text("from the model"), "m".into()))
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Ok(ListRootsResult::new(vec![Root::new("file:///a")]))
+    }
+
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let accepted = ElicitResult::new(ElicitationAction::Accept);
+        Ok(match asked {
+            ElicitRequestParams::FormElicitationParams { requested_schema, .. } => {
+                let names = requested_schema.required.into_iter().flatten();
+                accepted.with_content(names.map(|name| (name, json!("Ada"))).collect())
+            }
+            _ => accepted,
+        })
+    }
+
+    async fn on_progress(&self, step: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        // An error means that the test is over.
+        let _ = self.told.send(Told::Progress(step.progress, step.message));
+    }
+
+    async fn on_logging_message(&self, said: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        let _ = self.told.send(Told::Message(said.level, said.logger, said.data));
+    }
+
+    async fn on_resource_updated(&self, news: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+        let _ = self.told.send(Told::Updated(news.uri));
+    }
+}
+
+/// A connection, and what comes over it unasked.
+struct Link {
+    client: RunningService<RoleClient, Able>,
+    told: UnboundedReceiver<Told>,
+    log: ChildStderr,
+}
+
+impl Link {
+    async fn new(home: &Home, version: ProtocolVersion, mode: ClientLifecycleMode) -> Self {
+        let (sender, told) = unbounded_channel();
+        let able = Able { told: sender, version };
+        let (client, log) = connect_logged(home, able, mode, Stdio::piped()).await;
+        Self { client, told, log: log.expect("a pipe") }
+    }
+
+    async fn told(&mut self) -> Told {
+        within(self.told.recv()).await.expect("a living client")
+    }
+
+    async fn say(&self, tool: &'static str, arguments: Value) -> String {
+        said(&call(&self.client, tool, arguments).await.expect("a result"))
+    }
+
+    /// The only text that is read there.
+    async fn read(&self, uri: &str) -> String {
+        let read = within(self.client.read_resource(ReadResourceRequestParams::new(uri))).await.expect("contents");
+        match &read.contents[0] {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What is asked for alike in both eras. `meta` goes with calls that log.
+    async fn primitives(&mut self, meta: Option<RequestMetaObject>) {
+        self.resources().await;
+        self.prompts().await;
+        self.asking().await;
+        self.telling(meta).await;
+    }
+
+    async fn resources(&self) {
+        let resources = within(self.client.list_all_resources()).await.expect("a list");
+        assert!(resources.iter().any(|resource| resource.uri == "test://static-binary"), "{resources:?}");
+        let templates = within(self.client.list_all_resource_templates()).await.expect("a list");
+        assert_eq!(templates[0].uri_template, "test://template/{id}/data");
+        assert_eq!(self.read("test://static-text").await, "This is the content of the static text resource.");
+        assert!(self.read("test://template/7/data").await.contains("Data for ID: 7"));
+        assert_eq!(self.read("test://template/asked/data").await, r#"{"agreed":true}"#);
+        let nothing = ReadResourceRequestParams::new("test://nothing-here");
+        within(self.client.read_resource(nothing)).await.expect_err("no such resource");
+    }
+
+    async fn prompts(&self) {
+        let prompts = within(self.client.list_all_prompts()).await.expect("a list");
+        assert!(prompts.iter().any(|prompt| prompt.name == "everything_test_simple_prompt"), "{prompts:?}");
+        let asks = GetPromptRequestParams::new("everything_test_input_required_result_prompt");
+        let prompt = within(self.client.get_prompt(asks)).await.expect("a prompt");
+        assert_eq!(prompt.messages[0].content.as_text().expect("text").text, "Talk about Ada");
+        let missing = GetPromptRequestParams::new("everything_test_prompt_with_arguments");
+        within(self.client.get_prompt(missing)).await.expect_err("arguments are missing");
+    }
+
+    async fn asking(&self) {
+        assert_eq!(self.say("everything_test_sampling", json!({"prompt": "x"})).await, "LLM response: from the model");
+        assert_eq!(text(&self.client, "everything_test_roots").await, "file:///a\n");
+        let form = self.say("everything_test_elicitation", json!({"message": "Who?"})).await;
+        assert_eq!(form, "User response: Ada <Ada>");
+        assert_eq!(text(&self.client, "everything_test_url_visit").await, "on the way");
+        assert_eq!(text(&self.client, "everything_test_input_required_result_multi_round").await, "Ada: true");
+        let several = text(&self.client, "everything_test_input_required_result_multiple_inputs").await;
+        assert_eq!(several, "from the model, Ada! 1 folders");
+        let context = call(&self.client, "everything_test_context", json!({})).await.expect("a result");
+        assert_eq!(context.structured_content.expect("structured")["sample_tools"], true);
+    }
+
+    /// The client wants alerts and worse. It asks for progress with each request.
+    async fn telling(&mut self, meta: Option<RequestMetaObject>) {
+        let mut logs = params("everything_test_logging_tool", json!({}));
+        logs.meta = meta;
+        within(self.client.call_tool(logs)).await.expect("a result");
+        for (level, word) in [(LoggingLevel::Alert, "alert"), (LoggingLevel::Emergency, "emergency")] {
+            assert_eq!(self.told().await, Told::Message(level, Some("everything".into()), json!(word)));
+        }
+        text(&self.client, "everything_test_tool_with_progress").await;
+        for (progress, message) in [(0.0, Some("begun")), (50.0, None), (100.0, Some("done"))] {
+            assert_eq!(self.told().await, Told::Progress(progress, message.map(str::to_owned)));
+        }
+    }
+
+    /// A call that is given up, as the plugin sees it.
+    async fn cancelled(mut self) {
+        let slow = CallToolRequest::new(params("everything_slow_compute", json!({"seconds": 50})));
+        let options = PeerRequestOptions::no_options();
+        let request = self.client.send_cancellable_request(ClientRequest::CallToolRequest(slow), options);
+        let request = within(request).await.expect("a request");
+        assert!(matches!(self.told().await, Told::Progress(..)));
+        within(request.cancel(Some("tests".into()))).await.expect("a notification");
+        let mut lines = BufReader::new(self.log).lines();
+        while let Some(line) = within(lines.next_line()).await.expect("the host's log") {
+            if line.contains("cancelled") {
+                self.client.cancel().await.expect("an end");
+                return;
+            }
+        }
+        panic!("the plugin did not see that its call was cancelled");
+    }
+}
+
+#[tokio::test]
+async fn by_handshake() {
+    let home = Home::with(&["everything"]);
+    let mut link = Link::new(&home, ProtocolVersion::V_2025_11_25, ClientLifecycleMode::Initialize).await;
+    within(link.client.set_level(SetLevelRequestParams::new(LoggingLevel::Alert))).await.expect("a level");
+    link.primitives(None).await;
+
+    within(link.client.subscribe(SubscribeRequestParams::new(WATCHED))).await.expect("a subscription");
+    link.say("everything_test_update_resource", json!({"uri": "test://static-text"})).await;
+    link.say("everything_test_update_resource", json!({})).await;
+    assert_eq!(link.told().await, Told::Updated(WATCHED.into()));
+    within(link.client.unsubscribe(UnsubscribeRequestParams::new(WATCHED))).await.expect("no subscription");
+    link.cancelled().await;
+}
+
+#[tokio::test]
+async fn without_a_handshake() {
+    let home = Home::with(&["everything"]);
+    let version = ProtocolVersion::V_2026_07_28;
+    let mode = ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] };
+    let mut link = Link::new(&home, version, mode).await;
+    let mut meta = RequestMetaObject::default();
+    meta.set_log_level(LoggingLevel::Alert);
+    link.primitives(Some(meta)).await;
+
+    let filter = SubscriptionFilter::builder().resource_subscriptions([WATCHED]).build();
+    let mut subscription = within(link.client.listen(filter)).await.expect("a subscription");
+    link.say("everything_test_update_resource", json!({"uri": "test://static-text"})).await;
+    link.say("everything_test_update_resource", json!({})).await;
+    let news = within(subscription.next()).await.expect("no error").expect("a notification");
+    assert!(
+        matches!(&news, ServerNotification::ResourceUpdatedNotification(news) if news.params.uri == WATCHED),
+        "{news:?}"
+    );
+    link.cancelled().await;
+}

@@ -1,0 +1,185 @@
+//! What plugins say while they work, where one conversation does not show it: floods, several
+//! clients, and calls that are cancelled meanwhile.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::MODERN;
+use crate::support::client::{Client, first_text};
+use crate::support::guest::{Guest, bodies};
+use crate::support::home::Home;
+use crate::support::memory::Memory;
+use crate::support::process::Process;
+
+const LEGACY: &str = "2025-11-25";
+const UPDATED: &str = "notifications/resources/updated";
+
+/// What each call of a flood says.
+const FLOOD: usize = 1_000_000;
+/// What may go to the client of it at once, and then in each second.
+const STEPS: (usize, usize) = (20, 10);
+const MESSAGES: (usize, usize) = (100, 10);
+/// Bytes that a flood may leave behind in the host.
+const LEFT: u64 = 16 << 20;
+
+/// A home with that guest as `hostile`, which has a minute.
+fn home_of(guest: &Guest) -> Home {
+    let home = Home::with(&["everything"]);
+    home.put_bytes(&guest.build(), "hostile");
+    home.configure("[limits]\ncpu = \"60s\"\ntimeout = \"60s\"\n");
+    home
+}
+
+/// The call's answer, and all that was said before it.
+fn flooded(client: &mut Client, meta: Value) -> (Value, Vec<Value>, Duration) {
+    let started = Instant::now();
+    let id = client.post("tools/call", json!({"name": "hostile_flood", "_meta": meta}));
+    let answer = client.answer(id);
+    let took = started.elapsed();
+    let mut said = Vec::new();
+    // What was kept came before the answer.
+    while let Some(message) = client.next_before(Instant::now()) {
+        said.push(message);
+    }
+    assert_eq!(first_text(&answer["result"]), "1", "{answer}");
+    (answer, said, took)
+}
+
+/// The most that may have come in that time.
+fn most((at_once, per_second): (usize, usize), took: Duration) -> usize {
+    at_once + per_second * (took.as_secs() as usize + 1)
+}
+
+#[test]
+fn a_flood_of_progress_is_a_trickle() {
+    let home = home_of(&Guest::saying("1").steps("flood", FLOOD, ""));
+    for revision in [LEGACY, MODERN] {
+        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        client.tools();
+        let before = client.process().resident();
+        let (_, said, took) = flooded(&mut client, json!({"progressToken": "t"}));
+        assert!(!said.is_empty() && said.len() <= most(STEPS, took), "{} steps in {took:?}", said.len());
+        let steps: Vec<f64> = said
+            .iter()
+            .map(|step| {
+                assert_eq!(step["method"], "notifications/progress", "{step}");
+                step["params"]["progress"].as_f64().expect("a number")
+            })
+            .collect();
+        assert!(steps.is_sorted_by(|earlier, later| earlier < later), "{steps:?}");
+        // The last step is not lost: it is where the call has come to.
+        assert_eq!(steps.last(), Some(&(FLOOD as f64)), "{steps:?}");
+        // Who did not ask hears nothing.
+        let (_, said, _) = flooded(&mut client, json!({}));
+        assert_eq!(said, Vec::<Value>::new());
+        let left = client.process().resident().saturating_sub(before);
+        assert!(left < LEFT, "{left} bytes more");
+        assert_eq!(client.finish(), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn a_flood_of_messages_is_a_trickle_and_a_count() {
+    let home = home_of(&Guest::saying("1").logs("flood", "water", FLOOD, ""));
+    let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+    client.tools();
+    let before = client.process().resident();
+    let (_, said, took) = flooded(&mut client, json!({}));
+    check(&said, took);
+    client.process().log_with("messages over the call's log limit");
+    let left = client.process().resident().saturating_sub(before);
+    assert!(left < LEFT, "{left} bytes more");
+    // Who wants only what is worse is not told what was dropped either.
+    client.result("logging/setLevel", json!({"level": "error"}));
+    assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
+    assert_eq!(client.finish(), Vec::<Value>::new());
+
+    let mut client = Client::able(Process::serve(&home), MODERN, json!({}));
+    client.tools();
+    let (_, said, took) = flooded(&mut client, json!({"io.modelcontextprotocol/logLevel": "debug"}));
+    check(&said, took);
+    assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
+    assert_eq!(client.finish(), Vec::<Value>::new());
+
+    fn check(said: &[Value], took: Duration) {
+        let (last, rest) = said.split_last().expect("messages");
+        assert!(!rest.is_empty() && rest.len() <= most(MESSAGES, took), "{} messages in {took:?}", rest.len());
+        for message in rest {
+            assert_eq!(message["params"], json!({"level": "warning", "logger": "hostile", "data": "water"}));
+        }
+        let dropped = FLOOD - rest.len();
+        let text = format!("{dropped} more messages of this call were dropped");
+        assert_eq!(last["params"], json!({"level": "warning", "logger": "hostile", "data": text}));
+    }
+}
+
+#[test]
+fn each_client_hears_of_what_it_follows() {
+    let home = Home::with(&["everything"]);
+    let memory = Memory::serve(&home);
+    let beside = memory.beside();
+    let mut one = Client::able(memory, LEGACY, json!({}));
+    let mut other = Client::able(beside, LEGACY, json!({}));
+    one.result("resources/subscribe", json!({"uri": "test://watched-resource"}));
+    other.result("resources/subscribe", json!({"uri": "test://static-text"}));
+    for uri in ["test://watched-resource", "test://static-text"] {
+        one.call("everything_test_update_resource", json!({ "uri": uri }));
+    }
+    assert_eq!(one.notification(UPDATED)["params"], json!({"uri": "test://watched-resource"}));
+    assert_eq!(other.notification(UPDATED)["params"], json!({"uri": "test://static-text"}));
+    assert_eq!(one.finish(), Vec::<Value>::new());
+    assert_eq!(other.finish(), Vec::<Value>::new());
+}
+
+#[test]
+fn nobody_speaks_for_anothers_resource() {
+    let home = home_of(&Guest::saying("1").updates("lie", "test://static-text"));
+    let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+    for uri in ["test://static-text", "test://watched-resource"] {
+        client.result("resources/subscribe", json!({ "uri": uri }));
+    }
+    client.call("hostile_lie", json!({}));
+    // News keep their order: the lie would come first, or with it.
+    client.call("everything_test_update_resource", json!({}));
+    assert_eq!(client.notification(UPDATED)["params"], json!({"uri": "test://watched-resource"}));
+    assert_eq!(client.finish(), Vec::<Value>::new());
+}
+
+/// It tells how far it is every half second, so a step after the cancellation would be seen.
+#[test]
+fn a_guest_sees_that_its_call_is_cancelled() {
+    let home = Home::with(&["everything"]);
+    for revision in [LEGACY, MODERN] {
+        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        client.tools();
+        let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
+        let params = json!({"name": "everything_slow_compute", "arguments": {"seconds": 20}, "_meta": meta});
+        let id = client.post("tools/call", params);
+        client.notification("notifications/progress");
+        client.notify("notifications/cancelled", json!({"requestId": id, "reason": "tests"}));
+        client.process().log_with("cancelled");
+        client.text("everything_test_context", json!({}));
+        assert_eq!(client.finish(), Vec::<Value>::new(), "{revision}");
+    }
+}
+
+/// Its place is free for the next call, which it would not be for a minute.
+#[test]
+fn a_guest_that_does_not_look_is_stopped() {
+    let spins = Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN);
+    for revision in [LEGACY, MODERN] {
+        let home = home_of(&spins);
+        home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
+        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        client.tools();
+        let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
+        let spin = client.post("tools/call", json!({"name": "hostile_spin", "_meta": meta}));
+        client.notification("notifications/message");
+        let started = Instant::now();
+        client.notify("notifications/cancelled", json!({"requestId": spin}));
+        assert_eq!(client.text("hostile_version", json!({})), "free");
+        assert!(started.elapsed() < Duration::from_secs(3), "took {:?}", started.elapsed());
+        assert_eq!(client.finish(), Vec::<Value>::new(), "{revision}");
+    }
+}

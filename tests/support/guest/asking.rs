@@ -1,0 +1,64 @@
+//! Tools that ask, in ways that the SDK would not let them.
+//! It knows where the canonical ABI puts the members of a `question`.
+
+use super::{CALL_RESULT, Guest, pair};
+
+/// Bytes of a `question`, and where in it the `ask` and what is asked begin.
+const QUESTION: usize = 160;
+const ASK: usize = 8;
+const ASKED: usize = 16;
+
+/// An `ask`: its case, and the two texts of it if it has any.
+pub type Ask<'a> = (u8, Option<(&'a str, &'a str)>);
+
+pub const ROOTS: Ask<'static> = (3, None);
+
+/// A form of that schema.
+pub fn form(schema: &str) -> Ask<'_> {
+    (0, Some(("Please", schema)))
+}
+
+/// A page to visit.
+pub fn page(url: &str) -> Ask<'_> {
+    (1, Some(("Please", url)))
+}
+
+impl Guest {
+    /// With one tool more that asks these, each with its key, whatever it is answered.
+    pub fn asks(mut self, name: &str, questions: &[(&str, Ask<'_>)]) -> Self {
+        let mut list = Vec::new();
+        for (key, (case, texts)) in questions {
+            let mut question = [0; QUESTION];
+            question[..8].copy_from_slice(&self.place(key));
+            question[ASK] = *case;
+            if let Some((message, other)) = texts {
+                question[ASKED..ASKED + 8].copy_from_slice(&self.place(message));
+                question[ASKED + 8..ASKED + 16].copy_from_slice(&self.place(other));
+            }
+            list.extend_from_slice(&question);
+        }
+        while !self.texts.len().is_multiple_of(8) {
+            self.texts.push(0);
+        }
+        let at = super::TEXTS + self.texts.len();
+        self.texts.extend_from_slice(&list);
+        let body = format!(
+            "(i32.store8 (i32.const {}) (i32.const 1))
+             (i32.store (i32.const {}) (i32.const {at}))
+             (i32.store (i32.const {}) (i32.const {}))
+             (i32.store8 (i32.const {}) (i32.const 0))",
+            CALL_RESULT + 4,
+            CALL_RESULT + 8,
+            CALL_RESULT + 12,
+            questions.len(),
+            CALL_RESULT + 16,
+        );
+        self.does(name, &body)
+    }
+
+    /// Puts a text into the guest's memory: where it lies, and its length.
+    fn place(&mut self, text: &str) -> [u8; 8] {
+        let text = self.text(text);
+        pair(text.at, text.len)
+    }
+}
