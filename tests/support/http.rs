@@ -160,7 +160,7 @@ impl Response {
 
     /// Whether the request came to where MCP is spoken.
     pub fn reached_mcp(&self) -> bool {
-        matches!(self.status, 200 | 501)
+        self.status == 200
     }
 
     pub fn cors(&self) -> Vec<&str> {
