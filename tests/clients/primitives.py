@@ -117,6 +117,17 @@ async def prompts(client) -> None:
     await fails(client.get_prompt("everything_test_prompt_with_arguments", {"arg1": "a"}), "arg2")
 
 
+async def completions(client) -> None:
+    prompt = types.PromptReference(type="ref/prompt", name="everything_test_prompt_with_arguments")
+    places = await client.complete(prompt, {"name": "arg1", "value": "par"})
+    assert places.completion.values == ["paris", "park", "party"], places
+    after = await client.complete(prompt, {"name": "arg2", "value": ""}, {"arg1": "paris"})
+    assert after.completion.values == ["arg1-paris"], after
+    template = types.ResourceTemplateReference(type="ref/resource", uri="test://template/{id}/data")
+    numbers = await client.complete(template, {"name": "id", "value": ""})
+    assert len(numbers.completion.values) == 100 and field(numbers.completion, "has_more"), numbers
+
+
 async def telling(client, ears: Ears) -> None:
     """The client wants warnings, and worse."""
     text(await client.call_tool("everything_test_logging_tool", {}))
@@ -171,6 +182,7 @@ async def primitives(client, ears: Ears) -> None:
     """All that is asked for alike in both eras."""
     await resources(client)
     await prompts(client)
+    await completions(client)
     await telling(client, ears)
     await asking(client, ears)
     await structured(client)

@@ -55,6 +55,7 @@ transcripts! {
     custom
     discover
     envelope
+    foreign
     ids
     lifecycle_2024_11_05
     lifecycle_2025_03_26
@@ -65,6 +66,7 @@ transcripts! {
     lists
     logging
     not_offered
+    notes
     notifications
     openings
     params

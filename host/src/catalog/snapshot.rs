@@ -8,7 +8,7 @@ use super::Member;
 use super::extensions::Extensions;
 use super::names::{Entry, Names, Owners, Warning};
 use crate::plugin::abi::{Prompt, ResourceDescription};
-use crate::plugin::{FrozenTemplate, FrozenTool, Provider};
+use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider};
 
 /// The generations of all lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +56,11 @@ impl Snapshot {
             }
         }
         nearest.map(|entry| entry.provider.clone())
+    }
+
+    /// Whether another plugin than `id` holds the URI's scheme and authority.
+    pub fn is_of_another(&self, uri: &str, id: &PluginId) -> bool {
+        self.uris.of_uri(uri).is_some_and(|owner| owner != id)
     }
 
     pub fn listings(&self) -> Listings {

@@ -146,6 +146,12 @@ impl Link {
         assert_eq!(prompt.messages[0].content.as_text().expect("text").text, "Talk about Ada");
         let missing = GetPromptRequestParams::new("everything_test_prompt_with_arguments");
         within(self.client.get_prompt(missing)).await.expect_err("arguments are missing");
+        let name = "everything_test_prompt_with_arguments";
+        let places = within(self.client.complete_prompt_simple(name, "arg1", "par")).await.expect("suggestions");
+        assert_eq!(places, ["paris", "park", "party"]);
+        let numbers = self.client.complete_resource_argument("test://template/{id}/data", "id", "", None);
+        let numbers = within(numbers).await.expect("suggestions");
+        assert_eq!((numbers.values.len(), numbers.has_more), (100, Some(true)));
     }
 
     async fn asking(&self) {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use super::Reply;
 use super::page::List;
 use super::rounds::{Brought, Rounds, Settled};
-use crate::plugin::FrozenTemplate;
-use crate::plugin::abi::{self, ResourceDescription};
+use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
+use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
+use crate::server::fault::Refusal;
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
 
@@ -49,7 +50,8 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, bro
             name: &uri,
             arguments: "{}",
         };
-        let outcome = match rounds.settle(brought, |call| provider.read_resource(&uri, call)).await {
+        let settled = rounds.settle(brought, |call| provider.read_resource(&uri, call)).await;
+        let outcome = match settled.and_then(|settled| of_its_own(&server, &provider, settled)) {
             Ok(Settled::Complete(outcome)) => outcome,
             Ok(Settled::Asks(result)) => return Ok(result),
             Err(error) => {
@@ -63,6 +65,23 @@ pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, bro
         let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         Ok(result::object(scope.revision, &server.implementation, &members, envelope))
     }))
+}
+
+/// Nobody answers for what another plugin holds, also not beside what it was asked for.
+fn of_its_own(
+    server: &Server,
+    provider: &Arc<dyn Provider>,
+    settled: Settled<ReadResult>,
+) -> Result<Settled<ReadResult>, Refusal> {
+    if let Settled::Complete(result) = &settled {
+        let snapshot = server.catalog.snapshot();
+        let others = |contents: &&ResourceContents| snapshot.is_of_another(&contents.uri, provider.id());
+        if let Some(contents) = result.contents.iter().find(others) {
+            let why = format!("contents of another plugin's resource: {}", text::quote(&contents.uri, 200));
+            return Err(Refusal::Call(CallError::Fault(Fault::BadOutput(why))));
+        }
+    }
+    Ok(settled)
 }
 
 fn caching(hint: abi::Caching) -> Caching {

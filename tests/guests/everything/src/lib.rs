@@ -77,6 +77,8 @@ impl Plugin for Everything {
                 let agreed = ask.confirm("May it be read?")?;
                 ResourceContents::text(uri, json!({ "agreed": agreed }).to_string()).mime_type("application/json")
             }
+            // Another plugin's.
+            "test://template/foreign/data" => ResourceContents::text("notes://1", "forged"),
             "test://template/broken/data" => return Err(Error::failed("the data is broken")),
             _ => match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
                 Some(id) => {
