@@ -32,6 +32,9 @@ pub(super) fn status_alone(kind: Kind) -> StatusCode {
     }
 }
 
+/// Milliseconds after which a client that lost the stream asks for the rest.
+const RETRY: &str = "retry: 1000\n";
+
 /// One event.
 pub(super) struct Event {
     pub(super) id: Option<String>,
@@ -53,8 +56,10 @@ impl Event {
             text.push_str(&id);
             text.push('\n');
         }
-        // An event without data is there for its id alone.
-        if !self.data.is_empty() {
+        // An event without data is there for its id alone, and for what to do if no more come.
+        if self.data.is_empty() {
+            text.push_str(RETRY);
+        } else {
             text.push_str("event: ");
             text.push_str(self.kind.unwrap_or("message"));
             text.push('\n');

@@ -16,6 +16,15 @@ pub(crate) fn add(tools: &mut Tools) {
         log::info("Tool execution completed");
         Ok("Said three things.")
     });
+    tools.add(
+        "test_reconnection",
+        "Says something before it answers, so that its answer comes on a stream.",
+        |_, _: NoArguments| {
+            log::info("Wait for it");
+            sleep(PAUSE);
+            Ok("Answered on a stream.")
+        },
+    );
     tools.add("test_logging_tool", "Says something at every level, and something structured.", |_, _: NoArguments| {
         log::debug("debug");
         log::info("info");
