@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests, drives
-# the binary with the official clients, and holds what it said against the official schemas.
+# the binary with the official clients, holds what it said against the official schemas, and
+# runs the official conformance suite.
 # The last line adds them up; the exit code says whether all passed.
 set -uo pipefail
 exec </dev/null
@@ -65,16 +66,7 @@ venv() {
 }
 
 # The official schemas come inside the conformance suite's package.
-schemas() {
-  local dir=target/clients/node
-  mkdir -p "$dir"
-  cp tests/clients/package.json tests/clients/schema.mjs "$dir/"
-  cmp -s tests/clients/package.json "$dir/installed.json" || {
-    npm install --prefix "$dir" --no-audit --no-fund --no-package-lock --loglevel=error &&
-      cp tests/clients/package.json "$dir/installed.json"
-  } || return
-  node "$dir/schema.mjs" target/tmp/wire-log
-}
+schemas() { tests/clients/install.sh && node target/clients/node/schema.mjs target/tmp/wire-log; }
 
 client() { venv "$1" && "target/clients/python-$1/bin/python" tests/clients/check.py target/debug/wharf; }
 types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py target/tmp/wire-log; }
@@ -94,6 +86,7 @@ else
 fi
 if need node nodejs && need npm npm; then
   step schemas schemas
+  step conformance tests/conformance.sh
 else
   failed=$((failed + 1))
 fi

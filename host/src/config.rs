@@ -5,6 +5,7 @@
 
 mod grants;
 mod http;
+mod secret;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,12 @@ use serde::{Deserialize, Serialize};
 
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
+pub use secret::SecretConfig;
 
 use crate::plugin::{Grants, Limits, PluginId};
+
+/// Characters of the shortest state key: 128 bits in hexadecimal.
+const SHORTEST_STATE_KEY: usize = 32;
 
 /// The file as a whole. Every key is optional; an unknown one is an error.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -42,6 +47,9 @@ pub struct ServerConfig {
     pub page_size: usize,
     /// Two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
+    /// What several processes share that serve the same clients; else each makes its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_key: Option<SecretConfig>,
     pub http: HttpConfig,
 }
 
@@ -52,6 +60,7 @@ impl Default for ServerConfig {
             instructions: None,
             page_size: 1000,
             discovery: false,
+            state_key: None,
             http: HttpConfig::default(),
         }
     }
@@ -149,6 +158,12 @@ impl Config {
         if config.server.page_size == 0 {
             return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
         }
+        if config.server.state_key.as_ref().is_some_and(|key| !key.is_somewhere()) {
+            return Err(ConfigError {
+                reason: "server.state-key: it needs either env or file".into(),
+                hint: Some("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }".into()),
+            });
+        }
         config.server.http.check()?;
         Ok(config)
     }
@@ -156,6 +171,16 @@ impl Config {
     /// A path of the file, which may be written from the file's own folder.
     pub fn beside(&self, path: &Path) -> PathBuf {
         self.file.as_ref().and_then(|file| file.parent()).map_or_else(|| path.to_owned(), |folder| folder.join(path))
+    }
+
+    /// The key of what clients carry for the server, if one is set.
+    ///
+    /// # Errors
+    /// If it is not there, or too short to be one.
+    pub fn state_key(&self) -> Result<Option<[u8; 32]>, ConfigError> {
+        let Some(key) = &self.server.state_key else { return Ok(None) };
+        let secret = key.read(self, "server.state-key: the key", SHORTEST_STATE_KEY)?;
+        Ok(Some(blake3::derive_key("wharf state key v1", secret.as_bytes())))
     }
 
     /// The limits of one plugin.
@@ -199,6 +224,9 @@ const HEADER: &str = "\
 ";
 
 const EXAMPLES: &str = "
+# In [server], where several processes serve the same clients:
+# state-key = { env = \"WHARF_STATE_KEY\" }  # or { file = \"state-key\" }; the same for all
+
 # In [server.http], for clients that come over HTTP:
 # address = \"127.0.0.1:8080\"  # serve there and not on stdin; or \"unix:/path\", or \"systemd\"
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]

@@ -34,8 +34,8 @@ pub use crate::protocol::headers::Headers;
 pub use connection::Connection;
 pub use outgoing::{Kind, Outgoing};
 
-/// How the server presents itself, and its bounds.
-#[derive(Clone, Debug)]
+/// How the server presents itself, and its bounds. Never shown: it may hold a secret.
+#[derive(Clone)]
 pub struct Settings {
     pub name: String,
     pub version: String,
@@ -63,6 +63,9 @@ pub struct Settings {
     pub ask_timeout: Duration,
     /// Tools for clients that list tools only once.
     pub discovery: bool,
+    /// Closes and signs what clients carry from one request to the next. Without it the process
+    /// makes its own, and takes nothing from another.
+    pub state_key: Option<[u8; 32]>,
 }
 
 impl Default for Settings {
@@ -82,6 +85,7 @@ impl Default for Settings {
             cancel_grace: Duration::from_millis(50),
             ask_timeout: EXPIRY,
             discovery: false,
+            state_key: None,
         }
     }
 }
@@ -95,6 +99,8 @@ pub struct Server {
     cursor_key: [u8; 32],
     /// Closes what a call keeps with the client between its rounds.
     seal: Seal,
+    /// Of this process alone: another one counts its calls from the same number.
+    visit_key: [u8; 32],
     updates: Updates,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
@@ -104,11 +110,12 @@ impl Server {
     /// With discovery, its tools are put into the catalog: make the server before the plugins
     /// are loaded, or a plugin of the host's name is replaced.
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Arc<Self> {
-        let mut key = [0; 32];
+        let mut own_key = [0; 32];
         // Without randomness nothing is sealed later either; cursors are no secret.
-        if let Err(error) = getrandom::fill(&mut key) {
+        if let Err(error) = getrandom::fill(&mut own_key) {
             tracing::warn!(%error, "the system gives no randomness");
         }
+        let key = settings.state_key.unwrap_or(own_key);
         let derive = |purpose| blake3::derive_key(purpose, &key);
         let implementation = Implementation {
             name: settings.name.clone(),
@@ -124,6 +131,7 @@ impl Server {
             implementation,
             cursor_key: derive("wharf cursor v1"),
             seal: Seal::new(&derive("wharf seal v1")),
+            visit_key: blake3::derive_key("wharf visit v1", &own_key),
             updates: Updates::default(),
             calls: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
@@ -156,8 +164,8 @@ impl Server {
     /// A name for a page that a user is asked to visit: the same for the same question of
     /// a call, and nobody else's.
     fn name_visit(&self, call: u64, key: &str) -> String {
-        let mut hash = blake3::Hasher::new_keyed(&self.cursor_key);
-        hash.update(b"visit").update(&call.to_le_bytes()).update(key.as_bytes());
+        let mut hash = blake3::Hasher::new_keyed(&self.visit_key);
+        hash.update(&call.to_le_bytes()).update(key.as_bytes());
         let mut name = hash.finalize().to_hex().to_string();
         name.truncate(32);
         name

@@ -19,6 +19,7 @@ mod refusals;
 mod reload;
 mod rmcp;
 mod samples;
+mod several;
 mod shutdown;
 mod telling;
 mod terminal;

@@ -192,11 +192,12 @@ pub struct Names<T> {
     index: HashMap<PublicName, usize>,
     /// How often it has changed since the start; equal generations mean equal lists.
     generation: u64,
+    digest: u64,
 }
 
 impl<T> Default for Names<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), index: HashMap::new(), generation: 0 }
+        Self { entries: Vec::new(), index: HashMap::new(), generation: 0, digest: 0 }
     }
 }
 
@@ -211,6 +212,12 @@ impl<T: Item> Names<T> {
 
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Of the names in their order: lists of several processes in which every item has the same
+    /// place have the same. What is said of an item may differ.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// All names, for an error that tells what there is.
@@ -239,8 +246,21 @@ impl<T: Item> Names<T> {
         let same = entries.len() == self.entries.len()
             && entries.iter().zip(&self.entries).all(|(new, old)| new.lists_as(old));
         let index = entries.iter().enumerate().map(|(at, entry)| (entry.name.clone(), at)).collect();
-        Self { entries, index, generation: self.generation + u64::from(!same) }
+        let digest = digest(&entries);
+        Self { entries, index, generation: self.generation + u64::from(!same), digest }
     }
+}
+
+fn digest<T>(entries: &[Entry<T>]) -> u64 {
+    let mut hash = blake3::Hasher::new();
+    for entry in entries {
+        let name = entry.name.as_str().as_bytes();
+        // With its length, so that no two lists of names run together to the same.
+        hash.update(&(name.len() as u64).to_le_bytes()).update(name);
+    }
+    let mut digest = [0; 8];
+    hash.finalize_xof().fill(&mut digest);
+    u64::from_le_bytes(digest)
 }
 
 /// Who may use which name. What two plugins want stays with the one that clients know it of,

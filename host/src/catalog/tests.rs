@@ -122,6 +122,22 @@ fn generations_move_only_when_the_list_does() {
 }
 
 #[test]
+fn a_digest_is_of_names_in_their_places_whatever_came_before() {
+    let catalogs = [Catalog::default(), Catalog::default()];
+    let digest = |at: usize| catalogs[at].snapshot().tools.digest();
+    catalogs[0].put(member("b", &[("x", "")], true));
+    catalogs[0].put(member("a", &[("x", "old words")], true));
+    let (before, id) = (digest(0), PluginId::parse("b").expect("an id"));
+    catalogs[0].remove(&id);
+    assert_ne!(digest(0), before);
+    catalogs[0].put(member("b", &[("x", "")], true));
+    for plugin in ["a", "b"] {
+        catalogs[1].put(member(plugin, &[("x", "new words")], true));
+    }
+    assert_eq!((digest(0), digest(1)), (before, before));
+}
+
+#[test]
 fn a_call_in_flight_keeps_what_it_started_with() {
     let catalog = Catalog::default();
     catalog.put(member("a", &[("x", "old")], true));

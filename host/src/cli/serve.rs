@@ -25,10 +25,11 @@ const ON_HTTP: &str = "MCP clients are expected at the address above: put it int
 pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptions) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
+    let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
     let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
     let catalog = Arc::new(Catalog::default());
-    let server = Server::new(catalog.clone(), settings(&config));
+    let server = Server::new(catalog.clone(), Settings { state_key, ..settings(&config) });
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {

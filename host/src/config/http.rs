@@ -1,6 +1,6 @@
 //! What the file says of HTTP: where to listen, who may come in, and the bounds.
 //!
-//! It checks how names are written and fetches tokens; what they are for is in `transport`.
+//! It checks how names are written; what they are for is in `transport`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use http::Uri;
 use http::uri::Authority;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, SecretConfig};
 
 /// Characters of the shortest token; 128 bits are 32 in hexadecimal and 22 in base64.
 const SHORTEST_TOKEN: usize = 16;
@@ -105,7 +105,7 @@ impl HttpConfig {
             }
         }
         for token in &self.tokens {
-            if token.name.is_empty() || token.env.is_some() == token.file.is_some() {
+            if token.name.is_empty() || !token.secret().is_somewhere() {
                 let hint = "write { name = \"ci\", env = \"WHARF_TOKEN\" } or { name = \"ci\", file = \"token\" }";
                 return wrong(format!("tokens: {:?} needs a name, and either env or file", token.name), hint);
             }
@@ -119,36 +119,17 @@ impl HttpConfig {
 }
 
 impl TokenConfig {
-    /// The token itself, without the line break at its end.
+    /// The token itself.
     ///
     /// # Errors
     /// If it is not there, or too short to be one.
     pub fn read(&self, config: &Config) -> Result<String, ConfigError> {
-        let name = &self.name;
-        let absent = |place: String| ConfigError {
-            reason: format!("server.http.tokens: the token of {name:?} is not there: {place}"),
-            hint: Some("make one: openssl rand -hex 32".into()),
-        };
-        let text = match (&self.env, &self.file) {
-            (Some(variable), _) => {
-                std::env::var(variable).map_err(|error| absent(format!("{error}: variable {variable}")))?
-            }
-            (None, Some(file)) => {
-                let path = config.beside(file);
-                std::fs::read_to_string(&path).map_err(|error| absent(format!("{error}: {}", path.display())))?
-            }
-            (None, None) => String::new(),
-        };
-        let token = text.trim();
-        if token.len() < SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(ConfigError {
-                reason: format!(
-                    "server.http.tokens: the token of {name:?} is not {SHORTEST_TOKEN} or more visible ASCII characters"
-                ),
-                hint: Some("make one: openssl rand -hex 32".into()),
-            });
-        }
-        Ok(token.to_owned())
+        let what = format!("server.http.tokens: the token of {:?}", self.name);
+        self.secret().read(config, &what, SHORTEST_TOKEN)
+    }
+
+    fn secret(&self) -> SecretConfig {
+        SecretConfig { env: self.env.clone(), file: self.file.clone() }
     }
 }
 

@@ -126,3 +126,23 @@ fn a_token_comes_from_its_file_and_is_no_word() {
     std::fs::write(folder.path().join("token"), "0123456789abcdef\n").expect("a file");
     assert_eq!(read().as_deref(), Ok("0123456789abcdef"));
 }
+
+#[test]
+fn a_state_key_is_a_secret_of_32_characters_or_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wharf.toml");
+    std::fs::write(&file, "[server]\nstate-key = { file = 'state-key' }\n").expect("the configuration");
+    let config = Config::read(&file).expect("valid");
+    let mut keys = Vec::new();
+    for secret in ["0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdeF\n"] {
+        std::fs::write(folder.path().join("state-key"), secret).expect("a file");
+        keys.push(config.state_key().expect("a key").expect("one is set"));
+    }
+    assert_ne!(keys[0], keys[1]);
+    std::fs::write(folder.path().join("state-key"), "0123456789abcdef").expect("a file");
+    assert!(config.state_key().expect_err("too short").to_string().contains("32 or more"));
+    assert_eq!(Config::default().state_key().expect("none is needed"), None);
+    for wrong in ["{}", "{ env = 'A', file = 'b' }", "'0123456789abcdef0123456789abcdef'"] {
+        error(&format!("[server]\nstate-key = {wrong}\n"));
+    }
+}

@@ -20,9 +20,10 @@ pub enum ListKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     pub kind: ListKind,
-    /// The state of the list that the offset counts in. A list that has changed makes
-    /// the cursor invalid, so that no item is skipped or told twice.
-    pub generation: u64,
+    /// A digest of the list that the offset counts in. A list whose items have changed places
+    /// makes the cursor invalid, so that no item is skipped or told twice; the same list of
+    /// another process does not.
+    pub list: u64,
     /// Items before the page.
     pub offset: u64,
 }
@@ -36,16 +37,16 @@ impl Cursor {
     pub fn encode(self, key: &[u8; 32]) -> String {
         let mut bytes = [0; BODY + SEAL];
         bytes[0] = self.kind as u8;
-        bytes[1..9].copy_from_slice(&self.generation.to_le_bytes());
+        bytes[1..9].copy_from_slice(&self.list.to_le_bytes());
         bytes[9..BODY].copy_from_slice(&self.offset.to_le_bytes());
         let seal = blake3::keyed_hash(key, &bytes[..BODY]);
         bytes[BODY..].copy_from_slice(&seal.as_bytes()[..SEAL]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The offset in the list of that kind and generation; -32602 for everything that
+    /// The offset in the list of that kind and digest; -32602 for everything that
     /// [`Cursor::encode`] did not make with this key for this list.
-    pub fn decode(text: &str, key: &[u8; 32], kind: ListKind, generation: u64) -> Result<u64, ErrorObject> {
+    pub fn decode(text: &str, key: &[u8; 32], kind: ListKind, list: u64) -> Result<u64, ErrorObject> {
         let mut bytes = [0; BODY + SEAL];
         // Ours have one length; decoding a megabyte to learn that it is another is waste.
         let decoded = (text.len() == 43).then(|| URL_SAFE_NO_PAD.decode_slice(text, &mut bytes));
@@ -55,7 +56,7 @@ impl Cursor {
         let mut offset = [0; 8];
         offset.copy_from_slice(&bytes[9..BODY]);
         let offset = u64::from_le_bytes(offset);
-        if (Cursor { kind, generation, offset }).encode(key) != text {
+        if (Cursor { kind, list, offset }).encode(key) != text {
             return Err(error::invalid_cursor());
         }
         Ok(offset)

@@ -11,20 +11,20 @@ proptest! {
     #![proptest_config(Config { failure_persistence: None, cases: 4096, ..Config::default() })]
 
     #[test]
-    fn what_was_given_out_is_taken_back(key: [u8; 32], kind in 0..4_usize, generation: u64, offset: u64) {
-        let text = Cursor { kind: KINDS[kind], generation, offset }.encode(&key);
-        prop_assert_eq!(Cursor::decode(&text, &key, KINDS[kind], generation).ok(), Some(offset));
-        prop_assert!(Cursor::decode(&text, &key, KINDS[(kind + 1) % 4], generation).is_err());
-        prop_assert!(Cursor::decode(&text, &key, KINDS[kind], generation ^ 1).is_err());
+    fn what_was_given_out_is_taken_back(key: [u8; 32], kind in 0..4_usize, list: u64, offset: u64) {
+        let text = Cursor { kind: KINDS[kind], list, offset }.encode(&key);
+        prop_assert_eq!(Cursor::decode(&text, &key, KINDS[kind], list).ok(), Some(offset));
+        prop_assert!(Cursor::decode(&text, &key, KINDS[(kind + 1) % 4], list).is_err());
+        prop_assert!(Cursor::decode(&text, &key, KINDS[kind], list ^ 1).is_err());
         let mut other = key;
         other[31] ^= 1;
-        prop_assert!(Cursor::decode(&text, &other, KINDS[kind], generation).is_err());
+        prop_assert!(Cursor::decode(&text, &other, KINDS[kind], list).is_err());
     }
 
     /// A letter changed, taken away, put in or swapped with the next.
     #[test]
     fn a_mutation_is_refused(key: [u8; 32], offset: u64, way in 0..4_u8, at in 0..43_usize, letter in "[ -~é]") {
-        let text = Cursor { kind: ListKind::Tools, generation: 7, offset }.encode(&key);
+        let text = Cursor { kind: ListKind::Tools, list: 7, offset }.encode(&key);
         let mut letters: Vec<char> = text.chars().collect();
         let letter = letter.chars().next().expect("one letter");
         match way {

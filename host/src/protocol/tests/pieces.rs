@@ -152,10 +152,10 @@ fn nearest_is_deterministic() {
 #[test]
 fn a_cursor_is_good_for_one_list_of_one_server() {
     let (key, other) = ([7; 32], [8; 32]);
-    let cursor = Cursor { kind: ListKind::Tools, generation: u64::MAX - 1, offset: 100 };
+    let cursor = Cursor { kind: ListKind::Tools, list: u64::MAX - 1, offset: 100 };
     let text = cursor.encode(&key);
     assert_eq!(text.len(), 43);
-    let decode = |text: &str, key, kind, generation| Cursor::decode(text, key, kind, generation);
+    let decode = |text: &str, key, kind, list| Cursor::decode(text, key, kind, list);
     assert_eq!(decode(&text, &key, ListKind::Tools, u64::MAX - 1), Ok(100));
     for refused in [
         decode(&text, &other, ListKind::Tools, u64::MAX - 1),

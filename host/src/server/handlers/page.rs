@@ -37,18 +37,17 @@ impl<T: Item> List<T> {
     fn page(&self, server: &Server, scope: &Scope, cursor: Option<&str>) -> Answer {
         let snapshot = server.catalog.snapshot();
         let names = (self.names)(&snapshot);
-        let generation = names.generation();
         let offset = match cursor {
-            Some(cursor) => Cursor::decode(cursor, &server.cursor_key, self.kind, generation)?,
+            Some(cursor) => Cursor::decode(cursor, &server.cursor_key, self.kind, names.digest())?,
             None => 0,
         };
-        // A cursor of ours never lies past the end of its own generation.
+        // A cursor of ours never lies past the end of its own list.
         let rest = names.entries().get(offset as usize..).unwrap_or_default();
         let shown = &rest[..rest.len().min(server.settings.page_size)];
         let items = shown.iter().map(|entry| (self.describe)(scope.revision, entry.name.as_str(), entry.item()));
         let mut members = wire::Object::default().array(self.member, items);
         if shown.len() < rest.len() {
-            let next = Cursor { kind: self.kind, generation, offset: offset + shown.len() as u64 };
+            let next = Cursor { kind: self.kind, list: names.digest(), offset: offset + shown.len() as u64 };
             members = members.string("nextCursor", &next.encode(&server.cursor_key));
         }
         let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
