@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::config::Config;
 use crate::report::{self, Failure};
-use crate::transport::http::{Address, Listener, Settings, Tls, Token};
+use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, Token};
 
 #[derive(Args)]
 pub(super) struct HttpOptions {
@@ -86,6 +86,7 @@ fn settings(config: &Config) -> Result<Settings, Failure> {
         allowed_origins: http.allowed_origins.clone(),
         tokens,
         sse: http.sse,
+        sessions: SessionSettings { poll_after: http.poll_after, ..SessionSettings::default() },
         tls: tls.transpose().map_err(|error| Failure::usage(format!("read server.http.tls: {error}")))?,
         ..Settings::default()
     })

@@ -31,6 +31,9 @@ pub struct HttpConfig {
     pub tls: Option<TlsConfig>,
     /// HTTP+SSE too, the transport of 2024-11-05.
     pub sse: bool,
+    /// Close a stream whose answer takes longer; clients of 2025-11-25 come back for it.
+    #[serde(with = "super::duration", skip_serializing_if = "Option::is_none")]
+    pub poll_after: Option<Duration>,
     /// For a request's headers, and between two requests.
     #[serde(with = "super::duration")]
     pub header_timeout: Duration,
@@ -55,6 +58,7 @@ impl Default for HttpConfig {
             tokens: Vec::new(),
             tls: None,
             sse: false,
+            poll_after: None,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),

@@ -113,7 +113,7 @@ impl Mcp {
             Posted::Alone => alone::post(self, principal, frame, size, said, accepts).await,
             Posted::Handshake => self.handshake(principal, frame, size, said, accepts).await,
             Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
-                Ok(session) => post_in(&session, frame, size, said, accepts).await,
+                Ok(session) => self.post_in(&session, frame, size, said, accepts).await,
                 Err(response) => *response,
             },
         }
@@ -134,7 +134,7 @@ impl Mcp {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("60"));
             return response;
         };
-        let mut response = post_in(&session, frame, size, said, accepts).await;
+        let mut response = self.post_in(&session, frame, size, said, accepts).await;
         // A handshake that failed opens nothing.
         if session.connection.revision().is_some()
             && let Ok(id) = HeaderValue::from_str(&session.id)
@@ -205,45 +205,56 @@ impl Mcp {
             None => refuse(StatusCode::NOT_FOUND, "session_not_found", "there is no such session; initialize again"),
         }
     }
-}
 
-/// A POST in a session. The client may lose the connection and ask for the rest later, so
-/// what runs goes on without it.
-async fn post_in(session: &Arc<Session>, frame: Frame<'_>, size: usize, said: &Headers, accepts: Accepts) -> Response {
-    let wants_answer = match &frame {
-        Frame::Single(message) => matches!(message, Message::Request(_)),
-        Frame::Batch(messages) => {
-            messages.iter().any(|message| matches!(message, Message::Request(_) | Message::Invalid(_)))
+    /// A POST in a session. The client may lose the connection and ask for the rest later, so
+    /// what runs goes on without it.
+    async fn post_in(
+        &self,
+        session: &Arc<Session>,
+        frame: Frame<'_>,
+        size: usize,
+        said: &Headers,
+        accepts: Accepts,
+    ) -> Response {
+        let wants_answer = match &frame {
+            Frame::Single(message) => matches!(message, Message::Request(_)),
+            Frame::Batch(messages) => {
+                messages.iter().any(|message| matches!(message, Message::Request(_) | Message::Invalid(_)))
+            }
+        };
+        let (outbox, replay) = session.stream();
+        session.connection.receive_post(frame, size, said, &outbox).await;
+        drop(outbox);
+        if !wants_answer {
+            session.forget(&replay);
+            return refusal::empty(StatusCode::ACCEPTED);
         }
-    };
-    let (outbox, replay) = session.stream();
-    session.connection.receive_post(frame, size, said, &outbox).await;
-    drop(outbox);
-    if !wants_answer {
-        session.forget(&replay);
-        return refusal::empty(StatusCode::ACCEPTED);
+        let mut reader = replay.reader(Some(0));
+        let first = loop {
+            let patience = if accepts.events { PATIENCE } else { Duration::MAX };
+            match tokio::time::timeout(patience, reader.next()).await {
+                Ok(Some((_, message))) if message.kind == Kind::Said && !accepts.events => {}
+                Ok(Some((_, message))) if message.kind != Kind::Said && accepts.json => {
+                    session.forget(&replay);
+                    let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
+                    let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+                    return refusal::json(status, message.text);
+                }
+                // Cancelled: there is no answer, and nothing to wait for.
+                Ok(None) => {
+                    session.forget(&replay);
+                    return refusal::empty(StatusCode::ACCEPTED);
+                }
+                Ok(first) => break first,
+                Err(_) => break None,
+            }
+        };
+        let rest = replayed(session.clone(), reader, first);
+        match self.sessions.poll_after().filter(|_| resumes(session)) {
+            Some(limit) => reply::events(rest.take_until(tokio::time::sleep(limit))),
+            None => reply::events(rest),
+        }
     }
-    let mut reader = replay.reader(Some(0));
-    let first = loop {
-        let patience = if accepts.events { PATIENCE } else { Duration::MAX };
-        match tokio::time::timeout(patience, reader.next()).await {
-            Ok(Some((_, message))) if message.kind == Kind::Said && !accepts.events => {}
-            Ok(Some((_, message))) if message.kind != Kind::Said && accepts.json => {
-                session.forget(&replay);
-                let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
-                let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-                return refusal::json(status, message.text);
-            }
-            // Cancelled: there is no answer, and nothing to wait for.
-            Ok(None) => {
-                session.forget(&replay);
-                return refusal::empty(StatusCode::ACCEPTED);
-            }
-            Ok(first) => break first,
-            Err(_) => break None,
-        }
-    };
-    reply::events(replayed(session.clone(), reader, first))
 }
 
 /// The messages of a stream as events, which a client may ask for again where its revision
@@ -254,7 +265,7 @@ fn replayed(
     first: Option<(Place, crate::server::Outgoing)>,
 ) -> impl futures_util::Stream<Item = Event> + Send {
     // Older clients take an event without data for a broken message.
-    let primes = session.connection.revision().is_some_and(|revision| revision >= Revision::V2025_11_25);
+    let primes = resumes(&session);
     let start = match &first {
         Some((place, _)) => Place { after: place.after - 1, ..*place },
         None => reader.place(),
@@ -272,6 +283,11 @@ fn replayed(
         Some((Event::message(Some(place.to_string()), message.text), (None, reader, session, over)))
     });
     stream::iter(priming).chain(messages)
+}
+
+/// Whether clients of the session's revision come back for the rest of a stream.
+fn resumes(session: &Session) -> bool {
+    session.connection.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
 }
 
 pub(super) fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {

@@ -24,11 +24,14 @@ pub struct SessionSettings {
     pub most: usize,
     /// A session that nobody uses ends after this.
     pub idle: Duration,
+    /// A stream whose answer takes longer is closed, and its client asks for the rest; where
+    /// the revision has that (2025-11-25). `None`: it stays open.
+    pub poll_after: Option<Duration>,
 }
 
 impl Default for SessionSettings {
     fn default() -> Self {
-        Self { most: 1024, idle: Duration::from_secs(15 * 60) }
+        Self { most: 1024, idle: Duration::from_secs(15 * 60), poll_after: None }
     }
 }
 
@@ -71,6 +74,10 @@ impl Sessions {
             next: AtomicU64::new(1),
             used: Mutex::new(Instant::now()),
         }))
+    }
+
+    pub(super) fn poll_after(&self) -> Option<Duration> {
+        self.settings.poll_after
     }
 
     pub(super) fn put(&self, session: &Arc<Session>) {

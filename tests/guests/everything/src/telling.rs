@@ -21,7 +21,7 @@ pub(crate) fn add(tools: &mut Tools) {
         "Says something before it answers, so that its answer comes on a stream.",
         |_, _: NoArguments| {
             log::info("Wait for it");
-            sleep(PAUSE);
+            sleep(20 * PAUSE);
             Ok("Answered on a stream.")
         },
     );
