@@ -155,7 +155,7 @@ impl Catalog {
             || self.current.load().members().iter().any(|member| member.provider.surface().completions)
     }
 
-    fn set_looked(&self) {
+    pub fn set_looked(&self) {
         self.first_scan.send_if_modified(|now| {
             let first = *now == FirstScan::Ahead;
             *now = (*now).max(FirstScan::Looked);

@@ -33,6 +33,8 @@ impl Front {
     pub fn start(settings: Settings) -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let catalog = Arc::new(Catalog::default());
+        // Otherwise each handshake waits for a look at a folder that is not there.
+        catalog.set_looked();
         let server = Server::new(catalog.clone(), ServerSettings::default());
         let stop = CancellationToken::new();
         let listen = || Listener::bind(&"127.0.0.1:0".parse().expect("an address"));
