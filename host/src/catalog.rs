@@ -155,6 +155,7 @@ impl Catalog {
             || self.current.load().members().iter().any(|member| member.provider.surface().completions)
     }
 
+    /// Says that it is known which files there are.
     pub fn set_looked(&self) {
         self.first_scan.send_if_modified(|now| {
             let first = *now == FirstScan::Ahead;
