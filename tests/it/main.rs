@@ -5,6 +5,7 @@
 #[allow(unreachable_pub, reason = "a test binary has no outside")]
 mod support;
 
+mod abuse;
 mod asking;
 mod cli;
 mod discovery;

@@ -32,6 +32,14 @@ pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I) -> Ou
     command(home, arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
+/// Resident memory of a process in bytes.
+pub fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a running process");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a running process has memory");
+    let kib: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of KiB");
+    kib * 1024
+}
+
 /// What the host has written to stderr, and word that there is more.
 #[derive(Default)]
 struct Log {
@@ -137,10 +145,7 @@ impl Process {
 
     /// Resident memory in bytes.
     pub fn resident(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("a running process");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a running process has memory");
-        let kib: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of KiB");
-        kib * 1024
+        resident(self.id())
     }
 
     fn pid(&self) -> Pid {

@@ -1,8 +1,19 @@
 //! The baseline: an MCP server on the official Rust SDK with the tools of the guest `echo`.
 //! It loads nothing and isolates nothing.
+//!
+//!     native           on stdin and stdout
+//!     native --http    on a free port, which it tells on stderr; JSON, and no sessions
 
+use std::convert::Infallible;
+use std::io::Write as _;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{Json, ServerHandler, ServiceExt as _, schemars, tool, tool_handler, tool_router};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +61,33 @@ impl ServerHandler for Native {}
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
+    if std::env::args().any(|argument| argument == "--http") {
+        return serve_http().await;
+    }
     let server = Native { tools: Native::tool_router() }.serve(rmcp::transport::stdio()).await?;
     server.waiting().await?;
     Ok(())
+}
+
+async fn serve_http() -> anyhow::Result<()> {
+    let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
+    let tools = Native::tool_router();
+    let service = StreamableHttpService::new(
+        move || Ok(Native { tools: tools.clone() }),
+        NeverSessionManager::default().into(),
+        config,
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    writeln!(std::io::stderr(), "listening on http://{}/mcp", listener.local_addr()?)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let service = service.clone();
+        let answer = service_fn(move |request| {
+            let service = service.clone();
+            async move { Ok::<_, Infallible>(service.handle(request).await) }
+        });
+        // A client that breaks off ends its own connection.
+        tokio::spawn(http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer));
+    }
 }

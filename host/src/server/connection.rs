@@ -166,6 +166,10 @@ impl Connection {
     /// Works on a request in a task of its own, unless the answer is there at once.
     fn start(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Result<(), Outgoing> {
         let refuse = |error| Err(Outgoing::answer(&request.id, Err(error)));
+        // Also where the answer is there at once: two answers under one id are one too many.
+        if self.in_flight.has(&request.id) {
+            return refuse(error::id_in_use());
+        }
         let cancelled = CancellationToken::new();
         let (places, later, grace) = match self.dispatch(arrival, &request, &cancelled) {
             Reply::Now(answer) => return Err(Outgoing::answer(&request.id, answer)),

@@ -28,6 +28,10 @@ impl InFlight {
         true
     }
 
+    pub(in crate::server) fn has(&self, id: &RequestId) -> bool {
+        self.lock().contains_key(id)
+    }
+
     /// Takes a request out. `false`: it was cancelled, and must not be answered.
     pub(in crate::server) fn finish(&self, id: &RequestId) -> bool {
         self.take(id).is_some()

@@ -98,7 +98,7 @@ fn pipelined(client: &mut Client, batch: &Batch) -> Result<Duration> {
 }
 
 /// Of sorted times, by nearest rank.
-fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! The servers that are compared: how each is started, and what its tools are called.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -7,6 +8,7 @@ use anyhow::Result;
 
 use crate::client::Client;
 use crate::home::Home;
+use crate::process::Process;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -49,5 +51,21 @@ impl Contender {
             command.arg("serve").arg(home.plugins());
         }
         Client::start(command, home)
+    }
+
+    /// Starts it on a free port, with room for as many connections as a suite makes.
+    pub fn start_http(&self, home: &Home) -> Result<(Process, SocketAddr)> {
+        let mut command = Command::new(&self.program);
+        match self.kind {
+            Kind::Wharf => {
+                let settings = "[server.http]\nconnections = 20000\nconnections-per-address = 20000\n";
+                command.arg("serve").arg(home.plugins()).args(["--http", "127.0.0.1:0", "--config"]);
+                command.arg(home.settings(settings)?);
+            }
+            Kind::Native => drop(command.arg("--http")),
+        }
+        let process = Process::start(command, home)?;
+        let address = process.address()?;
+        Ok((process, address))
     }
 }

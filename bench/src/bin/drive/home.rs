@@ -69,6 +69,13 @@ impl Home {
         }
     }
 
+    /// Writes a configuration file.
+    pub fn settings(&self, text: &str) -> Result<PathBuf> {
+        let file = self.root.join("wharf.toml");
+        fs::write(&file, text).context("write the settings")?;
+        Ok(file)
+    }
+
     /// A file that is ready to be moved into the plugin folder.
     pub fn ready(&self, bytes: &[u8]) -> Result<Ready> {
         let aside = self.root.join("next");

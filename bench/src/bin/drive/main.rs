@@ -1,5 +1,5 @@
-//! The load generator: starts MCP servers, measures them over stdio, and prints a table.
-//! It blocks on its pipes: no runtime of its own is in the figures.
+//! The load generator: starts MCP servers, measures them over stdio and HTTP, and prints a table.
+//! It blocks on its pipes and sockets: no runtime of its own is in the figures.
 
 #![allow(unreachable_pub, reason = "a binary exports nothing")]
 
@@ -9,6 +9,9 @@ mod client;
 mod component;
 mod contender;
 mod home;
+mod http;
+mod line;
+mod listen;
 mod machine;
 mod memory;
 mod options;
@@ -82,6 +85,10 @@ fn run() -> Result<()> {
             Suite::Calls => calls::run(&bench, &mut report)?,
             Suite::Start => start::run(&bench, &mut report)?,
             Suite::Reload => reload::run(&bench, &mut report)?,
+            Suite::Http => {
+                http::run(&bench, &mut report)?;
+                listen::run(&bench, &mut report)?;
+            }
         }
     }
     let rounds = bench.options.rounds;

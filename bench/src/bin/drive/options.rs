@@ -13,7 +13,7 @@ usage: drive [--wharf FILE] [--native FILE] [--components DIR]
   --wharf FILE       the host's binary; without it only the others are measured
   --native FILE      the baseline's binary, likewise
   --components DIR   where echo.wasm, echo-v1.wasm and echo-v2.wasm are
-  --only SUITE       calls, start or reload; all of them if not given
+  --only SUITE       calls, start, reload or http; all of them if not given
   --rounds N         paired rounds, 5 if not given
   --quick            fewer calls and files: to see that it works, not to cite
   --json             every round's figure, for programs
@@ -24,6 +24,7 @@ pub enum Suite {
     Calls,
     Start,
     Reload,
+    Http,
 }
 
 pub struct Options {
@@ -42,7 +43,7 @@ impl Options {
         let mut options = Self {
             contenders: Vec::new(),
             components: PathBuf::from("."),
-            suites: vec![Suite::Calls, Suite::Start, Suite::Reload],
+            suites: vec![Suite::Calls, Suite::Start, Suite::Reload, Suite::Http],
             rounds: 5,
             quick: false,
             json: false,
@@ -84,6 +85,7 @@ fn suite(name: &str) -> Result<Suite> {
         "calls" => Suite::Calls,
         "start" => Suite::Start,
         "reload" => Suite::Reload,
-        _ => bail!("find the suite {name}: there are calls, start and reload"),
+        "http" => Suite::Http,
+        _ => bail!("find the suite {name}: there are calls, start, reload and http"),
     })
 }

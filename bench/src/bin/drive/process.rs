@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::home::{Home, tail};
 
@@ -52,6 +53,25 @@ impl Process {
 
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// The address that it tells in its log.
+    pub fn address(&self) -> Result<SocketAddr> {
+        let deadline = Instant::now() + FAREWELL;
+        loop {
+            let log = std::fs::read_to_string(&self.log).context("read the server's log")?;
+            let told = log.split_once("listening on http://").and_then(|(_, rest)| rest.split_once("/mcp\n"));
+            if let Some((address, _)) = told {
+                return address.parse().with_context(|| format!("read the address {address}"));
+            }
+            ensure!(Instant::now() < deadline, "find the server's address; its log:\n{log}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Ends a server that does not read its input.
+    pub fn kill(&self) {
+        let _ = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
     }
 
     /// Writes whole lines, their newlines included.

@@ -10,6 +10,7 @@ pub enum Unit {
     Micros,
     Millis,
     PerSecond,
+    KiB,
     MiB,
 }
 
@@ -19,6 +20,7 @@ impl Unit {
             Self::Micros => "µs",
             Self::Millis => "ms",
             Self::PerSecond => "calls/s",
+            Self::KiB => "KiB",
             Self::MiB => "MiB",
         }
     }

@@ -1,0 +1,126 @@
+//! What a call costs over HTTP, on one connection and on many: all servers by turns, in the
+//! oldest and the newest way of asking that both have.
+
+use std::net::SocketAddr;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
+
+use crate::Bench;
+use crate::batch::ECHO;
+use crate::calls::percentile;
+use crate::contender::Contender;
+use crate::line::{Caller, LEGACY, Line, MODERN, message};
+use crate::report::{Report, Unit};
+
+const CONNECTIONS: [usize; 3] = [1, 16, 256];
+/// Calls that do not count, on each connection.
+const WARM_UP: usize = 10;
+
+pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+    let homes = bench.contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
+    for home in &homes {
+        home.put("echo", &bench.echo)?;
+    }
+    let mut turns: Vec<_> = bench.contenders().iter().zip(&homes).collect();
+    for round in 0..bench.options.rounds {
+        for (contender, home) in &turns {
+            bench.note(&format!("http, round {}: {}", round + 1, contender.name()));
+            let (process, address) = contender.start_http(home)?;
+            for revision in [MODERN, LEGACY] {
+                for connections in CONNECTIONS {
+                    let name = if connections == 1 { "connection" } else { "connections" };
+                    let row = format!("HTTP {revision}, {connections} {name}");
+                    let (took, times) = load(bench, contender, address, revision, connections)?;
+                    let mut add = |what: &str, unit, figure| {
+                        report.add(&format!("{row}: {what}"), unit, contender.name(), figure);
+                    };
+                    add("echo", Unit::PerSecond, times.len() as f64 / took.as_secs_f64());
+                    add("p50", Unit::Micros, percentile(&times, 50).as_secs_f64() * 1e6);
+                    add("p99", Unit::Micros, percentile(&times, 99).as_secs_f64() * 1e6);
+                }
+            }
+            process.kill();
+        }
+        turns.reverse();
+    }
+    Ok(())
+}
+
+/// How long all calls took together, and each of them, sorted.
+fn load(
+    bench: &Bench,
+    contender: &Contender,
+    address: SocketAddr,
+    revision: &'static str,
+    connections: usize,
+) -> Result<(Duration, Vec<Duration>)> {
+    let caller = Caller::new(address, revision)?;
+    // The first list waits for the plugins.
+    caller.ask(&caller.request(2, "tools/list", json!({})))?;
+    let each = bench.options.size(20_000_usize, 1_024).div_ceil(connections).max(WARM_UP);
+    let start = Barrier::new(connections + 1);
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..connections)
+            .map(|nth| {
+                let (caller, start) = (&caller, &start);
+                scope.spawn(move || one_connection(caller, contender, address, (nth * 1_000_000) as u64, each, start))
+            })
+            .collect();
+        start.wait();
+        let started = Instant::now();
+        let mut times = Vec::with_capacity(connections * each);
+        for one in all {
+            times.extend(one.join().ok().context("measure without a panic")??);
+        }
+        let took = started.elapsed();
+        times.sort_unstable();
+        Ok((took, times))
+    })
+}
+
+/// How long each call took, one after the other, from before it is written to after its answer
+/// is read.
+fn one_connection(
+    caller: &Caller,
+    contender: &Contender,
+    address: SocketAddr,
+    first: u64,
+    count: usize,
+    start: &Barrier,
+) -> Result<Vec<Duration>> {
+    let call = |id: u64| {
+        let params = json!({ "name": (ECHO.tool)(contender), "arguments": (ECHO.arguments)(id) });
+        caller.request(id, "tools/call", params)
+    };
+    let ids = first..first + (WARM_UP + count) as u64;
+    let calls: Vec<_> = ids.clone().map(call).collect();
+    let prepared = Line::connect(address).and_then(|mut line| {
+        let warm = calls[..WARM_UP].iter().map(|call| one_call(&mut line, call)).collect::<Result<Vec<_>>>()?;
+        Ok((line, warm))
+    });
+    // Also where it has failed, or the others wait for ever.
+    start.wait();
+    let (mut line, mut bodies) = prepared?;
+    let mut times = Vec::with_capacity(count);
+    for call in &calls[WARM_UP..] {
+        let sent = Instant::now();
+        bodies.push(one_call(&mut line, call)?);
+        times.push(sent.elapsed());
+    }
+    for (id, body) in ids.zip(&bodies) {
+        let answer = message(body)?;
+        let right = answer["id"] == id && (ECHO.right)(id, &answer["result"]);
+        ensure!(right, "have the right answer: {answer}");
+    }
+    Ok(times)
+}
+
+fn one_call(line: &mut Line, call: &[u8]) -> Result<Vec<u8>> {
+    line.send(call)?;
+    let head = line.head()?;
+    line.body(&head)
+}

@@ -1,0 +1,165 @@
+//! One HTTP connection: requests written out before the clock runs, responses read as bytes.
+//! It knows as much of HTTP as these servers use.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+pub const MODERN: &str = "2026-07-28";
+pub const LEGACY: &str = "2025-11-25";
+
+/// A server that says nothing for so long has hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Line(BufReader<TcpStream>);
+
+/// A response's head, as far as it matters.
+pub struct Head {
+    pub status: u16,
+    pub session: Option<String>,
+    /// `None` is in chunks.
+    length: Option<usize>,
+}
+
+impl Line {
+    pub fn connect(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(address).context("connect to the server")?;
+        stream.set_nodelay(true).context("set up a connection")?;
+        stream.set_read_timeout(Some(PATIENCE)).context("set up a connection")?;
+        // Small: a suite has thousands of these.
+        Ok(Self(BufReader::with_capacity(4 << 10, stream)))
+    }
+
+    pub fn send(&mut self, request: &[u8]) -> Result<()> {
+        self.0.get_mut().write_all(request).context("write to the server")
+    }
+
+    pub fn head(&mut self) -> Result<Head> {
+        let status = self.text()?;
+        let status = status.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let mut head = Head { status: status.context("read a status")?, session: None, length: None };
+        loop {
+            let line = self.text()?;
+            let Some((name, value)) = line.split_once(':') else { return Ok(head) };
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => head.length = value.trim().parse().ok(),
+                "mcp-session-id" => head.session = Some(value.trim().to_owned()),
+                _ => {}
+            }
+        }
+    }
+
+    /// A response's body, to its end.
+    pub fn body(&mut self, head: &Head) -> Result<Vec<u8>> {
+        if let Some(length) = head.length {
+            let mut body = vec![0; length];
+            self.0.read_exact(&mut body).context("read a body")?;
+            return Ok(body);
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk()? {
+            body.extend(chunk);
+        }
+        Ok(body)
+    }
+
+    /// The next chunk of a body; `None` at its end.
+    pub fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
+        let size = self.text()?;
+        let size = usize::from_str_radix(&size, 16).with_context(|| format!("read the size of a chunk: {size:?}"))?;
+        let mut chunk = vec![0; size + 2];
+        self.0.read_exact(&mut chunk).context("read a chunk")?;
+        chunk.truncate(size);
+        Ok((size > 0).then_some(chunk))
+    }
+
+    /// A line without its end.
+    fn text(&mut self) -> Result<String> {
+        let mut line = String::new();
+        if self.0.read_line(&mut line).context("read from the server")? == 0 {
+            bail!("read from the server: it has closed");
+        }
+        Ok(line.trim_end().to_owned())
+    }
+}
+
+/// How a client of one revision calls.
+pub struct Caller {
+    address: SocketAddr,
+    revision: &'static str,
+    /// If the server has given one.
+    session: Option<String>,
+}
+
+impl Caller {
+    /// Shakes hands where the revision has that.
+    pub fn new(address: SocketAddr, revision: &'static str) -> Result<Self> {
+        let mut caller = Self { address, revision, session: None };
+        if revision == LEGACY {
+            let info = json!({ "name": "wharf-bench", "version": env!("CARGO_PKG_VERSION") });
+            let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": info });
+            let (head, answer) = caller.ask(&caller.request(1, "initialize", params))?;
+            ensure!(answer["result"]["protocolVersion"] == revision, "speak {revision} with the server: {answer}");
+            caller.session = head.session;
+            let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            caller.ask(&caller.post("notifications/initialized", None, &ready))?;
+        }
+        Ok(caller)
+    }
+
+    /// A request's bytes.
+    pub fn request(&self, id: u64, method: &str, mut params: Value) -> Vec<u8> {
+        if self.revision == MODERN {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientInfo": { "name": "wharf-bench", "version": "0" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+        }
+        let name = params["name"].as_str().map(str::to_owned);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.post(method, name.as_deref(), &message)
+    }
+
+    /// Asks on a connection of its own.
+    pub fn ask(&self, request: &[u8]) -> Result<(Head, Value)> {
+        let mut line = Line::connect(self.address)?;
+        line.send(request)?;
+        let head = line.head()?;
+        let body = if head.status == 202 { Vec::new() } else { line.body(&head)? };
+        let answer = message(&body).unwrap_or(Value::Null);
+        ensure!((200..300).contains(&head.status), "be served: {}: {answer}", head.status);
+        Ok((head, answer))
+    }
+
+    fn post(&self, method: &str, name: Option<&str>, message: &Value) -> Vec<u8> {
+        let body = message.to_string();
+        let mut head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {}\r\n",
+            self.address,
+            body.len(),
+            self.revision,
+        );
+        if self.revision == MODERN {
+            head += &format!("Mcp-Method: {method}\r\n");
+            if let Some(name) = name {
+                head += &format!("Mcp-Name: {name}\r\n");
+            }
+        }
+        if let Some(session) = &self.session {
+            head += &format!("Mcp-Session-Id: {session}\r\n");
+        }
+        (head + "\r\n" + &body).into_bytes()
+    }
+}
+
+/// The message of a body, or the last one of a stream.
+pub fn message(body: &[u8]) -> Result<Value> {
+    let text = std::str::from_utf8(body).context("read a body")?;
+    let last = text.lines().rev().find_map(|line| line.strip_prefix("data: ").filter(|data| !data.is_empty()));
+    serde_json::from_str(last.unwrap_or(text)).with_context(|| format!("read a body: {text:?}"))
+}

@@ -1,0 +1,334 @@
+//! Clients on stdio that mean no good, where no other file has it: `P` and a number is a row of
+//! the abuse suite, whose rows for HTTP are in `http/`.
+
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request, serve};
+use crate::support::process::{Process, command, resident};
+use crate::support::wire::{Received, Wire};
+use crate::support::{MODERN, PATIENCE};
+
+/// A home with `echo`, and a plugin whose only tool, `spinner_version`, never ends by itself.
+fn with_a_spinner(timeout: &str) -> Home {
+    let home = Home::with(&["echo"]);
+    home.put_bytes(&Guest::spinning().build(), "spinner");
+    home.configure(&format!("[limits]\ntimeout = '{timeout}'\ncpu = '{timeout}'\n"));
+    home
+}
+
+fn next(process: &mut Process) -> Value {
+    match process.receive(PATIENCE) {
+        Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
+        ended => panic!("{ended:?} instead of a message; the log:\n{}", process.log()),
+    }
+}
+
+/// Sends a line and gives what comes next.
+fn ask(process: &mut Process, line: &str) -> Value {
+    process.send(line);
+    next(process)
+}
+
+fn ping(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+}
+
+fn serving(home: &Home) -> Command {
+    let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn p03_depth_is_refused_wherever_it_is() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for line in [
+        deep.clone(),
+        ping(&deep),
+        format!(r#"{{"jsonrpc":{deep},"id":1,"method":"ping"}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":{deep}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{"x":{deep}}}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#),
+    ] {
+        let answer = ask(&mut process, &line);
+        assert_eq!(answer["error"]["data"]["reason"], "nesting_limit", "{answer} to {:.60}", line);
+        assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
+    }
+}
+
+#[test]
+fn p04_an_id_of_ten_megabytes_is_too_long() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    let answer = ask(&mut process, &ping(&format!("\"{}\"", "x".repeat(10 << 20))));
+    assert_eq!(answer["error"]["data"]["reason"], "message_too_long", "{answer}");
+    assert!(answer.get("id").is_none(), "{answer}");
+    assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
+}
+
+/// Two readers of one message must not see two messages.
+#[test]
+fn p05_a_member_that_comes_twice_is_refused() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    client.tools();
+    let process = client.process();
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{},"params":{"x":1}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"meth\u006fd":"tools/list","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo_add","name":"echo","arguments":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"arguments":{}}}"#,
+    ] {
+        let answer = ask(process, line);
+        assert!([-32600, -32602].map(Value::from).contains(&answer["error"]["code"]), "{answer} to {line}");
+    }
+}
+
+/// A client that asks and asks and reads nothing is not read from, costs little, and gets every
+/// answer when it reads.
+#[test]
+fn p06_who_never_reads_is_not_read_from() {
+    const REQUESTS: usize = 60_000;
+    const BLOCKED: Duration = Duration::from_secs(1);
+    let home = Home::new();
+    let mut child = serving(&home).spawn().expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut answer = String::new();
+    writeln!(stdin, "{}", ping("0")).expect("the host reads");
+    stdout.read_line(&mut answer).expect("an answer");
+    let before = resident(child.id());
+
+    let line = format!("{}\n", ping(&format!("\"{}\"", "x".repeat(1000))));
+    let (sender, sent) = channel();
+    let writer = std::thread::spawn(move || {
+        for _ in 0..REQUESTS {
+            stdin.write_all(line.as_bytes()).expect("the host goes on reading in the end");
+            sender.send(()).expect("the test waits");
+        }
+    });
+    let mut count = 0;
+    while sent.recv_timeout(BLOCKED).is_ok() {
+        count += 1;
+    }
+    let growth = resident(child.id()).saturating_sub(before) >> 20;
+    assert!(count < REQUESTS / 2, "{count} requests were read and no answer");
+    assert!(growth < 32, "{growth} MiB for a client that does not read");
+
+    let answers = stdout.lines().inspect(|line| assert!(line.as_ref().is_ok_and(|line| line.contains("result"))));
+    assert_eq!(answers.count(), REQUESTS);
+    writer.join().expect("all was sent");
+    assert!(child.wait().expect("its end").success());
+}
+
+#[test]
+fn p07_nobody_needs_to_read_the_log() {
+    let home = Home::with(&["echo"]);
+    let mut command = serving(&home);
+    let mut child = command.arg("--log").arg("trace").spawn().expect("the binary starts");
+    drop(child.stderr.take());
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    for id in 0..100 {
+        writeln!(stdin, "{}", ping(&id.to_string())).expect("the host reads");
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).expect("an answer");
+        assert!(answer.contains(&format!("\"id\":{id},")), "{answer}");
+    }
+    drop(stdin);
+    let status = child.wait().expect("its end");
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn p08_the_end_of_input_ends_fifty_calls() {
+    let home = with_a_spinner("30s");
+    let mut client = Client::start(&home);
+    client.tools();
+    for _ in 0..50 {
+        client.post("tools/call", json!({"name": "spinner_version"}));
+    }
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    let started = Instant::now();
+    client.process().close();
+    assert!(client.process().wait().success());
+    assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
+}
+
+/// A first signal ends streams with their results and lets calls go on; a second one does not.
+#[test]
+fn p09_a_second_signal_ends_at_once() {
+    let home = with_a_spinner("30s");
+    let mut client = Client::start_modern(&home);
+    let listen = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    client.notification("notifications/subscriptions/acknowledged");
+    client.tools();
+    client.post("tools/call", json!({"name": "spinner_version"}));
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    client.process().signal(Signal::TERM);
+    assert_eq!(client.answer(listen)["result"]["resultType"], "complete");
+    let started = Instant::now();
+    client.process().signal(Signal::TERM);
+    assert_eq!(client.process().wait().code(), Some(143));
+    assert!(started.elapsed() < Duration::from_secs(3), "took {:?}", started.elapsed());
+}
+
+#[test]
+fn p10_half_a_line_costs_its_bytes() {
+    let home = Home::new();
+    let mut process = Process::serve(&home);
+    assert_eq!(ask(&mut process, &ping("1"))["id"], 1);
+    let before = process.resident();
+    process.send_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":""#);
+    process.send_bytes(&vec![b'x'; 3 << 20]);
+    let growth = process.resident().saturating_sub(before) >> 20;
+    assert!(growth < 16, "{growth} MiB for three");
+    assert_eq!(ask(&mut process, "\"}}")["id"], 2);
+}
+
+#[test]
+fn p11_an_id_in_use_is_refused_and_its_first_request_answered() {
+    let home = with_a_spinner("500ms");
+    let mut client = Client::start(&home);
+    client.tools();
+    let process = client.process();
+    process.send(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"spinner_version"}}"#);
+    let refused = ask(process, &ping("\"\\u0078\""));
+    assert_eq!(refused["error"]["data"]["reason"], "id_in_use", "{refused}");
+    let first = next(process);
+    assert_eq!((&first["id"], &first["result"]["isError"]), (&json!("x"), &json!(true)), "{first}");
+    assert_eq!(ask(process, &ping("\"x\""))["result"], json!({}), "answered, it is free again");
+}
+
+/// Ids of one connection are not those of another, and a cancellation by itself reaches nobody.
+#[test]
+fn p12_nobody_cancels_for_another() {
+    let home = with_a_spinner("1s");
+    let (_process, address) = serve(&home, &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": "spinner_version", "_meta": meta});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let call = Request::discover(address).set("Mcp-Method", "tools/call").with("Mcp-Name", "spinner_version");
+    let call = call.json(message.to_string());
+    let mut lines = [Line::connect(address), Line::connect(address)];
+    for line in &mut lines {
+        assert!(line.send(&call.bytes()));
+    }
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta}});
+    let cancel = Request::discover(address).set("Mcp-Method", "notifications/cancelled").json(cancel.to_string());
+    assert_eq!(Line::connect(address).ask(&cancel).status, 202);
+    for line in &mut lines {
+        let response = line.response().expect("an answer");
+        let answer: Value = serde_json::from_slice(&response.body).expect("JSON");
+        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(true)), "{answer}");
+    }
+}
+
+/// Cancelled before it runs, while it runs, twice, or when it is over: one answer at most, and
+/// what it held is given back.
+#[test]
+fn p13_a_cancelled_request_has_one_answer_or_none() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    client.tools();
+    let mut ids = Vec::new();
+    for at in 0..600 {
+        let id = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+        let cancel = json!({"requestId": id});
+        match at % 4 {
+            0 => client.notify("notifications/cancelled", cancel),
+            1 => (0..2).for_each(|_| client.notify("notifications/cancelled", cancel.clone())),
+            2 => {
+                assert!(client.answer(id).get("result").is_some());
+                client.notify("notifications/cancelled", cancel);
+                continue;
+            }
+            _ => {}
+        }
+        ids.push((id, at % 4 == 3));
+    }
+    assert_eq!(client.text("echo", json!({"message": "y"})), "y");
+    let rest = client.finish();
+    for (id, is_kept) in ids {
+        let answers = rest.iter().filter(|message| message["id"] == id).count();
+        assert!(answers <= 1 && (answers == 1 || !is_kept), "{answers} answers to request {id}");
+    }
+}
+
+#[test]
+fn p14_streams_are_counted() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start_modern(&home);
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    let mut open: Vec<u64> = (0..64).map(|_| client.post("subscriptions/listen", wanted.clone())).collect();
+    for _ in &open {
+        client.notification("notifications/subscriptions/acknowledged");
+    }
+    for _ in 0..2000 {
+        let error = client.error("subscriptions/listen", wanted.clone());
+        assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32603), &json!("too_many_listens")));
+    }
+    // The place of one that is cancelled is free, if not in the same moment.
+    client.notify("notifications/cancelled", json!({"requestId": open.remove(0)}));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let id = client.post("subscriptions/listen", wanted.clone());
+        let said = client.next_before(deadline).expect("a word about the stream");
+        if said["method"] == "notifications/subscriptions/acknowledged" {
+            open.push(id);
+            break;
+        }
+        assert_eq!(said["error"]["data"]["reason"], "too_many_listens", "{said}");
+    }
+    let rest = client.finish();
+    let ended = rest.iter().filter(|message| message["result"]["resultType"] == "complete").count();
+    assert_eq!(ended, open.len(), "each stream has its result: {rest:?}");
+}
+
+#[test]
+fn p15_meta_is_whole_or_refused() {
+    let home = Home::with(&["echo"]);
+    let mut process = Process::serve(&home);
+    let version = "io.modelcontextprotocol/protocolVersion";
+    let whole = json!({version: MODERN, "io.modelcontextprotocol/clientCapabilities": {}});
+    let with = |key: &str, value: Value| {
+        let mut meta = whole.clone();
+        meta[key] = value;
+        meta
+    };
+    for (meta, code) in [
+        (json!({version: MODERN}), -32602),
+        (json!({"io.modelcontextprotocol/clientCapabilities": {}}), -32602),
+        (with(version, json!("2025-11-25")), -32022),
+        (with(version, json!("")), -32022),
+        (with(version, json!(20_260_728)), -32602),
+        (with("io.modelcontextprotocol/clientCapabilities", json!([])), -32602),
+        (with("io.modelcontextprotocol/logLevel", json!("loud")), -32602),
+        (with("io.modelcontextprotocol/logLevel", json!(3)), -32602),
+        (with("progressToken", json!({})), -32602),
+    ] {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
+        let answer = ask(&mut process, &message.to_string());
+        assert_eq!(answer["error"]["code"], code, "{answer} to {message}");
+        let supported = &answer["error"]["data"]["supported"];
+        assert!(code != -32022 || supported == &json!([MODERN]), "{answer}");
+    }
+}
