@@ -5,7 +5,8 @@
 //! comment. What is expected after a run of sent lines may come in any order, and nothing else
 //! may come, to the end of the connection. After a line `# in order` the order is that of the
 //! lines, until `# in any order`. `# plugins: a b=c` names the guests that the conversation
-//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`. Placeholders: see
+//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`;
+//! `# not over http: …` says why it means something else there. Placeholders: see
 //! [`super::compare`].
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ pub struct Transcript {
     name: String,
     pub plugins: Vec<String>,
     pub settings: String,
+    pub over_http: bool,
     blocks: Vec<Block>,
 }
 
@@ -35,8 +37,13 @@ impl Transcript {
     /// # Panics
     /// On a line that is none of the format's, with its number.
     pub fn parse(name: &str, text: &str) -> Self {
-        let mut transcript =
-            Self { name: name.to_owned(), plugins: Vec::new(), settings: String::new(), blocks: Vec::new() };
+        let mut transcript = Self {
+            name: name.to_owned(),
+            plugins: Vec::new(),
+            settings: String::new(),
+            over_http: true,
+            blocks: Vec::new(),
+        };
         let mut in_order = false;
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(frame) = line.strip_prefix("> ") {
@@ -53,6 +60,8 @@ impl Transcript {
             } else if let Some(setting) = line.strip_prefix("# settings:") {
                 transcript.settings.push_str(setting.trim());
                 transcript.settings.push('\n');
+            } else if line.starts_with("# not over http:") {
+                transcript.over_http = false;
             } else if line == "# in order" || line == "# in any order" {
                 in_order = line == "# in order";
             } else {

@@ -160,7 +160,9 @@ impl Mcp {
             Some((replay, place)) => replay.reader(Some(place.after)),
             None => session.own.reader(None),
         };
-        reply::events(replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned()))
+        let ended = session.ended();
+        let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
+        reply::events(events.take_until(ended))
     }
 
     fn delete(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response {
