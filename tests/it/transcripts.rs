@@ -102,7 +102,7 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     transcript.play(&mut wire);
     let status = wire.wire().wait();
     assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
-    if transcript.over_http {
+    if let Some(transcript) = transcript.over_http() {
         let (process, address) = http::serve(&home, &[]);
         transcript.play(&mut Recorded::new(Streamable::connect(address)));
         drop(process);

@@ -59,13 +59,17 @@ impl Endpoint {
         let message: Value = serde_json::from_str(text).unwrap_or_default();
         let request =
             Request::new("POST", "/mcp", self.address).with("Accept", "application/json, text/event-stream").json(text);
-        let Some(version) = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion") else {
-            return if message["method"] == "initialize" { request } else { self.in_session(request) };
-        };
-        let mut request = request.with("MCP-Protocol-Version", version.as_str().unwrap_or(MODERN));
+        let version = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        if version.is_none() && message["method"] == "initialize" {
+            return request;
+        }
+        if version.is_none() && self.session.is_some() {
+            return self.in_session(request);
+        }
+        let mut request = request.with("MCP-Protocol-Version", version.and_then(Value::as_str).unwrap_or(MODERN));
         let params = &message["params"];
         if let Some(method) = message["method"].as_str() {
-            request = request.with("Mcp-Method", &plain(method));
+            request = request.with("Mcp-Method", method);
             let name = if method == "resources/read" { &params["uri"] } else { &params["name"] };
             if let Some(name) = name.as_str() {
                 request = request.with("Mcp-Name", &plain(name));

@@ -212,12 +212,8 @@ impl Mcp {
 /// A POST in a session. The client may lose the connection and ask for the rest later, so
 /// what runs goes on without it.
 async fn post_in(session: &Arc<Session>, frame: Frame<'_>, size: usize, said: &Headers, accepts: Accepts) -> Response {
-    let wants_answer = match &frame {
-        Frame::Single(message) => matches!(message, Message::Request(_)),
-        Frame::Batch(messages) => {
-            messages.iter().any(|message| matches!(message, Message::Request(_) | Message::Invalid(_)))
-        }
-    };
+    // An answer to a batch may also be that there are no batches.
+    let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
     let (outbox, replay) = session.stream();
     session.connection.receive_post(frame, size, said, &outbox).await;
     drop(outbox);
@@ -236,7 +232,7 @@ async fn post_in(session: &Arc<Session>, frame: Frame<'_>, size: usize, said: &H
                 let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
                 return refusal::json(status, message.text);
             }
-            // Cancelled: there is no answer, and nothing to wait for.
+            // Cancelled, or there was no request in it: there is no answer.
             Ok(None) => {
                 session.forget(&replay);
                 return refusal::empty(StatusCode::ACCEPTED);
