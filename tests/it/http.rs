@@ -6,6 +6,7 @@ mod framing;
 mod listening;
 mod names;
 mod paths;
+mod sessions;
 mod slow;
 mod tls;
 mod tokens;

@@ -1,12 +1,14 @@
-//! Every transcript, played over memory and to the real binary on stdio.
+//! Every transcript, played over memory, and to the real binary on stdio and over HTTP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::home::{Home, repository};
+use crate::support::http;
 use crate::support::memory::Memory;
 use crate::support::process::Process;
 use crate::support::record::Recorded;
+use crate::support::streamable::Streamable;
 use crate::support::transcript::Transcript;
 
 /// One test for each transcript, and one that none is forgotten.
@@ -102,4 +104,9 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     transcript.play(&mut wire);
     let status = wire.wire().wait();
     assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
+    if let Some(transcript) = transcript.over_http() {
+        let (process, address) = http::serve(&home, &[]);
+        transcript.play(&mut Recorded::new(Streamable::connect(address)));
+        drop(process);
+    }
 }

@@ -14,6 +14,7 @@ use wharf::server::{Server, Settings as ServerSettings};
 use wharf::transport::http::{self, Listener, Settings};
 
 use super::home::Home;
+use super::memory;
 use super::process::{Process, command};
 use super::{MODERN, PATIENCE};
 
@@ -31,8 +32,17 @@ pub struct Front {
 
 impl Front {
     pub fn start(settings: Settings) -> Self {
-        let runtime = Runtime::new().expect("a runtime");
-        let catalog = Arc::new(Catalog::default());
+        Self::with(Runtime::new().expect("a runtime"), Arc::default(), settings)
+    }
+
+    /// With the plugins of that home.
+    pub fn serve(home: &Home, settings: Settings) -> Self {
+        let (runtime, catalog) = (Runtime::new().expect("a runtime"), Arc::default());
+        runtime.block_on(memory::load(home, Arc::clone(&catalog)));
+        Self::with(runtime, catalog, settings)
+    }
+
+    fn with(runtime: Runtime, catalog: Arc<Catalog>, settings: Settings) -> Self {
         // Otherwise each handshake waits for a look at a folder that is not there.
         catalog.set_looked();
         let server = Server::new(catalog.clone(), ServerSettings::default());
@@ -247,6 +257,26 @@ impl<S: Read + Write> Line<S> {
         }
         response.body = self.ahead.drain(..length).collect();
         Some(response)
+    }
+
+    /// The next piece of a body that comes in chunks; `None` at its end, or when the host closes.
+    pub fn chunk(&mut self) -> Option<Vec<u8>> {
+        let size = loop {
+            match self.ahead.windows(2).position(|window| window == b"\r\n") {
+                Some(at) => break self.ahead.drain(..at + 2).collect::<Vec<_>>(),
+                None if self.more() => {}
+                None => return None,
+            }
+        };
+        let size = std::str::from_utf8(&size).ok().and_then(|size| usize::from_str_radix(size.trim(), 16).ok());
+        let size = size.expect("a chunk's size");
+        while self.ahead.len() < size + 2 {
+            if !self.more() {
+                return None;
+            }
+        }
+        let chunk: Vec<u8> = self.ahead.drain(..size + 2).take(size).collect();
+        (size > 0).then_some(chunk)
     }
 
     /// All that still comes until the host closes.

@@ -50,7 +50,8 @@ impl Memory {
     }
 }
 
-async fn load(home: &Home, catalog: Arc<Catalog>) {
+/// Puts the plugins of that home into the catalog.
+pub async fn load(home: &Home, catalog: Arc<Catalog>) {
     let settings = SandboxSettings {
         cache_dir: Some(scratch("memory-cache")),
         compiler: Compiler::ChildProcess(binary()),

@@ -4,12 +4,14 @@
 
 pub mod client;
 pub mod compare;
+pub mod events;
 pub mod guest;
 pub mod home;
 pub mod http;
 pub mod memory;
 pub mod process;
 pub mod record;
+pub mod streamable;
 pub mod transcript;
 pub mod wire;
 

@@ -5,7 +5,9 @@
 //! comment. What is expected after a run of sent lines may come in any order, and nothing else
 //! may come, to the end of the connection. After a line `# in order` the order is that of the
 //! lines, until `# in any order`. `# plugins: a b=c` names the guests that the conversation
-//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`. Placeholders: see
+//! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`;
+//! `# not over http: …` says why the lines from it to the next comment or empty line, or all
+//! if it stands before the first of them, mean something else there. Placeholders: see
 //! [`super::compare`].
 
 use std::collections::HashMap;
@@ -29,6 +31,7 @@ struct Block {
     sent: Vec<String>,
     expected: Vec<(usize, Value)>,
     in_order: bool,
+    not_over_http: bool,
 }
 
 impl Transcript {
@@ -37,11 +40,12 @@ impl Transcript {
     pub fn parse(name: &str, text: &str) -> Self {
         let mut transcript =
             Self { name: name.to_owned(), plugins: Vec::new(), settings: String::new(), blocks: Vec::new() };
-        let mut in_order = false;
+        let (mut in_order, mut not_over_http, mut never_over_http) = (false, false, false);
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(frame) = line.strip_prefix("> ") {
-                if transcript.blocks.last().is_none_or(|block| !block.expected.is_empty()) {
-                    transcript.blocks.push(Block { in_order, ..Block::default() });
+                let goes_on = |block: &Block| block.expected.is_empty() && block.not_over_http == not_over_http;
+                if !transcript.blocks.last().is_some_and(goes_on) {
+                    transcript.blocks.push(Block { in_order, not_over_http, ..Block::default() });
                 }
                 transcript.blocks.last_mut().expect("just pushed").sent.push(frame.to_owned());
             } else if let Some(json) = line.strip_prefix("< ") {
@@ -53,15 +57,32 @@ impl Transcript {
             } else if let Some(setting) = line.strip_prefix("# settings:") {
                 transcript.settings.push_str(setting.trim());
                 transcript.settings.push('\n');
+            } else if line.starts_with("# not over http:") {
+                not_over_http = true;
             } else if line == "# in order" || line == "# in any order" {
                 in_order = line == "# in order";
             } else {
+                never_over_http |= not_over_http && transcript.blocks.is_empty();
+                not_over_http = never_over_http;
                 let other = !line.trim().is_empty() && !line.starts_with('#');
                 assert!(!other, "{name}:{number}: neither sent, expected nor a comment");
             }
         }
         assert!(!transcript.blocks.is_empty(), "{name}: an empty transcript");
         transcript
+    }
+
+    /// As it is over HTTP, if any of it can be said there.
+    pub fn over_http(mut self) -> Option<Self> {
+        self.name += " over HTTP";
+        self.blocks.retain(|block| !block.not_over_http);
+        for (_, expected) in self.blocks.iter_mut().flat_map(|block| &mut block.expected) {
+            // An error that answers no request may do without (basic/transports, "Sending Messages to the Server").
+            if expected.get("id").is_some_and(Value::is_null) {
+                expected["id"] = "<maybe>".into();
+            }
+        }
+        (!self.blocks.is_empty()).then_some(self)
     }
 
     /// # Panics

@@ -107,7 +107,7 @@ pub fn posted(frame: &Frame<'_>, header: Option<&str>) -> Posted {
             Ok(false) if unknown_header => unsupported(Some(&request.id)),
             Ok(false) if request.method == "initialize" => Posted::Handshake,
             // A method of no session, so its `_meta` is missing.
-            Ok(false) if request.method == "server/discover" => Posted::Alone,
+            Ok(false) if request.method == "server/discover" && header.is_none() => Posted::Alone,
             Ok(false) => Posted::InSession,
         },
         Frame::Single(Message::Notification(notification)) => {

@@ -35,6 +35,8 @@ struct Arrival<'a> {
     headers: Option<&'a Headers>,
     /// Bytes of the whole frame.
     size: usize,
+    /// The client reads what is said before the answer, so it can be asked.
+    hears: bool,
 }
 
 impl Arrival<'_> {
@@ -84,7 +86,7 @@ impl Connection {
     /// is being worked on; waits while the client does not read what it is sent, and for
     /// nothing else: an answer that a running request needs may come next.
     pub async fn receive(self: &Arc<Self>, frame: &[u8]) {
-        let arrival = Arrival { stream: &self.outbox, headers: None, size: frame.len() };
+        let arrival = Arrival { stream: &self.outbox, headers: None, size: frame.len(), hears: true };
         match jsonrpc::decode(frame) {
             Ok(frame) => self.take(&arrival, frame).await,
             Err(invalid) => self.send(self.refusal(&invalid)).await,
@@ -92,15 +94,17 @@ impl Connection {
     }
 
     /// Takes a frame that came with headers. What belongs to it goes to `stream`, which is
-    /// closed when all of that has been sent. `size`: its bytes.
+    /// closed when all of that has been sent. `size`: its bytes; `hears`: the client reads
+    /// what is said before the answer.
     pub async fn receive_post(
         self: &Arc<Self>,
         frame: Frame<'_>,
         size: usize,
         headers: &Headers,
         stream: &mpsc::Sender<Outgoing>,
+        hears: bool,
     ) {
-        self.take(&Arrival { stream, headers: Some(headers), size }, frame).await;
+        self.take(&Arrival { stream, headers: Some(headers), size, hears }, frame).await;
     }
 
     async fn take(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) {

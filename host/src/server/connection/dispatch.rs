@@ -42,7 +42,8 @@ impl Connection {
             (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, request.params) {
                 Ok((progress, meta)) => {
                     let asked = Some(self.asked.clone());
-                    let client = Client::new(session.capabilities.clone(), arrival.stream.clone(), asked);
+                    let capabilities = if arrival.hears { session.capabilities.clone() } else { Arc::default() };
+                    let client = Client::new(capabilities, arrival.stream.clone(), asked);
                     (revision, meta, progress, client, Verbosity::Session(session.level.clone()))
                 }
                 Err(error) => return Reply::Now(Err(error)),

@@ -42,7 +42,7 @@ pub(super) async fn post(
     let (outbox, mut messages) = mpsc::channel(OUTBOX);
     let connection = mcp.server.connect(outbox.clone(), principal);
     let guard = Abandon(connection.clone());
-    connection.receive_post(frame, size, headers, &outbox).await;
+    connection.receive_post(frame, size, headers, &outbox, accepts.events).await;
     if !is_request {
         return refusal::empty(StatusCode::ACCEPTED);
     }

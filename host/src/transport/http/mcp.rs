@@ -160,7 +160,9 @@ impl Mcp {
             Some((replay, place)) => replay.reader(Some(place.after)),
             None => session.own.reader(None),
         };
-        reply::events(replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned()))
+        let ended = session.ended();
+        let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
+        reply::events(events.take_until(ended))
     }
 
     fn delete(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response {
@@ -216,14 +218,10 @@ impl Mcp {
         said: &Headers,
         accepts: Accepts,
     ) -> Response {
-        let wants_answer = match &frame {
-            Frame::Single(message) => matches!(message, Message::Request(_)),
-            Frame::Batch(messages) => {
-                messages.iter().any(|message| matches!(message, Message::Request(_) | Message::Invalid(_)))
-            }
-        };
+        // An answer to a batch may also be that there are no batches.
+        let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, replay) = session.stream();
-        session.connection.receive_post(frame, size, said, &outbox).await;
+        session.connection.receive_post(frame, size, said, &outbox, accepts.events).await;
         drop(outbox);
         if !wants_answer {
             session.forget(&replay);
@@ -240,7 +238,7 @@ impl Mcp {
                     let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
                     return refusal::json(status, message.text);
                 }
-                // Cancelled: there is no answer, and nothing to wait for.
+                // Cancelled, or there was no request in it: there is no answer.
                 Ok(None) => {
                     session.forget(&replay);
                     return refusal::empty(StatusCode::ACCEPTED);

@@ -93,16 +93,15 @@ impl Replay {
     pub(super) fn reader(self: &Arc<Self>, after: Option<u64>) -> Reader {
         let mine = self.reader.borrow().wrapping_add(1);
         self.reader.send_replace(mine);
-        let next = after.unwrap_or_else(|| self.lock().read);
+        let kept = self.lock();
+        // A place that has not been yet is of another session.
+        let next = after.unwrap_or(kept.read).min(kept.first + kept.messages.len() as u64);
+        drop(kept);
         Reader { replay: self.clone(), mine, next }
     }
 
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
-    }
-
-    pub(super) fn is_read(&self) -> bool {
-        self.reader.receiver_count() > 0
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::replay::{Place, Replay};
 use crate::server::{Connection, Outgoing, Server};
@@ -49,6 +50,8 @@ pub(super) struct Session {
     streams: Mutex<Vec<(u64, Arc<Replay>)>>,
     next: AtomicU64,
     used: Mutex<Instant>,
+    /// Cancelled at its end, for streams that would wait for more.
+    ended: CancellationToken,
 }
 
 impl Sessions {
@@ -73,6 +76,7 @@ impl Sessions {
             streams: Mutex::default(),
             next: AtomicU64::new(1),
             used: Mutex::new(Instant::now()),
+            ended: CancellationToken::new(),
         }))
     }
 
@@ -94,7 +98,7 @@ impl Sessions {
     /// Ends a session; what runs in it is cancelled.
     pub(super) fn end(&self, session: &Session) {
         self.lock().remove(&session.id);
-        session.connection.abandon();
+        session.end();
     }
 
     /// Lets all sessions finish what runs.
@@ -107,16 +111,19 @@ impl Sessions {
     /// Ends what nobody has used for long.
     pub(super) fn end_idle(&self) {
         let before = Instant::now().checked_sub(self.settings.idle);
-        let idle =
-            |session: &Session| before.is_some_and(|before| session.last_used() < before) && !session.own.is_read();
         let mut all = self.lock();
+        // Whoever works for it or reads a stream of it holds it too.
+        for session in all.values().filter(|session| Arc::strong_count(session) > 1) {
+            session.touch();
+        }
+        let idle = |session: &Session| before.is_some_and(|before| session.last_used() < before);
         let ended: Vec<_> = all.values().filter(|session| idle(session)).cloned().collect();
         for session in &ended {
             all.remove(&session.id);
         }
         drop(all);
         for session in ended {
-            session.connection.abandon();
+            session.end();
         }
     }
 
@@ -153,6 +160,16 @@ impl Session {
             return Some(self.own.clone());
         }
         self.streams().iter().find(|(number, _)| *number == place.stream).map(|(_, replay)| replay.clone())
+    }
+
+    fn end(&self) {
+        self.connection.abandon();
+        self.ended.cancel();
+    }
+
+    /// Resolves when the session has ended.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.ended.clone().cancelled_owned()
     }
 
     fn touch(&self) {

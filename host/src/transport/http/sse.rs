@@ -101,10 +101,13 @@ impl Sse {
                 "unsupported_transport",
                 "this transport is for the revisions with a handshake; the others are at /mcp",
             );
-            let invalid = Invalid { id: super::mcp::id_of(&frame).cloned(), error };
-            let _ = client.outbox.send(client.connection.refusal(&invalid)).await;
+            // A notification gets no answer.
+            if let Some(id) = super::mcp::id_of(&frame).cloned() {
+                let invalid = Invalid { id: Some(id), error };
+                let _ = client.outbox.send(client.connection.refusal(&invalid)).await;
+            }
         } else {
-            client.connection.receive_post(frame, body.len(), &Headers::default(), &client.outbox).await;
+            client.connection.receive_post(frame, body.len(), &Headers::default(), &client.outbox, true).await;
         }
         refusal::empty(StatusCode::ACCEPTED)
     }

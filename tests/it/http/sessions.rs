@@ -1,0 +1,252 @@
+//! Sessions of the handshake revisions: who has one, who has not, and how it ends (P26).
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::json;
+use wharf::transport::http::{SessionSettings, Settings, Token};
+
+use crate::support::http::{Front, Line};
+use crate::support::streamable::{Endpoint, initialize, request};
+
+const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+fn with_sessions(most: usize, idle: Duration) -> Front {
+    start(Settings { sessions: SessionSettings { most, idle, poll_after: None }, ..Settings::default() })
+}
+
+/// A handshake waits until it is known which plugins there are.
+fn start(settings: Settings) -> Front {
+    let front = Front::start(settings);
+    front.catalog.set_ready();
+    front
+}
+
+#[test]
+fn each_handshake_revision_opens_a_session() {
+    let front = start(Settings::default());
+    for revision in LEGACY {
+        let client = Endpoint::shake_hands(front.address, revision);
+        let pong = client.ask(&request(1, "ping", json!({})));
+        assert_eq!((pong.status, pong.header("content-type")), (200, Some("application/json")));
+        assert_eq!(pong.text(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        assert_eq!(pong.header("mcp-session-id"), None, "said once is enough");
+    }
+}
+
+/// P26: 128 bits that say nothing, in visible ASCII.
+#[test]
+fn p26_ids_cannot_be_guessed() {
+    let front = start(Settings::default());
+    let ids: HashSet<String> =
+        (0..100).map(|_| Endpoint::shake_hands(front.address, "2025-11-25").session.expect("a session")).collect();
+    assert_eq!(ids.len(), 100);
+    for id in &ids {
+        assert!(id.len() >= 32 && id.bytes().all(|byte| matches!(byte, 0x21..=0x7e)), "{id}");
+    }
+    // Each place of an id takes many values: nothing in it counts.
+    for place in 0..32 {
+        let seen: HashSet<u8> = ids.iter().map(|id| id.as_bytes()[place]).collect();
+        assert!(seen.len() > 4, "place {place}: {seen:?}");
+    }
+}
+
+/// A client cannot choose its session (P26, fixation), and without one it gets nowhere.
+#[test]
+fn p26_a_session_must_be_there() {
+    let front = start(Settings::default());
+    let client = Endpoint::shake_hands(front.address, "2025-11-25");
+    let chosen = client.post(&initialize("2025-11-25")).with("Mcp-Session-Id", "0123456789abcdef0123456789abcdef");
+    let given = front.ask(&chosen);
+    assert_ne!(given.header("mcp-session-id"), Some("0123456789abcdef0123456789abcdef"));
+    let ping = request(1, "ping", json!({}));
+    for request in [client.post(&ping), client.get(), client.delete()] {
+        let missing = front.ask(&request.clone().without("Mcp-Session-Id"));
+        assert_eq!(missing.status, 400, "{}", request.line);
+        assert!(missing.text().contains("Mcp-Session-Id"), "{}", missing.text());
+        for wrong in ["0123456789abcdef0123456789abcdef", "", "x", "../x"] {
+            let unknown = front.ask(&request.clone().set("Mcp-Session-Id", wrong));
+            assert_eq!(unknown.status, 404, "{} {wrong}", request.line);
+        }
+    }
+    let answer = front.ask(&client.post(&ping).without("Mcp-Session-Id")).text().to_owned();
+    assert!(answer.contains(r#""id":1"#), "an error names the request: {answer}");
+}
+
+#[test]
+fn a_handshake_that_fails_opens_nothing() {
+    let front = with_sessions(1, Duration::from_secs(60));
+    let client = Endpoint::new(front.address);
+    let failed = client.ask(&request(0, "initialize", json!({"protocolVersion": 1})));
+    assert_eq!((failed.status, failed.header("mcp-session-id")), (200, None), "{}", failed.text());
+    assert!(failed.text().contains("-32602"), "{}", failed.text());
+    Endpoint::shake_hands(front.address, "2025-06-18");
+}
+
+/// A second handshake opens a second session, and the first goes on.
+#[test]
+fn two_sessions_are_two() {
+    let front = start(Settings::default());
+    let first = Endpoint::shake_hands(front.address, "2025-11-25");
+    let again = front
+        .ask(&first.post(&initialize("2024-11-05")).with("Mcp-Session-Id", first.session.as_deref().expect("one")));
+    assert_eq!(again.status, 200);
+    assert_ne!(again.header("mcp-session-id"), first.session.as_deref());
+    // Only the newest revision so far refuses a batch of one.
+    assert_eq!(front.ask(&first.post(&json!([request(1, "ping", json!({}))]))).status, 400);
+    let mut second = first.clone();
+    second.session = again.header("mcp-session-id").map(str::to_owned);
+    second.version = Some("2024-11-05".into());
+    assert_eq!(second.ask(&json!([request(1, "ping", json!({}))])).status, 200);
+}
+
+/// P26: a session is no key to it for others.
+#[test]
+fn p26_a_session_belongs_to_its_principal() {
+    let (mine, other) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
+    let tokens = vec![Token::new("me", mine), Token::new("other", other)];
+    let front = start(Settings { tokens, ..Settings::default() });
+    let mut client = Endpoint::new(front.address);
+    let bearer = |token: &str| format!("Bearer {token}");
+    let hello = front.ask(&client.post(&initialize("2025-11-25")).with("Authorization", &bearer(mine)));
+    client.session = hello.header("mcp-session-id").map(str::to_owned);
+    let ping = client.post(&request(1, "ping", json!({})));
+    for request in [ping.clone(), client.get(), client.delete()] {
+        assert_eq!(front.ask(&request.clone().with("Authorization", &bearer(other))).status, 404, "{}", request.line);
+        assert_eq!(front.ask(&request).status, 401, "{}: the session is no token", request.line);
+    }
+    assert_eq!(front.ask(&ping.with("Authorization", &bearer(mine))).status, 200);
+}
+
+#[test]
+fn p26_what_was_deleted_is_gone() {
+    let front = start(Settings::default());
+    let client = Endpoint::shake_hands(front.address, "2025-11-25");
+    let mut stream = client.listen();
+    assert_eq!(stream.any().expect("where it begins").data, "");
+    let deleted = front.ask(&client.delete());
+    assert_eq!((deleted.status, deleted.text()), (200, ""));
+    assert_eq!(stream.any(), None, "its stream has ended");
+    for request in [client.post(&request(1, "ping", json!({}))), client.get(), client.delete()] {
+        assert_eq!(front.ask(&request).status, 404, "{}", request.line);
+    }
+}
+
+#[test]
+fn p26_who_comes_when_all_places_are_taken_is_told() {
+    assert_eq!(SessionSettings::default().most, 1024);
+    let front = with_sessions(2, Duration::from_secs(60));
+    let first = Endpoint::shake_hands(front.address, "2025-11-25");
+    let second = Endpoint::shake_hands(front.address, "2025-11-25");
+    let full = Endpoint::new(front.address).ask(&initialize("2025-11-25"));
+    assert_eq!((full.status, full.header("retry-after"), full.header("mcp-session-id")), (503, Some("60"), None));
+    assert!(full.text().contains(r#""id":0"#), "{}", full.text());
+    assert_eq!(second.ask(&request(1, "ping", json!({}))).status, 200);
+    front.ask(&first.delete());
+    Endpoint::shake_hands(front.address, "2025-11-25");
+}
+
+/// P26: a session that nobody uses ends; one whose stream is open is in use.
+#[test]
+fn p26_idle_sessions_end() {
+    assert_eq!(SessionSettings::default().idle, Duration::from_secs(15 * 60));
+    let front = with_sessions(16, Duration::ZERO);
+    let idle = Endpoint::shake_hands(front.address, "2025-11-25");
+    Endpoint::shake_hands(front.address, "2025-11-25");
+    assert_eq!(idle.ask(&request(1, "ping", json!({}))).status, 404);
+
+    let front = with_sessions(16, Duration::from_millis(200));
+    let listening = Endpoint::shake_hands(front.address, "2025-11-25");
+    let mut stream = listening.listen();
+    stream.any().expect("where it begins");
+    std::thread::sleep(Duration::from_millis(400));
+    Endpoint::shake_hands(front.address, "2025-11-25");
+    assert_eq!(listening.ask(&request(1, "ping", json!({}))).status, 200);
+}
+
+/// The version of the session counts, whatever known one the header names (HL-17).
+#[test]
+fn the_versions_header_is_optional_and_must_be_known() {
+    let front = start(Settings::default());
+    for revision in LEGACY {
+        let client = Endpoint::shake_hands(front.address, revision);
+        for request in [client.post(&request(1, "ping", json!({}))), client.get().with("Last-Event-ID", "1-0")] {
+            assert_eq!(front.ask(&request.clone().without("MCP-Protocol-Version")).status, 200);
+            assert_eq!(front.ask(&request.clone().set("MCP-Protocol-Version", "2024-11-05")).status, 200);
+            for bad in ["2025-11-26", "v1", "", "2025-06-18, 2025-11-25"] {
+                let refused = front.ask(&request.clone().set("MCP-Protocol-Version", bad));
+                assert_eq!(refused.status, 400, "{revision} {bad:?}: {}", refused.text());
+            }
+            let twice =
+                request.clone().set("MCP-Protocol-Version", revision).with("MCP-Protocol-Version", "2099-01-01");
+            assert_eq!(front.ask(&twice).status, 400);
+            let same = request.set("MCP-Protocol-Version", revision).with("mcp-protocol-version", revision);
+            assert_eq!(front.ask(&same).status, 200);
+        }
+    }
+}
+
+/// HL-5, HL-18, HL-19.
+#[test]
+fn statuses_in_a_session() {
+    let front = start(Settings::default());
+    for revision in LEGACY {
+        let client = Endpoint::shake_hands(front.address, revision);
+        let status = |text: &str| front.ask(&client.post_text(text)).status;
+        // Errors of JSON-RPC travel as 200.
+        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"method":"unknown"}"#), 200);
+        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nobody"}}"#), 200);
+        // What is no message.
+        for bad in ["", "{", "1", "null", "{}", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "[]"] {
+            assert_eq!(status(bad), 400, "{bad}");
+        }
+        // Notifications and responses, also to what nobody asked.
+        for told in [
+            r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#,
+            r#"{"jsonrpc":"2.0","method":"unknown"}"#,
+            r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}"#,
+        ] {
+            let taken = front.ask(&client.post_text(told));
+            assert_eq!((taken.status, taken.text()), (202, ""), "{told}");
+        }
+        let batches = revision < "2025-06-18";
+        let both = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#;
+        let answer = front.ask(&client.post_text(both));
+        assert_eq!(answer.status, if batches { 200 } else { 400 }, "{revision}: {}", answer.text());
+        if batches {
+            let answers: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+            assert_eq!(answers.as_array().map(Vec::len), Some(2), "{answers}");
+            assert_eq!(status(r#"[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":9,"result":{}}]"#), 202);
+        }
+        let outside = front.ask(&client.post_text(both).without("Mcp-Session-Id"));
+        assert_eq!(outside.status, 400);
+    }
+}
+
+/// HL-4: by `Accept`, and JSON if both will do.
+#[test]
+fn answers_come_as_the_client_can_read_them() {
+    let front = start(Settings::default());
+    let client = Endpoint::shake_hands(front.address, "2025-11-25");
+    let ping = client.post(&request(1, "ping", json!({})));
+    let (json, events) = (Some("application/json"), Some("text/event-stream"));
+    for (accept, kind) in [
+        ("application/json, text/event-stream", json),
+        ("text/event-stream, application/json;q=0.1", json),
+        ("application/json", json),
+        ("APPLICATION/JSON", json),
+        ("*/*", json),
+        ("text/event-stream", events),
+        ("text/*", events),
+    ] {
+        let answer = front.ask(&ping.clone().set("Accept", accept));
+        assert_eq!((answer.status, answer.header("content-type")), (200, kind), "{accept}");
+    }
+    assert_eq!(front.ask(&ping.clone().without("Accept")).header("content-type"), json);
+    for accept in ["text/html", "image/*", ""] {
+        assert_eq!(front.ask(&ping.clone().set("Accept", accept)).status, 406, "{accept}");
+        assert_eq!(Line::connect(front.address).ask(&client.get().set("Accept", accept)).status, 406, "{accept}");
+    }
+    assert_eq!(front.ask(&client.get().set("Accept", "application/json")).status, 406);
+}

@@ -1,0 +1,85 @@
+//! A stream of server-sent events, read from a response whose head has been read.
+//! It does not know what is in an event.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::PATIENCE;
+use super::http::{Line, Request, Response};
+
+pub struct Events<S = TcpStream> {
+    pub line: Line<S>,
+    pub response: Response,
+    /// Read and not yet taken.
+    ahead: String,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    pub id: Option<String>,
+    pub kind: Option<String>,
+    pub data: String,
+}
+
+impl Event {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+impl<S: Read + Write> Events<S> {
+    /// Asks for a stream.
+    ///
+    /// # Panics
+    /// When the answer is none.
+    pub fn open(mut line: Line<S>, request: &Request) -> Self {
+        let response = line.ask(request);
+        Self::of(line, response)
+    }
+
+    /// Reads on after that response.
+    pub fn of(line: Line<S>, response: Response) -> Self {
+        let is_stream = response.header("content-type") == Some("text/event-stream");
+        assert!(response.status == 200 && is_stream, "no stream: {response:?}, {}", response.text());
+        Self { line, response, ahead: String::new() }
+    }
+
+    /// The next event that has data; one without is there for its id alone.
+    pub fn message(&mut self) -> Option<Event> {
+        std::iter::from_fn(|| self.any()).find(|event| !event.data.is_empty())
+    }
+
+    /// The next event. `None`: the stream has ended.
+    pub fn any(&mut self) -> Option<Event> {
+        let begun = Instant::now();
+        loop {
+            // Comments come for ever.
+            assert!(begun.elapsed() < PATIENCE, "no event and no end");
+            let Some((block, rest)) = self.ahead.split_once("\n\n") else {
+                self.ahead += std::str::from_utf8(&self.line.chunk()?).expect("UTF-8");
+                continue;
+            };
+            let mut event = Event::default();
+            let mut is_event = false;
+            for line in block.lines() {
+                let (name, value) = line.split_once(':').expect("a field");
+                is_event |= !name.is_empty();
+                match (name, value.trim_start_matches(' ')) {
+                    ("id", value) => event.id = Some(value.to_owned()),
+                    ("event", value) => event.kind = Some(value.to_owned()),
+                    ("data", value) => event.data.push_str(value),
+                    // A comment.
+                    ("", _) => {}
+                    other => panic!("a field that nobody expects: {other:?}"),
+                }
+            }
+            self.ahead = rest.to_owned();
+            if is_event {
+                return Some(event);
+            }
+        }
+    }
+}

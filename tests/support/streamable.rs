@@ -1,0 +1,222 @@
+//! Streamable HTTP as a client speaks it: which headers go with a message, and a wire that
+//! posts each frame and gives what comes on all streams.
+//! It does not judge what comes.
+
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::MODERN;
+use super::events::Events;
+use super::http::{Line, Request, Response};
+use super::wire::{Received, Wire};
+
+/// What one client knows of a server.
+#[derive(Clone)]
+pub struct Endpoint {
+    pub address: SocketAddr,
+    pub session: Option<String>,
+    /// What the handshake settled on.
+    pub version: Option<String>,
+}
+
+impl Endpoint {
+    pub fn new(address: SocketAddr) -> Self {
+        Self { address, session: None, version: None }
+    }
+
+    /// A client that has shaken hands and can be asked for everything.
+    pub fn shake_hands(address: SocketAddr, revision: &str) -> Self {
+        let mut endpoint = Self::new(address);
+        let response = endpoint.ask(&initialize(revision));
+        endpoint.settle(&response);
+        assert_eq!(endpoint.version.as_deref(), Some(revision), "{response:?}");
+        assert!(endpoint.session.is_some(), "no session: {response:?}");
+        let initialized = endpoint.ask(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!((initialized.status, initialized.text()), (202, ""));
+        endpoint
+    }
+
+    /// Keeps what the answer to a handshake says.
+    fn settle(&mut self, response: &Response) {
+        self.session = response.header("mcp-session-id").map(str::to_owned);
+        let version = serde_json::from_slice::<Value>(&response.body).ok();
+        let version = version.and_then(|answer| answer["result"]["protocolVersion"].as_str().map(str::to_owned));
+        self.version = version;
+    }
+
+    /// A POST of that message, with all headers that belong to it.
+    pub fn post(&self, message: &Value) -> Request {
+        self.post_text(&message.to_string())
+    }
+
+    /// As [`Endpoint::post`], for what may be no message.
+    pub fn post_text(&self, text: &str) -> Request {
+        let message: Value = serde_json::from_str(text).unwrap_or_default();
+        let request =
+            Request::new("POST", "/mcp", self.address).with("Accept", "application/json, text/event-stream").json(text);
+        let version = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        if version.is_none() && message["method"] == "initialize" {
+            return request;
+        }
+        if version.is_none() && self.session.is_some() {
+            return self.in_session(request);
+        }
+        let mut request = request.with("MCP-Protocol-Version", version.and_then(Value::as_str).unwrap_or(MODERN));
+        let params = &message["params"];
+        if let Some(method) = message["method"].as_str() {
+            request = request.with("Mcp-Method", method);
+            let name = if method == "resources/read" { &params["uri"] } else { &params["name"] };
+            if let Some(name) = name.as_str() {
+                request = request.with("Mcp-Name", &plain(name));
+            }
+        }
+        request
+    }
+
+    pub fn get(&self) -> Request {
+        self.in_session(Request::new("GET", "/mcp", self.address).with("Accept", "text/event-stream"))
+    }
+
+    pub fn delete(&self) -> Request {
+        self.in_session(Request::new("DELETE", "/mcp", self.address))
+    }
+
+    fn in_session(&self, mut request: Request) -> Request {
+        for (name, value) in [("Mcp-Session-Id", &self.session), ("MCP-Protocol-Version", &self.version)] {
+            if let Some(value) = value {
+                request = request.with(name, value);
+            }
+        }
+        request
+    }
+
+    /// Posts a message on a connection of its own.
+    pub fn ask(&self, message: &Value) -> Response {
+        Line::connect(self.address).ask(&self.post(message))
+    }
+
+    /// Posts a message whose answer comes as a stream.
+    pub fn stream(&self, message: &Value) -> Events {
+        Events::open(Line::connect(self.address), &self.post(message))
+    }
+
+    /// The stream of what belongs to no request.
+    pub fn listen(&self) -> Events {
+        Events::open(Line::connect(self.address), &self.get())
+    }
+}
+
+/// A handshake by a client that can be asked for everything.
+pub fn initialize(revision: &str) -> Value {
+    let capabilities = json!({"roots": {}, "sampling": {}, "elicitation": {}});
+    let info = json!({"name": "tests", "version": "0"});
+    let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
+    request(0, "initialize", params)
+}
+
+pub fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A request of the newest revision.
+pub fn alone(id: u64, method: &str, mut params: Value) -> Value {
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    request(id, method, params)
+}
+
+/// As it can stand in a header.
+pub fn plain(text: &str) -> String {
+    let is_plain = text.chars().all(|c| matches!(c, ' '..='~')) && text.trim() == text && !text.starts_with("=?");
+    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+}
+
+/// A wire that posts. A frame has been taken up when the next one is sent: its response has begun.
+pub struct Streamable {
+    endpoint: Endpoint,
+    /// `None` once closed.
+    sender: Option<Sender<String>>,
+    messages: Receiver<String>,
+    /// The streams that may still be open, each with the id of its request where closing it
+    /// cancels that.
+    open: Vec<(Value, TcpStream)>,
+}
+
+impl Streamable {
+    pub fn connect(address: SocketAddr) -> Self {
+        let (sender, messages) = channel();
+        Self { endpoint: Endpoint::new(address), sender: Some(sender), messages, open: Vec::new() }
+    }
+
+    /// Passes on what comes on a stream.
+    fn follow(&mut self, id: Value, mut events: Events) {
+        self.open.push((id, events.line.stream().try_clone().expect("a socket")));
+        let sender = self.sender.clone().expect("not closed by the test");
+        std::thread::spawn(move || {
+            while let Some(event) = events.message() {
+                let _ = sender.send(event.data);
+            }
+        });
+    }
+
+    /// Closes the streams of that request, or all.
+    fn hang_up(&mut self, id: Option<&Value>) {
+        for (_, stream) in self.open.extract_if(.., |(of, _)| id.is_none_or(|id| id == of)) {
+            // The host may have been first.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn end_session(&mut self) {
+        if self.endpoint.session.is_some() {
+            assert_eq!(Line::connect(self.endpoint.address).ask(&self.endpoint.delete()).status, 200);
+        }
+    }
+}
+
+impl Wire for Streamable {
+    fn send(&mut self, frame: &str) {
+        let message: Value = serde_json::from_str(frame).unwrap_or_default();
+        let method = message["method"].as_str().unwrap_or_default();
+        if method == "notifications/cancelled" && self.endpoint.session.is_none() {
+            // There is no other way to say it.
+            return self.hang_up(message.pointer("/params/requestId"));
+        }
+        let request = self.endpoint.post_text(frame);
+        let mut line = Line::connect(self.endpoint.address);
+        let response = line.ask(&request);
+        if method == "initialize" && response.header("mcp-session-id").is_some() {
+            self.end_session();
+            self.endpoint.settle(&response);
+        }
+        if response.header("content-type") == Some("text/event-stream") {
+            self.follow(message["id"].clone(), Events::of(line, response));
+        } else if !response.body.is_empty() && (method.is_empty() || message.get("id").is_some()) {
+            let sender = self.sender.as_ref().expect("not closed by the test");
+            let _ = sender.send(response.text().to_owned());
+        }
+        if method == "notifications/initialized" && self.endpoint.session.is_some() {
+            let events = self.endpoint.listen();
+            self.follow(Value::Null, events);
+        }
+    }
+
+    fn receive(&mut self, patience: Duration) -> Received {
+        match self.messages.recv_timeout(patience) {
+            Ok(message) => Received::Frame(message),
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
+            Err(RecvTimeoutError::Timeout) => Received::Silence,
+        }
+    }
+
+    fn close(&mut self) {
+        self.end_session();
+        self.hang_up(None);
+        self.sender = None;
+    }
+}
