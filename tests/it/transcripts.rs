@@ -88,6 +88,22 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
     let transcript = Transcript::parse(&name, &text);
+    let home = home(&transcript, plugins);
+    transcript.play(&mut Memory::serve(&home));
+    let mut wire = Recorded::new(Process::serve(&home));
+    transcript.play(&mut wire);
+    let status = wire.wire().wait();
+    assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
+    if let Some(transcript) = transcript.over_http() {
+        // Another one: what plugins keep is not there yet.
+        let home = self::home(&transcript, plugins);
+        let (process, address) = http::serve(&home, &[]);
+        transcript.play(&mut Recorded::new(Streamable::connect(address)));
+        drop(process);
+    }
+}
+
+fn home(transcript: &Transcript, plugins: &[(&str, PathBuf)]) -> Home {
     let home = Home::new();
     for plugin in &transcript.plugins {
         let (name, guest) = plugin.split_once('=').unwrap_or((plugin, plugin));
@@ -99,14 +115,5 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     if !transcript.settings.is_empty() {
         home.configure(&transcript.settings);
     }
-    transcript.play(&mut Memory::serve(&home));
-    let mut wire = Recorded::new(Process::serve(&home));
-    transcript.play(&mut wire);
-    let status = wire.wire().wait();
-    assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
-    if let Some(transcript) = transcript.over_http() {
-        let (process, address) = http::serve(&home, &[]);
-        transcript.play(&mut Recorded::new(Streamable::connect(address)));
-        drop(process);
-    }
+    home
 }

@@ -71,8 +71,8 @@ impl<S: Read + Write> Events<S> {
                     ("id", value) => event.id = Some(value.to_owned()),
                     ("event", value) => event.kind = Some(value.to_owned()),
                     ("data", value) => event.data.push_str(value),
-                    // A comment.
-                    ("", _) => {}
+                    // A comment, or when to come back.
+                    ("" | "retry", _) => {}
                     other => panic!("a field that nobody expects: {other:?}"),
                 }
             }
