@@ -8,5 +8,6 @@ mod names;
 mod paths;
 mod sessions;
 mod slow;
+mod streams;
 mod tls;
 mod tokens;
