@@ -3,6 +3,7 @@
 
 mod crowd;
 mod framing;
+mod headers;
 mod listening;
 mod names;
 mod paths;
