@@ -3,10 +3,12 @@
 
 mod crowd;
 mod framing;
+mod headers;
 mod listening;
 mod names;
 mod paths;
 mod sessions;
 mod slow;
+mod streams;
 mod tls;
 mod tokens;

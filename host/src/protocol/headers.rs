@@ -102,10 +102,15 @@ fn decoded(name: &str, value: &str) -> Result<String, ErrorObject> {
 fn same(said: &str, value: &RawValue) -> bool {
     match Kind::of(value) {
         Kind::String => json::string(value).is_some_and(|text| text == said),
-        Kind::Number => match (said.parse::<f64>(), value.get().parse::<f64>()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => false,
-        },
+        Kind::Number => {
+            let exact = (said.parse::<i128>(), value.get().parse::<i128>());
+            match (exact, said.parse::<f64>(), value.get().parse::<f64>()) {
+                // A float has not room for all integers.
+                ((Ok(a), Ok(b)), ..) => a == b,
+                (_, Ok(a), Ok(b)) => a == b && a.is_finite(),
+                _ => false,
+            }
+        }
         _ => value.get() == said,
     }
 }

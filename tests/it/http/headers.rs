@@ -1,0 +1,290 @@
+//! What a request of 2026-07-28 says of itself in headers, held against its body, and the
+//! status of what is refused (P16, P17; "Standard Headers" and "Custom Headers").
+
+use serde_json::{Value, json};
+use wharf::transport::http::Settings;
+
+use crate::support::MODERN;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Front, Request, Response};
+use crate::support::streamable::{Endpoint, alone, plain, request};
+
+const MISMATCH: i64 = -32020;
+
+fn front() -> Front {
+    Front::serve(&Home::with(&["echo", "everything"]), Settings::default())
+}
+
+fn error(response: &Response) -> (u16, i64) {
+    let body: Value = serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {response:?}"));
+    assert_eq!(response.header("content-type"), Some("application/json"), "{body}");
+    assert_eq!(response.header("mcp-session-id"), None, "{body}");
+    (response.status, body["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {body}")))
+}
+
+fn text(response: &Response) -> String {
+    let body: Value = serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {response:?}"));
+    assert_eq!(response.status, 200, "{body}");
+    body["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {body}")).to_owned()
+}
+
+fn echo(front: &Front) -> Request {
+    Endpoint::new(front.address).post(&alone(1, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}})))
+}
+
+/// P16.
+#[test]
+fn p16_headers_say_what_the_body_says() {
+    let front = front();
+    let good = echo(&front);
+    assert_eq!(text(&front.ask(&good)), "x");
+    for (what, request) in [
+        ("no version", good.clone().without("MCP-Protocol-Version")),
+        ("another version", good.clone().set("MCP-Protocol-Version", "2025-11-25")),
+        ("an unknown version", good.clone().set("MCP-Protocol-Version", "v999.0.0")),
+        ("an empty version", good.clone().set("MCP-Protocol-Version", "")),
+        ("two versions", good.clone().with("MCP-Protocol-Version", "2025-11-25")),
+        ("no method", good.clone().without("Mcp-Method")),
+        ("another method", good.clone().set("Mcp-Method", "tools/list")),
+        ("a method in capitals", good.clone().set("Mcp-Method", "TOOLS/CALL")),
+        ("a coded method", good.clone().set("Mcp-Method", "=?base64?dG9vbHMvY2FsbA==?=")),
+        ("two methods", good.clone().with("Mcp-Method", "tools/list")),
+        ("no name", good.clone().without("Mcp-Name")),
+        ("another name", good.clone().set("Mcp-Name", "echo_add")),
+        ("a name in capitals", good.clone().set("Mcp-Name", "ECHO")),
+        ("two names", good.clone().with("Mcp-Name", "echo_add")),
+        ("a name in no base64", good.clone().set("Mcp-Name", "=?base64?ZWNo*w==?=")),
+        ("a name in base64 of no UTF-8", good.clone().set("Mcp-Name", "=?base64?//8=?=")),
+        ("a sentinel in capitals", good.clone().set("Mcp-Name", "=?BASE64?ZWNobw==?=")),
+        ("another name in base64", good.clone().set("Mcp-Name", "=?base64?ZWNobzI=?=")),
+    ] {
+        let response = front.ask(&request);
+        assert_eq!(error(&response), (400, MISMATCH), "{what}: {}", response.text());
+        // Whose header cannot be read once is answered before the body is.
+        assert!(what.starts_with("two") || response.text().contains(r#""id":1"#), "{what}: {}", response.text());
+    }
+    for (what, request) in [
+        ("names in any case", good.clone().without("Mcp-Name").with("mCP-nAME", "echo")),
+        ("a coded name", good.clone().set("Mcp-Name", "=?base64?ZWNobw==?=")),
+        ("the same twice", good.clone().with("Mcp-Name", "echo")),
+        ("blanks around", good.clone().set("Mcp-Name", "  echo \t ")),
+    ] {
+        assert_eq!(text(&front.ask(&request)), "x", "{what}");
+    }
+}
+
+/// P16: what looks like the sentinel and is the name itself has to be coded.
+#[test]
+fn p16_the_sentinel_is_no_name() {
+    let front = front();
+    let literal = "=?base64?ZWNobw==?=";
+    let call = Endpoint::new(front.address).post(&alone(1, "tools/call", json!({"name": literal})));
+    assert_eq!(error(&front.ask(&call.clone().set("Mcp-Name", literal))), (400, MISMATCH), "it says echo");
+    assert_eq!(error(&front.ask(&call.set("Mcp-Name", &plain(literal)))), (200, -32602), "there is no such tool");
+}
+
+/// Other methods have other names, or none.
+#[test]
+fn the_name_is_that_of_the_method() {
+    let front = front();
+    let client = Endpoint::new(front.address);
+    let uri = "test://static-text";
+    let read = client.post(&alone(1, "resources/read", json!({"uri": uri})));
+    assert_eq!(front.ask(&read).status, 200);
+    assert_eq!(error(&front.ask(&read.clone().without("Mcp-Name"))), (400, MISMATCH));
+    assert_eq!(error(&front.ask(&read.set("Mcp-Name", "test://other"))), (400, MISMATCH));
+    let prompt = client.post(&alone(1, "prompts/get", json!({"name": "everything_test_simple_prompt"})));
+    assert_eq!(front.ask(&prompt).status, 200);
+    assert_eq!(error(&front.ask(&prompt.without("Mcp-Name"))), (400, MISMATCH));
+    let list = client.post(&alone(1, "tools/list", json!({})));
+    assert_eq!(front.ask(&list.clone()).status, 200);
+    assert_eq!(front.ask(&list.with("Mcp-Name", "whatever")).status, 200, "nothing to hold it against");
+    let uri = "test://é ü";
+    let unknown = client.post(&alone(1, "resources/read", json!({"uri": uri})));
+    assert!(unknown.headers.iter().any(|(_, value)| value.starts_with("=?base64?")));
+    assert_eq!(error(&front.ask(&unknown)).0, 200, "not there, but the header is right");
+}
+
+/// A tool with arguments of each kind in headers, and one deeper down.
+fn mirroring() -> Front {
+    let schema = r#"{"type":"object","properties":{
+        "plain":{"type":"string","x-mcp-header":"Region"},
+        "count":{"type":"integer","x-mcp-header":"Count"},
+        "on":{"type":"boolean","x-mcp-header":"On"},
+        "deep":{"type":"object","properties":{"er":{"type":"string","x-mcp-header":"Deep-Er"}}},
+        "free":{"type":"string"}}}"#;
+    let home = Home::new();
+    home.put_bytes(&Guest::saying("taken").tools(&[("take", schema)]).build(), "mirror");
+    Front::serve(&home, Settings::default())
+}
+
+/// P17.
+#[test]
+fn p17_arguments_in_headers_say_the_same() {
+    let front = mirroring();
+    let ask = |arguments: Value, headers: &[(&str, &str)]| {
+        let name = "mirror_take";
+        let call = alone(1, "tools/call", json!({"name": name, "arguments": arguments}));
+        let request = Endpoint::new(front.address).post(&call);
+        front.ask(&headers.iter().fold(request, |request, (name, value)| request.with(name, value)))
+    };
+    for (arguments, headers) in [
+        (json!({}), &[][..]),
+        (json!({"plain": "eu west"}), &[("Mcp-Param-Region", "eu west")]),
+        (json!({"plain": "eu"}), &[("mcp-param-region", "=?base64?ZXU=?=")]),
+        (json!({"plain": "é"}), &[("MCP-PARAM-REGION", "=?base64?w6k=?=")]),
+        (json!({"plain": " "}), &[("Mcp-Param-Region", "=?base64?IA==?=")]),
+        (json!({"plain": ""}), &[("Mcp-Param-Region", "")]),
+        (json!({"count": 42}), &[("Mcp-Param-Count", "42")]),
+        (json!({"count": 42}), &[("Mcp-Param-Count", "42.0")]),
+        (json!({"count": 42.0}), &[("Mcp-Param-Count", "42")]),
+        (json!({"count": -1}), &[("Mcp-Param-Count", "-1")]),
+        (json!({"count": 9_007_199_254_740_993_i64}), &[("Mcp-Param-Count", "9007199254740993")]),
+        (json!({"on": true}), &[("Mcp-Param-On", "true")]),
+        (json!({"deep": {"er": "x"}}), &[("Mcp-Param-Deep-Er", "x")]),
+        (json!({"free": "x"}), &[("Mcp-Param-Unknown", "ignored")]),
+    ] {
+        let response = ask(arguments.clone(), headers);
+        assert_eq!(text(&response), "taken", "{arguments} {headers:?}");
+    }
+    for (arguments, headers) in [
+        (json!({"plain": "eu"}), &[][..]),
+        (json!({"plain": "eu"}), &[("Mcp-Param-Region", "us")]),
+        (json!({"plain": "eu"}), &[("Mcp-Param-Region", "EU")]),
+        (json!({"plain": "eu"}), &[("Mcp-Param-Region", "=?base64?dXM=?=")]),
+        (json!({"plain": "eu"}), &[("Mcp-Param-Region", "=?base64?Z*U=?=")]),
+        (json!({"plain": "eu"}), &[("Mcp-Param-Region", "eu"), ("Mcp-Param-Region", "us")]),
+        (json!({}), &[("Mcp-Param-Region", "eu")]),
+        (json!({"plain": null}), &[("Mcp-Param-Region", "null")]),
+        (json!({"count": 42}), &[("Mcp-Param-Count", "43")]),
+        (json!({"count": 42}), &[("Mcp-Param-Count", "0x2a")]),
+        (json!({"count": 42}), &[("Mcp-Param-Count", "forty-two")]),
+        (json!({"count": 9_007_199_254_740_993_i64}), &[("Mcp-Param-Count", "9007199254740992")]),
+        (json!({"on": true}), &[("Mcp-Param-On", "True")]),
+        (json!({"on": true}), &[("Mcp-Param-On", "1")]),
+        (json!({"deep": {"er": "x"}}), &[]),
+        (json!({"deep": {"er": "x"}}), &[("Mcp-Param-Deep-Er", "y")]),
+    ] {
+        let response = ask(arguments.clone(), headers);
+        assert_eq!(error(&response), (400, MISMATCH), "{arguments} {headers:?}: {}", response.text());
+    }
+}
+
+/// In the older revisions these headers mean nothing.
+#[test]
+fn p17_a_session_has_no_such_headers() {
+    let front = mirroring();
+    let client = Endpoint::shake_hands(front.address, "2025-11-25");
+    let call = request(1, "tools/call", json!({"name": "mirror_take", "arguments": {"plain": "eu"}}));
+    let request = client.post(&call).with("Mcp-Param-Region", "us").with("Mcp-Method", "x").with("Mcp-Name", "y");
+    assert_eq!(text(&front.ask(&request)), "taken");
+}
+
+/// HM-13: clients drop such a tool, so it is not there for them.
+#[test]
+fn a_tool_with_a_bad_header_is_not_served() {
+    let good = r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}"#;
+    for bad in [
+        r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A B"}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}"#,
+    ] {
+        let home = Home::new();
+        home.put_bytes(&Guest::saying("1").tools(&[("good", good), ("bad", bad)]).build(), "mirror");
+        let front = Front::serve(&home, Settings::default());
+        let list = front.ask(&Endpoint::new(front.address).post(&alone(1, "tools/list", json!({}))));
+        let list: Value = serde_json::from_slice(&list.body).expect("JSON");
+        let names: Vec<_> =
+            list["result"]["tools"].as_array().expect("tools").iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["mirror_good"], "{bad}");
+    }
+}
+
+/// The ladder in its order: each request is wrong in one thing and in all that are looked at later.
+#[test]
+fn what_is_wrong_first_is_told() {
+    let front = front();
+    let post = |meta: Value, method: &str, params: Value| {
+        let mut params = params;
+        params["_meta"] = meta;
+        let body = json!({"jsonrpc": "2.0", "id": "i", "method": method, "params": params}).to_string();
+        Request::new("POST", "/mcp", front.address)
+            .with("Accept", "application/json, text/event-stream")
+            .with("MCP-Protocol-Version", MODERN)
+            .with("Mcp-Method", method)
+            .json(body)
+    };
+    let meta = |version: Value| json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
+    let with = |name: &str, value: Value| {
+        let mut meta = meta(json!(MODERN));
+        meta[name] = value;
+        meta
+    };
+    let good = || meta(json!(MODERN));
+    let capabilities = "io.modelcontextprotocol/clientCapabilities";
+    for (what, request, expected) in [
+        ("1: a version of no type", post(meta(json!(1)), "x", json!({})).set("Mcp-Method", "y"), (400, -32602)),
+        (
+            "1: no capabilities",
+            post(with(capabilities, Value::Null), "x", json!({})).without("MCP-Protocol-Version"),
+            (400, -32602),
+        ),
+        ("1: a bad client", post(with("io.modelcontextprotocol/clientInfo", json!(1)), "x", json!({})), (400, -32602)),
+        (
+            "1: a bad level",
+            post(with("io.modelcontextprotocol/logLevel", json!("loud")), "x", json!({})),
+            (400, -32602),
+        ),
+        (
+            "2: no version",
+            post(meta(json!("v999.0.0")), "x", json!({})).without("MCP-Protocol-Version"),
+            (400, MISMATCH),
+        ),
+        ("2: another version", post(meta(json!("v999.0.0")), "x", json!({})), (400, MISMATCH)),
+        ("2: an older one in the body", post(meta(json!("2025-11-25")), "tools/list", json!({})), (400, MISMATCH)),
+        (
+            "3: an unknown version",
+            post(meta(json!("v999.0.0")), "x", json!({})).set("MCP-Protocol-Version", "v999.0.0").without("Mcp-Method"),
+            (400, -32022),
+        ),
+        (
+            "3: an older version",
+            post(meta(json!("2025-11-25")), "tools/list", json!({})).set("MCP-Protocol-Version", "2025-11-25"),
+            (400, -32022),
+        ),
+        ("4: no method", post(good(), "initialize", json!({})).without("Mcp-Method"), (400, MISMATCH)),
+        ("4: no name", post(good(), "tools/call", json!({"name": "nobody", "arguments": 1})), (400, MISMATCH)),
+        ("5: an unknown method", post(good(), "nothing/such", json!({})), (404, -32601)),
+        ("5: a removed one", post(good(), "initialize", json!({})), (404, -32601)),
+        ("5: another", post(good(), "ping", json!({})), (404, -32601)),
+        ("5: and another", post(good(), "resources/subscribe", json!({"uri": 1})), (404, -32601)),
+        (
+            "6: a missing capability",
+            post(good(), "tools/call", json!({"name": "everything_test_missing_capability"}))
+                .with("Mcp-Name", "everything_test_missing_capability"),
+            (400, -32021),
+        ),
+        (
+            "7: an unknown tool",
+            post(good(), "tools/call", json!({"name": "nobody"})).with("Mcp-Name", "nobody"),
+            (200, -32602),
+        ),
+        ("7: a bad cursor", post(good(), "tools/list", json!({"cursor": "x"})), (200, -32602)),
+        (
+            "7: no resource",
+            post(good(), "resources/read", json!({"uri": "x:y"})).with("Mcp-Name", "x:y"),
+            (200, -32602),
+        ),
+    ] {
+        let response = front.ask(&request);
+        assert_eq!(error(&response), expected, "{what}: {}", response.text());
+        assert!(response.text().contains(r#""id":"i""#), "{what}: {}", response.text());
+    }
+    let unsupported =
+        post(meta(json!("2025-11-25")), "tools/list", json!({})).set("MCP-Protocol-Version", "2025-11-25");
+    let told: Value = serde_json::from_slice(&front.ask(&unsupported).body).expect("JSON");
+    assert_eq!(told["error"]["data"]["supported"], json!([MODERN]));
+    assert_eq!(told["error"]["data"]["requested"], "2025-11-25");
+}

@@ -1,0 +1,288 @@
+//! Streams of the handshake revisions: what comes where, once, and how what was missed is had
+//! later.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wharf::transport::http::Settings;
+
+use crate::support::events::{Event, Events};
+use crate::support::home::Home;
+use crate::support::http::{Front, Line, serve};
+use crate::support::streamable::{Endpoint, request};
+use crate::support::{PATIENCE, guest::Guest};
+
+const NEWEST: &str = "2025-11-25";
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+
+fn front() -> Front {
+    Front::serve(&Home::with(&["everything"]), Settings::default())
+}
+
+fn call(id: u64, tool: &str, arguments: Value) -> Value {
+    request(id, "tools/call", json!({"name": format!("everything_{tool}"), "arguments": arguments}))
+}
+
+/// A call that tells how far it is every half second.
+fn slow(id: u64, seconds: f64) -> Value {
+    let mut call = call(id, "slow_compute", json!({"seconds": seconds}));
+    call["params"]["_meta"]["progressToken"] = json!("p");
+    call
+}
+
+fn next(stream: &mut Events) -> Value {
+    stream.message().expect("a message").json()
+}
+
+/// All that still comes until the stream ends.
+fn rest(stream: &mut Events) -> Vec<Event> {
+    std::iter::from_fn(|| stream.any()).collect()
+}
+
+/// HL-6, HL-9: a call that says something before its answer gets a stream, which ends with it.
+#[test]
+fn what_belongs_to_a_request_comes_on_its_stream() {
+    let front = front();
+    for revision in ["2025-03-26", "2025-06-18", NEWEST] {
+        let client = Endpoint::shake_hands(front.address, revision);
+        let mut own = client.listen();
+        let mut told = call(1, "test_tool_with_progress", json!({}));
+        told["params"]["_meta"]["progressToken"] = json!(7);
+        let mut stream = client.stream(&told);
+        assert_eq!(stream.response.header("x-accel-buffering"), Some("no"));
+        assert_eq!(stream.response.header("cache-control"), Some("no-cache"));
+        let events = rest(&mut stream);
+        // An event for its id alone, which older clients take for a broken message (HL-7).
+        assert_eq!(events[0].data.is_empty(), revision == NEWEST, "{events:?}");
+        assert!(events.iter().all(|event| event.id.is_some()), "{events:?}");
+        let messages: Vec<Value> = events.iter().filter(|event| !event.data.is_empty()).map(Event::json).collect();
+        let (answer, before) = messages.split_last().expect("an answer");
+        assert_eq!(answer["id"], 1);
+        assert!(before.iter().all(|message| message["method"] == "notifications/progress"), "{before:?}");
+        assert_eq!(before.len(), 3);
+        front.ask(&client.delete());
+        assert!(rest(&mut own).iter().all(|event| event.data.is_empty()), "nothing of it on another stream (HL-12)");
+    }
+}
+
+/// HL-11, HL-12: each change is told once, on one stream.
+#[test]
+fn changes_are_told_on_the_sessions_own_stream() {
+    let home = Home::with(&["everything"]);
+    let (_process, address) = serve(&home, &[]);
+    let client = Endpoint::shake_hands(address, NEWEST);
+    client.ask(&request(1, "tools/list", json!({})));
+    let mut own = client.listen();
+    home.put_bytes(&Guest::saying("1").build(), "later");
+    assert_eq!(next(&mut own)["method"], TOOLS_CHANGED);
+    let subscribed = client.ask(&request(2, "resources/subscribe", json!({"uri": "test://watched-resource"})));
+    assert!(subscribed.text().contains(r#""result":{}"#), "{}", subscribed.text());
+    let updated = client.ask(&call(3, "test_update_resource", json!({})));
+    assert!(!updated.text().contains("notifications/"), "{}", updated.text());
+    assert_eq!(next(&mut own)["method"], "notifications/resources/updated");
+    let other = Endpoint::shake_hands(address, NEWEST);
+    let mut others = other.listen();
+    client.ask(&call(4, "test_update_resource", json!({})));
+    assert_eq!(next(&mut own)["method"], "notifications/resources/updated");
+    Line::connect(address).ask(&other.delete());
+    assert!(rest(&mut others).iter().all(|event| event.data.is_empty()), "who has not subscribed hears nothing");
+}
+
+/// What happens while nobody reads is had by the next who does, and the newest reader reads.
+#[test]
+fn the_own_stream_has_one_reader_and_loses_nothing() {
+    let home = Home::with(&["everything"]);
+    let (_process, address) = serve(&home, &[]);
+    let client = Endpoint::shake_hands(address, NEWEST);
+    client.ask(&request(1, "resources/subscribe", json!({"uri": "test://watched-resource"})));
+    client.ask(&call(2, "test_update_resource", json!({})));
+    let mut first = client.listen();
+    let event = first.message().expect("what was said before");
+    assert_eq!(event.json()["method"], "notifications/resources/updated");
+    let mut second = client.listen();
+    assert!(rest(&mut first).is_empty(), "the first has ended");
+    client.ask(&call(3, "test_update_resource", json!({})));
+    let missed = second.message().expect("what came now");
+    drop(second);
+    // Both that were read are had again, if the client says where it was before them.
+    let at = event.id.clone().expect("an id");
+    let mut again = Events::open(Line::connect(address), &client.get().with("Last-Event-ID", &at));
+    assert_eq!(again.message(), Some(missed));
+}
+
+/// A question to the user comes on the stream of the call, and its answer is another POST.
+#[test]
+fn questions_come_on_the_stream_of_their_call() {
+    let front = front();
+    let client = Endpoint::shake_hands(front.address, NEWEST);
+    for (tool, arguments, method, answer) in [
+        ("test_elicitation", json!({"message": "Who?"}), "elicitation/create", json!({"action": "decline"})),
+        (
+            "test_sampling",
+            json!({"prompt": "Say hi"}),
+            "sampling/createMessage",
+            json!({"role": "assistant", "content": {"type": "text", "text": "Hi"}, "model": "m"}),
+        ),
+        ("test_roots", json!({}), "roots/list", json!({"roots": []})),
+    ] {
+        let mut stream = client.stream(&call(9, tool, arguments));
+        let question = next(&mut stream);
+        assert_eq!(question["method"], method);
+        let told = client.ask(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+        assert_eq!((told.status, told.text()), (202, ""));
+        let result = next(&mut stream);
+        assert_eq!(result["id"], 9, "{result}");
+        assert_eq!(stream.any(), None, "the answer is the last");
+    }
+}
+
+/// Another session cannot answer what it was not asked.
+#[test]
+fn another_session_answers_nothing() {
+    let front = front();
+    let client = Endpoint::shake_hands(front.address, NEWEST);
+    let other = Endpoint::shake_hands(front.address, NEWEST);
+    let mut stream = client.stream(&call(9, "test_roots", json!({})));
+    let question = next(&mut stream);
+    let answer = |uri: &str| json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": [{"uri": uri}]}});
+    assert_eq!(other.ask(&answer("file:///other")).status, 202);
+    assert_eq!(client.ask(&answer("file:///mine")).status, 202);
+    assert!(next(&mut stream).to_string().contains("file:///mine"));
+}
+
+/// HL-10, HL-13: a lost connection cancels nothing, and the rest comes on the next.
+#[test]
+fn a_lost_stream_is_read_on() {
+    let front = front();
+    let client = Endpoint::shake_hands(front.address, NEWEST);
+    let mut stream = client.stream(&slow(5, 1.5));
+    let step = stream.message().expect("a step");
+    assert_eq!(step.json()["method"], "notifications/progress");
+    drop(stream);
+    let resume = client.get().with("Last-Event-ID", step.id.as_deref().expect("an id"));
+    let mut again = Events::open(Line::connect(front.address), &resume);
+    let events = rest(&mut again);
+    let ids: Vec<_> = events.iter().filter(|event| !event.data.is_empty()).map(|event| event.id.clone()).collect();
+    assert!(!ids.contains(&step.id), "what was read is not said again: {ids:?}");
+    let answer = events.last().expect("an answer").json();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(5), &Value::Null), "{answer}");
+    // The same again, as often as one likes; and from the beginning by the id of the first event.
+    let replayed = rest(&mut Events::open(Line::connect(front.address), &resume));
+    assert_eq!(replayed[1..], events[1..], "{replayed:?}");
+}
+
+/// The first event is there for that: it names a place before anything was said.
+#[test]
+fn a_stream_is_read_again_from_its_first_event() {
+    let front = front();
+    let client = Endpoint::shake_hands(front.address, NEWEST);
+    let mut told = call(1, "test_tool_with_progress", json!({}));
+    told["params"]["_meta"]["progressToken"] = json!(7);
+    let mut stream = client.stream(&told);
+    let first = stream.any().expect("where it begins");
+    let all = rest(&mut stream);
+    assert_eq!(all.len(), 4);
+    let resume = client.get().with("Last-Event-ID", first.id.as_deref().expect("an id"));
+    let again = rest(&mut Events::open(Line::connect(front.address), &resume));
+    assert_eq!(again[1..], all[..]);
+}
+
+/// HL-13: only that stream, and only of that session.
+#[test]
+fn only_the_same_stream_is_read_on() {
+    let front = front();
+    let client = Endpoint::shake_hands(front.address, NEWEST);
+    let read = |id: u64| {
+        let mut told = call(id, "test_tool_with_progress", json!({}));
+        told["params"]["_meta"]["progressToken"] = json!(id);
+        rest(&mut client.stream(&told))
+    };
+    let (first, second) = (read(1), read(2));
+    let at = |event: &Event| client.get().with("Last-Event-ID", event.id.as_deref().expect("an id"));
+    let again = rest(&mut Events::open(Line::connect(front.address), &at(&first[1])));
+    assert_eq!(again[1..], first[2..]);
+    let ids: Vec<_> = first.iter().chain(&second).map(|event| event.id.clone()).collect();
+    let mut unique = ids.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), ids.len(), "{ids:?}");
+    // To another session the id says nothing: it gets its own stream, and nothing of this one.
+    let other = Endpoint::shake_hands(front.address, NEWEST);
+    for id in [first[1].id.as_deref().expect("an id"), "0-99999", "7", "x-y", "-", "18446744073709551616-1"] {
+        let mut stream = Events::open(Line::connect(front.address), &other.get().with("Last-Event-ID", id));
+        assert_eq!(stream.any().expect("where it begins").data, "", "{id}");
+        drop(stream);
+    }
+    let mut own = other.listen();
+    other.ask(&request(1, "resources/subscribe", json!({"uri": "test://watched-resource"})));
+    other.ask(&call(2, "test_update_resource", json!({})));
+    assert_eq!(next(&mut own)["method"], "notifications/resources/updated");
+}
+
+/// 32 streams that have ended are kept, and 256 messages of one.
+#[test]
+fn what_is_kept_is_bounded() {
+    let front = front();
+    let client = Endpoint::shake_hands(front.address, NEWEST);
+    let mut told = call(1, "test_tool_with_logging", json!({}));
+    told["params"]["_meta"]["progressToken"] = json!(1);
+    let mut firsts = Vec::new();
+    for _ in 0..40 {
+        let request = client.post(&told).set("Accept", "text/event-stream");
+        let events = rest(&mut Events::open(Line::connect(front.address), &request));
+        firsts.push(events[0].id.clone().expect("an id"));
+    }
+    let resumed = |id: &str| {
+        let mut stream = Events::open(Line::connect(front.address), &client.get().with("Last-Event-ID", id));
+        let begin = stream.any().expect("where it begins").id.expect("an id");
+        begin.split('-').next() == id.split('-').next()
+    };
+    assert!(resumed(&firsts[39]), "the last is kept");
+    assert!(!resumed(&firsts[0]), "the first is not");
+}
+
+/// Legacy clients say so when they want no answer any more.
+#[test]
+fn cancelling_is_a_message() {
+    let home = Home::with(&["everything"]);
+    let (process, address) = serve(&home, &[]);
+    let client = Endpoint::shake_hands(address, NEWEST);
+    let mut stream = client.stream(&slow(5, 30.0));
+    stream.message().expect("a step");
+    let told = client.ask(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}));
+    assert_eq!(told.status, 202);
+    assert!(rest(&mut stream).iter().all(|event| !event.data.contains("\"id\":5")), "no answer");
+    process.log_with("cancelled");
+}
+
+/// P12: ids and cancellations of one session are nothing to another.
+#[test]
+fn p12_a_session_cancels_only_its_own() {
+    let front = front();
+    let mine = Endpoint::shake_hands(front.address, NEWEST);
+    let other = Endpoint::shake_hands(front.address, NEWEST);
+    let mut stream = mine.stream(&slow(5, 1.2));
+    let mut beside = other.stream(&slow(5, 1.2));
+    stream.message().expect("a step");
+    beside.message().expect("a step");
+    other.ask(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}));
+    assert_eq!(rest(&mut stream).last().expect("an answer").json()["id"], 5);
+    assert!(rest(&mut beside).iter().all(|event| !event.data.contains("\"result\"")));
+}
+
+/// The end of the server: calls may finish, and streams end.
+#[test]
+fn the_end_drains_calls_and_ends_streams() {
+    let home = Home::with(&["everything"]);
+    let (mut process, address) = serve(&home, &[]);
+    let client = Endpoint::shake_hands(address, NEWEST);
+    let mut own = client.listen();
+    let mut stream = client.stream(&slow(5, 1.0));
+    stream.message().expect("a step");
+    let begun = Instant::now();
+    process.signal(rustix::process::Signal::TERM);
+    assert_eq!(rest(&mut stream).last().expect("an answer").json()["id"], 5);
+    rest(&mut own);
+    assert!(process.wait().success());
+    assert!(begun.elapsed() < Duration::from_secs(5).min(PATIENCE), "took {:?}", begun.elapsed());
+}
