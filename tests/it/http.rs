@@ -10,6 +10,7 @@ mod names;
 mod paths;
 mod sessions;
 mod slow;
+mod sse;
 mod streams;
 mod tls;
 mod tokens;
