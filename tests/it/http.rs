@@ -1,6 +1,7 @@
 //! The HTTP front: what stands around the endpoint, held against clients that mean no good.
 //! One file for each side of it; `P` and a number is a row of the abuse suite.
 
+mod alone;
 mod crowd;
 mod framing;
 mod headers;
@@ -9,6 +10,7 @@ mod names;
 mod paths;
 mod sessions;
 mod slow;
+mod sse;
 mod streams;
 mod tls;
 mod tokens;

@@ -67,11 +67,11 @@ impl Mcp {
         Self { server, sessions: Sessions::new(sessions), sse: Sse::default(), stop: CancellationToken::new() }
     }
 
-    /// Ends streams with their results, gives what runs in sessions `grace` to finish, and
+    /// Ends streams with their results, gives what runs in sessions and over HTTP+SSE `grace` to finish, and
     /// then ends all other streams.
     pub(super) async fn close(&self, grace: Duration) {
         self.server.stop();
-        self.sessions.close(grace).await;
+        tokio::join!(self.sessions.close(grace), self.sse.close(grace));
         self.stop.cancel();
     }
 
@@ -79,7 +79,7 @@ impl Mcp {
     pub(super) async fn handle(&self, principal: &str, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         match parts.uri.path() {
-            EVENTS => return self.sse.get(&self.server, principal, MESSAGES, self.stop.clone()),
+            EVENTS => return self.sse.get(&self.server, principal, MESSAGES),
             MESSAGES => return self.sse.post(principal, parts.uri.query(), &body).await,
             _ => {}
         }

@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::mcp::refused;
 use super::reply::{self, Event};
@@ -59,13 +59,7 @@ impl Drop for Leave {
 
 impl Sse {
     /// The stream of one client. `messages` is the path that it posts to.
-    pub(super) fn get(
-        &self,
-        server: &Arc<Server>,
-        principal: &str,
-        messages: &str,
-        stop: CancellationToken,
-    ) -> Response {
+    pub(super) fn get(&self, server: &Arc<Server>, principal: &str, messages: &str) -> Response {
         let mut secret = [0; 16];
         if self.0.lock().len() >= MOST || getrandom::fill(&mut secret).is_err() {
             return refusal::empty(StatusCode::SERVICE_UNAVAILABLE);
@@ -80,7 +74,15 @@ impl Sse {
             let message = incoming.recv().await?;
             Some((Event::message(None, message.text), (incoming, leave)))
         });
-        reply::events(stream::iter([endpoint]).chain(said).take_until(stop.cancelled_owned()))
+        reply::events(stream::iter([endpoint]).chain(said))
+    }
+
+    /// Lets all clients finish what runs. A stream ends after its last message, when nobody
+    /// has its outbox any more.
+    pub(super) async fn close(&self, grace: Duration) {
+        let all: Vec<_> = self.0.lock().drain().map(|(_, client)| client).collect();
+        let closing = all.iter().map(|client| client.connection.close(grace));
+        futures_util::future::join_all(closing).await;
     }
 
     /// A message of a client. `query` is that of the address it was given.

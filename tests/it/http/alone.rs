@@ -1,0 +1,353 @@
+//! Requests that stand by themselves (2026-07-28): which they are, what comes of them, and
+//! what becomes of them when their connection closes (P12, P27, P28, P29).
+
+use std::fs;
+use std::net::{Shutdown, SocketAddr};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::set_socket_linger;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use wharf::transport::http::Settings;
+
+use crate::support::events::{Event, Events};
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Front, Line, Request, Response, serve};
+use crate::support::process::Process;
+use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::{MODERN, PATIENCE};
+
+const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+
+fn front() -> Front {
+    Front::serve(&Home::with(&["everything"]), Settings::default())
+}
+
+fn json_of(response: &Response) -> Value {
+    serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {response:?}"))
+}
+
+/// A call that tells how far it is, until it is cancelled.
+fn slow(id: u64, seconds: f64) -> Value {
+    let meta = json!({"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"});
+    let arguments = json!({"seconds": seconds});
+    alone(id, "tools/call", json!({"name": "everything_slow_compute", "arguments": arguments, "_meta": meta}))
+}
+
+fn listen(id: u64) -> Value {
+    alone(id, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}))
+}
+
+fn rest(stream: &mut Events) -> Vec<Event> {
+    std::iter::from_fn(|| stream.any()).collect()
+}
+
+/// The rows of the table that are no ladder: who takes up a body (H1–H12).
+#[test]
+fn each_body_has_its_era() {
+    let front = front();
+    let session = Endpoint::shake_hands(front.address, "2025-03-26");
+    let post = |body: &Value| {
+        let accept = "application/json, text/event-stream";
+        Request::new("POST", "/mcp", front.address).with("Accept", accept).json(body.to_string())
+    };
+    let versioned = |body: &Value, version: &str| post(body).with("MCP-Protocol-Version", version);
+    let in_session = |request: Request| request.with("Mcp-Session-Id", session.session.as_deref().expect("one"));
+    let list = request(1, "tools/list", json!({}));
+    let hello = request(
+        1,
+        "initialize",
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}),
+    );
+    let discover = request(1, "server/discover", json!({}));
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/none"});
+    let modern_notice = json!({"jsonrpc": "2.0", "method": "notifications/none", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}});
+    let response = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    let batch = json!([list]);
+    let modern_batch = json!([list, alone(2, "tools/list", json!({}))]);
+    let both = alone(1, "initialize", json!({}));
+    for (row, request, status, code) in [
+        ("H1", versioned(&both, MODERN).with("Mcp-Method", "initialize"), 404, Some(-32601)),
+        ("H2", versioned(&list, MODERN), 400, Some(-32602)),
+        ("H2 in a session", in_session(versioned(&list, MODERN)), 400, Some(-32602)),
+        ("H2 initialize", versioned(&hello, MODERN), 400, Some(-32602)),
+        ("H3", versioned(&list, "2099-01-01"), 400, Some(-32022)),
+        ("H3 in a session", in_session(versioned(&list, "2099-01-01")), 400, Some(-32022)),
+        ("H3 initialize", versioned(&hello, "2099-01-01"), 400, Some(-32022)),
+        ("H4", post(&hello), 200, None),
+        ("H4 with a version", versioned(&hello, "2025-06-18"), 200, None),
+        ("H5", in_session(post(&list)), 200, None),
+        ("H5 without a session", post(&list), 400, Some(-32600)),
+        ("H5 of no session", post(&list).with("Mcp-Session-Id", "x"), 404, Some(-32600)),
+        ("H6", post(&discover), 400, Some(-32602)),
+        ("H6 in a session", in_session(versioned(&discover, "2025-03-26")), 200, Some(-32601)),
+        ("H7", versioned(&notice, MODERN), 202, None),
+        ("H7 by its body", post(&modern_notice), 202, None),
+        ("H8", in_session(post(&notice)), 202, None),
+        ("H8 without a session", post(&notice), 400, Some(-32600)),
+        ("H8 of no session", post(&notice).with("Mcp-Session-Id", "x"), 404, Some(-32600)),
+        ("H9", versioned(&response, MODERN), 400, Some(-32600)),
+        ("H10", in_session(post(&response)), 202, None),
+        ("H10 without a session", post(&response), 400, Some(-32600)),
+        ("H11", versioned(&batch, MODERN), 400, Some(-32600)),
+        ("H11 by its body", in_session(post(&modern_batch)), 400, Some(-32600)),
+        ("H12", in_session(post(&batch)), 200, None),
+        ("H12 without a session", post(&batch), 400, Some(-32600)),
+        ("no JSON", versioned(&list, MODERN).json("{"), 400, Some(-32700)),
+        ("no message", versioned(&list, MODERN).json("{}"), 400, Some(-32600)),
+    ] {
+        let answer = front.ask(&request);
+        let found = (!answer.body.is_empty()).then(|| json_of(&answer)["error"]["code"].as_i64()).flatten();
+        assert_eq!((answer.status, found), (status, code), "{row}: {}", answer.text());
+        let opens = row.starts_with("H4");
+        assert_eq!(answer.header("mcp-session-id").is_some(), opens, "{row}");
+    }
+}
+
+/// H13, H15, H16, P27: no session, no other methods, nothing to go on with.
+#[test]
+fn p27_sessions_and_event_ids_mean_nothing() {
+    let front = front();
+    let client = Endpoint::new(front.address);
+    let session = Endpoint::shake_hands(front.address, "2025-11-25");
+    let mine = session.session.as_deref().expect("one");
+    for method in ["GET", "DELETE"] {
+        let request = Request::new(method, "/mcp", front.address).with("Accept", "text/event-stream");
+        let request = request.with("MCP-Protocol-Version", MODERN).with("Mcp-Session-Id", mine);
+        let refused = front.ask(&request);
+        assert_eq!((refused.status, refused.header("allow")), (405, Some("POST")), "{method}");
+    }
+    assert_eq!(session.ask(&request(1, "ping", json!({}))).status, 200, "it was not deleted");
+    for id in [mine, "x", ""] {
+        let request = client.post(&alone(1, "tools/list", json!({})));
+        let answer = front.ask(&request.with("Mcp-Session-Id", id).with("Last-Event-ID", "1-1"));
+        assert_eq!((answer.status, answer.header("mcp-session-id")), (200, None));
+    }
+}
+
+/// HM-4, HM-5.
+#[test]
+fn a_stream_has_no_ids_and_ends_with_the_answer() {
+    let front = front();
+    let client = Endpoint::new(front.address);
+    let mut stream = client.stream(&slow(3, 1.2));
+    assert_eq!(stream.response.header("x-accel-buffering"), Some("no"));
+    assert_eq!(stream.response.header("mcp-session-id"), None);
+    let events = rest(&mut stream);
+    assert!(events.iter().all(|event| event.id.is_none() && !event.data.is_empty()), "{events:?}");
+    let (answer, before) = events.split_last().expect("an answer");
+    assert_eq!(answer.json()["id"], 3);
+    assert!(before.iter().all(|event| event.json()["method"] == "notifications/progress"), "{before:?}");
+}
+
+/// By `Accept`; what is said beside the answer is left out where it has no place.
+#[test]
+fn answers_come_as_the_client_can_read_them() {
+    let front = front();
+    let client = Endpoint::new(front.address);
+    let post = client.post(&slow(3, 0.6));
+    let plain = front.ask(&post.clone().set("Accept", "application/json"));
+    assert_eq!(json_of(&plain)["id"], 3);
+    let quick = client.post(&alone(1, "tools/list", json!({})));
+    assert_eq!(front.ask(&quick).header("content-type"), Some("application/json"));
+    let mut events = Events::open(front.connect(), &quick.clone().set("Accept", "text/event-stream"));
+    assert_eq!(events.message().expect("an answer").json()["id"], 1);
+    assert_eq!(events.any(), None);
+    assert_eq!(front.ask(&quick.clone().set("Accept", "text/html")).status, 406);
+    // A refusal has a status, which a stream has not.
+    let refused = front.ask(&quick.without("Mcp-Method").set("Accept", "text/event-stream"));
+    assert_eq!((refused.status, refused.header("content-type")), (400, Some("application/json")));
+}
+
+/// P12: nobody's id is anybody else's, and a cancellation by message does nothing.
+#[test]
+fn p12_ids_are_of_one_request() {
+    let front = front();
+    let client = Endpoint::new(front.address);
+    let mut one = client.stream(&slow(7, 1.2));
+    let mut two = client.stream(&slow(7, 1.2));
+    one.message().expect("a step");
+    two.message().expect("a step");
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    let told = front.ask(
+        &Request::new("POST", "/mcp", front.address).with("MCP-Protocol-Version", MODERN).json(cancel.to_string()),
+    );
+    assert_eq!((told.status, told.text()), (202, ""));
+    for stream in [&mut one, &mut two] {
+        let answer = rest(stream).pop().expect("an answer").json();
+        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(7), &Value::Null), "{answer}");
+    }
+}
+
+/// Waits for the host's count of what the guest has said when it saw its cancellation.
+fn cancelled(process: &Process, times: usize) -> bool {
+    process.log().matches("cancelled").count() >= times
+}
+
+/// HM-6, P28: however it closes, the guest is told at once.
+#[test]
+fn p28_closing_the_stream_cancels_the_guest() {
+    let home = Home::with(&["everything"]);
+    let (process, address) = serve(&home, &[]);
+    let client = Endpoint::new(address);
+    let mut took = Vec::new();
+    for (n, way) in ["reset", "half-closed", "closed"].into_iter().enumerate() {
+        let mut stream = client.stream(&slow(1, 50.0));
+        stream.message().expect("a step");
+        let begun = Instant::now();
+        let socket = stream.line.stream();
+        match way {
+            "reset" => set_socket_linger(socket, Some(Duration::ZERO)).expect("a socket"),
+            "half-closed" => socket.shutdown(Shutdown::Write).expect("a socket"),
+            _ => {}
+        }
+        if way != "half-closed" {
+            drop(stream);
+        }
+        while !cancelled(&process, n + 1) {
+            assert!(begun.elapsed() < PATIENCE, "{way}: the guest is not told; the log:\n{}", process.log());
+            std::thread::yield_now();
+        }
+        took.push(begun.elapsed());
+    }
+    // The guest looks every 5 ms. A busy machine may be slow once, and not three times.
+    let quickest = took.iter().min().expect("three");
+    assert!(*quickest < Duration::from_millis(100), "took {took:?}");
+}
+
+/// The same before anything was said.
+#[test]
+fn p28_closing_before_the_answer_cancels_the_guest() {
+    let home = Home::with(&["everything"]);
+    let (process, address) = serve(&home, &[]);
+    let client = Endpoint::new(address);
+    let request = client.post(&slow(1, 50.0)).set("Accept", "application/json");
+    client.ask(&alone(1, "tools/list", json!({})));
+    let mut line = Line::connect(address);
+    line.send(&request.bytes());
+    // Another request that is answered after it has begun.
+    client.ask(&alone(2, "tools/call", json!({"name": "everything_test_tool_with_progress"})));
+    drop(line);
+    process.log_with("cancelled");
+}
+
+struct Usage {
+    files: usize,
+    threads: usize,
+    resident: u64,
+}
+
+fn usage(process: &Process) -> Usage {
+    let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", process.id())).expect("a process").count();
+    Usage { files: count("fd"), threads: count("task"), resident: process.resident() }
+}
+
+/// P28: a thousand clients that vanish in the middle leave nothing.
+#[test]
+fn p28_clients_that_vanish_leave_nothing() {
+    let home = Home::with(&["echo", "everything"]);
+    let (process, address) = serve(&home, &[]);
+    let client = Endpoint::new(address);
+    let mut line = Line::connect(address);
+    line.ask(&client.post(&alone(1, "tools/list", json!({}))));
+    let idle = sockets(&process) - 1;
+    drop(line);
+    let echo = alone(2, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+    let vanish = |times: usize| {
+        for n in 0..times {
+            let crowd: Vec<_> = (0..20)
+                .map(|id| {
+                    let mut line = Line::connect(address);
+                    let message = if id % 4 == 0 { listen(id) } else { slow(id, 50.0) };
+                    line.send(&client.post(&message).bytes());
+                    line
+                })
+                .collect();
+            // Some are in the middle of their call, others have not begun.
+            assert_eq!(client.ask(&echo).status, 200);
+            for line in crowd {
+                if n % 2 == 0 {
+                    set_socket_linger(line.stream(), Some(Duration::ZERO)).expect("a socket");
+                }
+            }
+        }
+    };
+    vanish(5);
+    settled(&process, idle);
+    let before = usage(&process);
+    vanish(50);
+    settled(&process, idle);
+    let after = usage(&process);
+    assert!(after.files <= before.files, "{} files, {} before", after.files, before.files);
+    assert!(after.threads <= before.threads + 4, "{} threads, {} before", after.threads, before.threads);
+    assert!(after.resident < before.resident + (32 << 20), "{} bytes, {} before", after.resident, before.resident);
+    let answer = client.ask(&alone(2, "tools/call", json!({"name": "everything_test_simple_text"})));
+    assert_eq!(answer.header("content-type"), Some("application/json"), "at once: no place is taken");
+}
+
+fn sockets(process: &Process) -> usize {
+    let links = fs::read_dir(format!("/proc/{}/fd", process.id())).expect("a process");
+    let targets = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
+    targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+}
+
+/// Waits until there are no more sockets than that.
+fn settled(process: &Process, most: usize) {
+    let deadline = Instant::now() + PATIENCE;
+    while sockets(process) > most {
+        assert!(Instant::now() < deadline, "{} sockets instead of {most}", sockets(process));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn acknowledged(address: SocketAddr, id: u64) -> Events {
+    let mut stream = Endpoint::new(address).stream(&listen(id));
+    let first = stream.message().expect("word of what is agreed").json();
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(first.pointer(SUBSCRIPTION), Some(&json!(id)));
+    stream
+}
+
+/// Each stream is told of each change under its own id, and has its result at the end.
+#[test]
+fn listen_streams_hear_and_end() {
+    let home = Home::with(&["everything"]);
+    let (mut process, address) = serve(&home, &[]);
+    Endpoint::new(address).ask(&alone(1, "tools/list", json!({})));
+    let mut streams = [acknowledged(address, 5), acknowledged(address, 5), acknowledged(address, 6)];
+    home.put_bytes(&Guest::saying("1").build(), "later");
+    for (stream, id) in streams.iter_mut().zip([5, 5, 6]) {
+        let told = stream.message().expect("a change").json();
+        assert_eq!(told["method"], "notifications/tools/list_changed");
+        assert_eq!(told.pointer(SUBSCRIPTION), Some(&json!(id)));
+    }
+    process.signal(Signal::TERM);
+    for (stream, id) in streams.iter_mut().zip([5, 5, 6]) {
+        let last = rest(stream).pop().expect("a result").json();
+        assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!(id), &json!("complete")), "{last}");
+        assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    }
+    assert!(process.wait().success());
+}
+
+/// P29: streams that nobody reads hold up nobody who does.
+#[test]
+fn p29_slow_readers_hold_up_nobody() {
+    let home = Home::with(&["everything"]);
+    home.configure("[server.http]\nconnections = 1100\nconnections-per-address = 1100\n");
+    let (process, address) = serve(&home, &[]);
+    Endpoint::new(address).ask(&alone(1, "tools/list", json!({})));
+    let mut streams: Vec<Events> = (0..1000).map(|id| acknowledged(address, id)).collect();
+    let before = process.resident();
+    for version in 0..5 {
+        home.put_bytes(&Guest::saying("1").described(&format!("v{version}"), "").build(), "later");
+        let told = streams[0].message().expect("a change").json();
+        assert_eq!(told["method"], "notifications/tools/list_changed");
+    }
+    assert!(process.resident() < before + (64 << 20), "{} bytes, {before} before", process.resident());
+    for (id, stream) in streams.iter_mut().enumerate().skip(1) {
+        let told = stream.message().expect("a change").json();
+        assert_eq!(told.pointer(SUBSCRIPTION), Some(&json!(id)));
+    }
+}
