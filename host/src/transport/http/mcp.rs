@@ -105,17 +105,25 @@ impl Mcp {
         }
         let frame = match jsonrpc::decode(body) {
             Ok(frame) => frame,
-            Err(Invalid { id, error }) => return refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Err(invalid) => return self.bad_request(principal, headers, &invalid),
         };
         let size = body.len();
         match posted(&frame, said.version.as_deref()) {
-            Posted::Refused(Invalid { id, error }) => refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
+            Posted::Refused(invalid) => self.bad_request(principal, headers, &invalid),
             Posted::Alone => alone::post(self, principal, frame, size, said, accepts).await,
             Posted::Handshake => self.handshake(principal, frame, size, said, accepts).await,
             Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
                 Ok(session) => self.post_in(&session, frame, size, said, accepts).await,
                 Err(response) => *response,
             },
+        }
+    }
+
+    /// The answer to what is no message: in a session, as its revision has it.
+    fn bad_request(&self, principal: &str, headers: &HeaderMap, invalid: &Invalid) -> Response {
+        match self.session(principal, headers, None) {
+            Ok(session) => refusal::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid).text),
+            Err(_) => refused(StatusCode::BAD_REQUEST, invalid.id.as_ref(), &invalid.error),
         }
     }
 
