@@ -2,7 +2,8 @@
 
     check.py BINARY
 
-It holds what the client makes of the answers, not the bytes. Prints one line for each check
+Each check is made over stdio, over HTTP, and where the era has it over HTTP+SSE. It holds what
+the client makes of the answers, not the bytes. Prints one line for each check
 and a count at the end; the exit code says whether all passed.
 """
 
@@ -10,6 +11,7 @@ import asyncio
 import contextlib
 import importlib.metadata
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -17,7 +19,9 @@ import traceback
 from pathlib import Path
 
 from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from primitives import Ears, cancelled, listened, primitives, subscribed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +33,10 @@ PATIENCE = 60
 class Home:
     """A plugin folder and everything else that a host writes to, gone afterwards."""
 
-    def __init__(self, root: str):
+    def __init__(self, root: str, way: str):
         self.root = Path(root)
+        self.way = way
+        self.log = self.root / "log"
         self.plugins = self.root / "plugins"
         self.plugins.mkdir()
         self.put("echo", "echo")
@@ -46,6 +52,35 @@ class Home:
         environment = {f"XDG_{name}": str(self.root / name.lower()) for name in folders}
         environment |= {"HOME": str(self.root), "PATH": os.environ["PATH"]}
         return StdioServerParameters(command=binary, args=["serve", str(self.plugins)], env=environment)
+
+    @contextlib.asynccontextmanager
+    async def connect(self, binary: str):
+        """A connection to a server that lives as long."""
+        with self.log.open("w") as log:
+            if self.way == "stdio":
+                async with stdio_client(self.server(binary), errlog=log) as streams:
+                    yield streams
+                return
+            async with self.listening(binary, log) as url:
+                client = sse_client(url.replace("/mcp", "/sse")) if self.way == "sse" else streamable_http_client(url)
+                async with client as streams:
+                    yield streams[:2]
+
+    @contextlib.asynccontextmanager
+    async def listening(self, binary: str, log):
+        """The address of a server, which must end well."""
+        server = self.server(binary)
+        arguments = [*server.args, "--http", "127.0.0.1:0", "--sse"]
+        process = await asyncio.create_subprocess_exec(server.command, *arguments, env=server.env, stderr=log)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not (found := re.search(r"^listening on (\S+)$", self.log.read_text(), re.MULTILINE)):
+                    await asyncio.sleep(0.02)
+            yield found[1]
+        finally:
+            process.terminate()
+            code = await process.wait()
+        assert code == 0, code
 
 
 def structured(result):
@@ -96,7 +131,7 @@ async def session(home: Home, binary: str):
         if getattr(inner, "method", None) == "notifications/tools/list_changed":
             changed.set()
 
-    async with stdio_client(home.server(binary)) as (read, write):
+    async with home.connect(binary) as (read, write):
         async with ClientSession(read, write, message_handler=notice) as client:
             answer = await client.initialize()
             version = getattr(answer, "protocol_version", None) or getattr(answer, "protocolVersion", None)
@@ -127,7 +162,7 @@ async def list_changed_by_notification(home: Home, binary: str) -> None:
 async def by_probing(home: Home, binary: str) -> None:
     from mcp import Client
 
-    async with Client(home.server(binary)) as client:
+    async with Client(home.connect(binary)) as client:
         assert client.protocol_version == "2026-07-28", client.protocol_version
         await drive(client)
         await replaced(home, client)
@@ -136,7 +171,7 @@ async def by_probing(home: Home, binary: str) -> None:
 async def by_handshake_of_the_newest_client(home: Home, binary: str) -> None:
     from mcp import Client
 
-    async with Client(home.server(binary), mode="legacy") as client:
+    async with Client(home.connect(binary), mode="legacy") as client:
         assert client.protocol_version == "2025-11-25", client.protocol_version
         await drive(client)
 
@@ -144,7 +179,7 @@ async def by_handshake_of_the_newest_client(home: Home, binary: str) -> None:
 async def list_changed_by_subscription(home: Home, binary: str) -> None:
     from mcp import Client
 
-    async with Client(home.server(binary)) as client:
+    async with Client(home.connect(binary)) as client:
         # What the first scan finds is no change, so it must be over.
         await client.list_tools()
         async with client.listen(tools_list_changed=True) as changes:
@@ -155,70 +190,65 @@ async def list_changed_by_subscription(home: Home, binary: str) -> None:
         assert "late_version" in names, names
 
 
-@contextlib.contextmanager
-def logged(home: Home, binary: str):
-    """A server with the plugin `everything`, and where its log goes."""
-    home.put("everything", "everything")
-    log = home.root / "log"
-    with log.open("w") as out:
-        yield stdio_client(home.server(binary), errlog=out), log
-
-
 async def primitives_by_handshake(home: Home, binary: str) -> None:
     ears = Ears()
-    with logged(home, binary) as (server, log):
-        async with server as (read, write), ClientSession(read, write, **ears.callbacks()) as client:
-            await client.initialize()
-            await client.set_logging_level("warning")
-            await primitives(client, ears)
-            await subscribed(client, ears)
+    home.put("everything", "everything")
+    async with home.connect(binary) as (read, write), ClientSession(read, write, **ears.callbacks()) as client:
+        await client.initialize()
+        await client.set_logging_level("warning")
+        await primitives(client, ears)
+        await subscribed(client, ears)
 
-            async def give_up(call) -> None:
-                if VERSION.startswith("2."):
-                    call.cancel()
-                    return
-                # Version 1 says nothing when a call is given up.
-                params = types.CancelledNotificationParams(requestId=client._request_id - 1)
-                notification = types.CancelledNotification(params=params)
-                await client.send_notification(types.ClientNotification(notification))
+        async def give_up(call) -> None:
+            if VERSION.startswith("2."):
+                call.cancel()
+                return
+            # Version 1 says nothing when a call is given up.
+            params = types.CancelledNotificationParams(requestId=client._request_id - 1)
+            notification = types.CancelledNotification(params=params)
+            await client.send_notification(types.ClientNotification(notification))
 
-            await client.set_logging_level("emergency")
-            await cancelled(client, ears, log, give_up)
+        await client.set_logging_level("emergency")
+        await cancelled(client, ears, home.log, give_up)
 
 
 async def primitives_without_handshake(home: Home, binary: str) -> None:
     from mcp import Client
 
     ears = Ears()
-    with logged(home, binary) as (server, log):
-        async with Client(server, log_level="warning", **ears.callbacks()) as client:
-            assert client.protocol_version == "2026-07-28", client.protocol_version
-            await primitives(client, ears)
-            await listened(client)
+    home.put("everything", "everything")
+    async with Client(home.connect(binary), log_level="warning", **ears.callbacks()) as client:
+        assert client.protocol_version == "2026-07-28", client.protocol_version
+        await primitives(client, ears)
+        await listened(client)
 
-            async def give_up(call) -> None:
-                call.cancel()
+        async def give_up(call) -> None:
+            call.cancel()
 
-            await cancelled(client, ears, log, give_up)
+        await cancelled(client, ears, home.log, give_up)
 
 
-CHECKS = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
+HANDSHAKE = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
+MODERN = []
 if VERSION.startswith("2."):
-    CHECKS += [by_probing, by_handshake_of_the_newest_client, list_changed_by_subscription]
-    CHECKS += [primitives_without_handshake]
+    HANDSHAKE += [by_handshake_of_the_newest_client]
+    MODERN += [by_probing, list_changed_by_subscription, primitives_without_handshake]
+CHECKS = {"stdio": HANDSHAKE + MODERN, "http": HANDSHAKE + MODERN, "sse": HANDSHAKE}
 
 
 def main(binary: str) -> int:
     passed = failed = 0
-    for check in CHECKS:
+    for way, check in [(way, check) for way, checks in CHECKS.items() for check in checks]:
         with tempfile.TemporaryDirectory(prefix="wharf-client-") as root:
+            home = Home(root, way)
             try:
-                asyncio.run(asyncio.wait_for(check(Home(root), binary), 2 * PATIENCE))
-                print(f"mcp {VERSION}: {check.__name__}: ok")
+                asyncio.run(asyncio.wait_for(check(home, binary), 2 * PATIENCE))
+                print(f"mcp {VERSION}: {way}: {check.__name__}: ok")
                 passed += 1
             except Exception:
                 traceback.print_exc()
-                print(f"mcp {VERSION}: {check.__name__}: FAILED")
+                print(f"mcp {VERSION}: {way}: {check.__name__}: FAILED; the server's log:")
+                print(home.log.read_text() if home.log.exists() else "none")
                 failed += 1
     print(f"tests: {passed} passed, {failed} failed")
     return 1 if failed else 0
