@@ -69,6 +69,7 @@ venv() {
 schemas() { tests/clients/install.sh && node target/clients/node/schema.mjs target/tmp/wire-log; }
 
 client() { venv "$1" && "target/clients/python-$1/bin/python" tests/clients/check.py target/debug/wharf; }
+typescript() { tests/clients/install.sh && target/clients/node/node_modules/.bin/node target/clients/node/check.mjs target/debug/wharf; }
 types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py target/tmp/wire-log; }
 
 need cargo cargo || exit 1
@@ -85,6 +86,7 @@ else
   failed=$((failed + 1))
 fi
 if need node nodejs && need npm npm; then
+  step typescript typescript
   step schemas schemas
   step conformance tests/conformance.sh
 else

@@ -1,0 +1,117 @@
+// Drives `wharf serve` with the official TypeScript clients, version 1 and 2, and with the
+// command line of the official inspector. To be run from the repository's root, after install.sh:
+//
+//     node target/clients/node/check.mjs BINARY
+//
+// Each check is made over stdio, over HTTP, and where the era has it over HTTP+SSE. It holds what
+// the client makes of the answers, not the bytes. Prints one line for each check and a count at
+// the end; the exit code says whether all passed.
+
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { Home, PATIENCE, until } from "./home.mjs";
+import { primitives } from "./primitives.mjs";
+import { HANDSHAKE, MODERN, ONE, TWO } from "./sdk.mjs";
+
+/** Past what the client keeps of the list. */
+const FRESH = { cacheMode: "refresh" };
+
+const toolNames = async (client) => (await client.listTools(undefined, FRESH)).tools.map(({ name }) => name);
+
+/** A list, calls, and their failures. */
+async function tools(home, client) {
+  const names = await toolNames(client);
+  for (const name of ["echo", "echo_add", "versioned_version"]) assert.ok(names.includes(name), names.join());
+  assert.equal(new Set(names).size, names.length, names.join());
+  const echoed = await client.callTool({ name: "echo", arguments: { message: "héllo\n" } });
+  assert.deepEqual([echoed.content[0].text, echoed.isError ?? false], ["héllo\n", false]);
+  const sum = await client.callTool({ name: "echo_add", arguments: { a: 2, b: 3 } });
+  assert.deepEqual(sum.structuredContent, { sum: 5 });
+  const wrong = await client.callTool({ name: "echo_add", arguments: { a: "two", b: 3 } });
+  assert.ok(wrong.isError && wrong.content[0].text.includes("/a"), JSON.stringify(wrong));
+  await assert.rejects(client.callTool({ name: "ech", arguments: {} }), (error) => error.code === -32602);
+}
+
+/** A plugin is replaced under the client, and one comes to the folder. */
+async function changes(home, client, revision) {
+  const version = async () => (await client.callTool({ name: "versioned_version", arguments: {} })).content[0].text;
+  // What the first scan finds is no change, so it must be over.
+  await toolNames(client);
+  assert.equal(await version(), "1");
+  home.put("echo-v2", "versioned");
+  await until("the new version", async () => (await version()) === "2");
+
+  let changed = 0;
+  client.hear("notifications/tools/list_changed", () => void changed++);
+  const subscription = revision === MODERN ? await client.listen({ toolsListChanged: true }) : undefined;
+  home.put("echo-v1", "late");
+  await until("word of the change", () => changed);
+  const names = await toolNames(client);
+  assert.ok(names.includes("late_version"), names.join());
+  await subscription?.close();
+}
+
+async function everything(home, client, revision) {
+  home.put("everything");
+  await primitives(home, client, revision);
+}
+
+const HANDSHAKES = ["stdio", "http", "sse"];
+/** Who comes, how it finds the revision, which that is, and the ways there are then. */
+const ERAS = [
+  { sdk: ONE, revision: HANDSHAKE, ways: HANDSHAKES },
+  { sdk: TWO, mode: "legacy", revision: HANDSHAKE, ways: HANDSHAKES },
+  { sdk: TWO, mode: "auto", revision: MODERN, ways: ["stdio", "http"] },
+  { sdk: TWO, mode: { pin: MODERN }, revision: MODERN, ways: ["stdio", "http"] },
+];
+
+/** A check with a client that has come in that way. */
+function driven(check, { sdk, mode, revision }) {
+  return async (home) => {
+    home.put("echo");
+    home.put("echo-v1", "versioned");
+    const client = sdk.client(mode);
+    await home.connect(sdk, client, async () => {
+      // Version 1 does not tell, and speaks one revision only.
+      if (sdk === TWO) assert.equal(client.getNegotiatedProtocolVersion(), revision);
+      await check(home, client, revision);
+    });
+  };
+}
+
+function* checks() {
+  for (const era of ERAS) {
+    for (const way of era.ways) {
+      for (const check of [tools, changes, everything]) {
+        const mode = era.mode ? `${era.mode.pin ?? era.mode}: ` : "";
+        yield { name: `${era.sdk.name}: ${mode}${way}: ${check.name}`, way, run: driven(check, era) };
+      }
+    }
+  }
+}
+
+async function main(binary) {
+  let passed = 0;
+  let failed = 0;
+  for (const { name, way, run } of checks()) {
+    const home = new Home(binary, way);
+    try {
+      const late = pause(2 * PATIENCE, undefined, { ref: false }).then(() => assert.fail("not done in time"));
+      await Promise.race([run(home), late]);
+      console.log(`${name}: ok`);
+      passed++;
+    } catch (error) {
+      console.log(`${name}: FAILED:`, error);
+      console.log(`the server's log:\n${home.log()}`);
+      failed++;
+    }
+    await home.remove();
+  }
+  console.log(`tests: ${passed} passed, ${failed} failed`);
+  // Whatever a client has left running.
+  process.exit(failed ? 1 : 0);
+}
+
+await main(resolve(process.argv[2]));

@@ -1,0 +1,98 @@
+// A plugin folder of its own for each check, a server for it, and connections to that.
+// It checks nothing but that a server ends well.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+const COMPONENTS = process.env.WHARF_TEST_COMPONENTS ?? resolve("target/guests/components");
+
+/** How long something may take that must happen, in milliseconds. */
+export const PATIENCE = 60_000;
+
+/** Waits until that holds. Most of what is waited for is in a file, which tells nobody. */
+export async function until(what, condition) {
+  const deadline = Date.now() + PATIENCE;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`still waiting for ${what}`);
+    await pause(20);
+  }
+}
+
+export class Home {
+  #client;
+  #log;
+  #server;
+
+  /** `way` is how clients come to the server: `stdio`, `http` or `sse`. */
+  constructor(binary, way) {
+    this.binary = binary;
+    this.way = way;
+    this.root = mkdtempSync(join(tmpdir(), "wharf-client-"));
+    this.plugins = join(this.root, "plugins");
+    mkdirSync(this.plugins);
+    this.#log = openSync(join(this.root, "log"), "a");
+    // The host has all its folders in there, but for compiled guests, which are the same each time.
+    this.environment = { HOME: this.root, PATH: process.env.PATH, XDG_CACHE_HOME: resolve("target/tmp/xdg-cache") };
+  }
+
+  /** Puts a guest in the folder as the plugin `name`, at once and whole. */
+  put(guest, name = guest) {
+    const part = join(this.root, `${name}.part`);
+    copyFileSync(join(COMPONENTS, `${guest}.wasm`), part);
+    renameSync(part, join(this.plugins, `${name}.wasm`));
+  }
+
+  /** What the server has said to people so far. */
+  log() {
+    return readFileSync(join(this.root, "log"), "utf8");
+  }
+
+  /** What `use` makes of the server's address; over stdio there is none. The server ends after it. */
+  async serving(use) {
+    if (this.way === "stdio") return use();
+    const options = { env: this.environment, stdio: ["ignore", "ignore", this.#log] };
+    this.#server = spawn(this.binary, ["serve", this.plugins, "--http", "127.0.0.1:0", "--sse"], options);
+    const address = () => this.log().match(/^listening on (\S+)$/m)?.[1];
+    await until("the server's address", () => {
+      if (this.#server.exitCode !== null) throw new Error("the server has ended");
+      return address();
+    });
+    const result = await use(this.way === "sse" ? address().replace("/mcp", "/sse") : address());
+    this.#server.kill("SIGTERM");
+    const [code] = await once(this.#server, "exit", { signal: AbortSignal.timeout(PATIENCE) });
+    if (code !== 0) throw new Error(`the server ended with ${code}`);
+    return result;
+  }
+
+  /** Connects a client, and ends well what was begun when `use` is done with it. */
+  async connect(sdk, client, use) {
+    await this.serving(async (address) => {
+      const transport = this.#transport(sdk, address);
+      this.#client = client;
+      await client.connect(transport);
+      await use(client);
+      // Without a session there is nothing to end.
+      await transport.terminateSession?.();
+      await client.close();
+    });
+  }
+
+  #transport(sdk, address) {
+    if (this.way === "http") return new sdk.Http(new URL(address));
+    if (this.way === "sse") return new sdk.Sse(new URL(address));
+    const args = ["serve", this.plugins];
+    return new sdk.Stdio({ command: this.binary, args, env: this.environment, stderr: this.#log });
+  }
+
+  /** Leaves nothing behind, however the check went. */
+  async remove() {
+    await this.#client?.close();
+    this.#server?.kill("SIGKILL");
+    closeSync(this.#log);
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10 });
+  }
+}

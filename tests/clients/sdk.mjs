@@ -1,0 +1,85 @@
+// The official TypeScript clients, version 1 and 2, made to look alike where only their
+// spelling differs. They are otherwise as they come.
+
+import { readFileSync } from "node:fs";
+
+import * as two from "@modelcontextprotocol/client";
+import * as twoStdio from "@modelcontextprotocol/client/stdio";
+import { Client as ClientOne } from "@modelcontextprotocol/sdk/client/index.js";
+import * as oneSse from "@modelcontextprotocol/sdk/client/sse.js";
+import * as oneStdio from "@modelcontextprotocol/sdk/client/stdio.js";
+import * as oneHttp from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import * as schemas from "@modelcontextprotocol/sdk/types.js";
+
+export const HANDSHAKE = "2025-11-25";
+export const MODERN = "2026-07-28";
+
+/** Everything that a client can be asked. */
+const CAPABILITIES = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
+const SELF = { name: "tests", version: "0" };
+
+/** Version 1 takes a schema where version 2 takes the method's name. */
+const SCHEMAS = {
+  "elicitation/create": schemas.ElicitRequestSchema,
+  "notifications/message": schemas.LoggingMessageNotificationSchema,
+  "notifications/resources/updated": schemas.ResourceUpdatedNotificationSchema,
+  "notifications/tools/list_changed": schemas.ToolListChangedNotificationSchema,
+  "roots/list": schemas.ListRootsRequestSchema,
+  "sampling/createMessage": schemas.CreateMessageRequestSchema,
+};
+
+class One extends ClientOne {
+  constructor() {
+    super(SELF, { capabilities: CAPABILITIES });
+  }
+
+  answer(method, handler) {
+    this.setRequestHandler(SCHEMAS[method], handler);
+  }
+
+  hear(method, handler) {
+    this.setNotificationHandler(SCHEMAS[method], handler);
+  }
+
+  /** Without the schema of the result, which has a default. */
+  callTool(params, options) {
+    return super.callTool(params, undefined, options);
+  }
+}
+
+class Two extends two.Client {
+  constructor(mode) {
+    super(SELF, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
+  }
+
+  answer(method, handler) {
+    this.setRequestHandler(method, handler);
+  }
+
+  hear(method, handler) {
+    this.setNotificationHandler(method, handler);
+  }
+}
+
+/** The version of an installed package. */
+export function versionOf(name) {
+  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
+}
+
+const named = (name) => `${name.replace("@modelcontextprotocol/", "")} ${versionOf(name)}`;
+
+/** Each client with its transports. `mode` is how version 2 finds the revision. */
+export const ONE = {
+  name: named("@modelcontextprotocol/sdk"),
+  client: () => new One(),
+  Stdio: oneStdio.StdioClientTransport,
+  Http: oneHttp.StreamableHTTPClientTransport,
+  Sse: oneSse.SSEClientTransport,
+};
+export const TWO = {
+  name: named("@modelcontextprotocol/client"),
+  client: (mode) => new Two(mode),
+  Stdio: twoStdio.StdioClientTransport,
+  Http: two.StreamableHTTPClientTransport,
+  Sse: two.SSEClientTransport,
+};
