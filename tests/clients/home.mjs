@@ -24,7 +24,6 @@ export async function until(what, condition) {
 
 export class Home {
   #client;
-  #log;
   #server;
 
   /** `way` is how clients come to the server: `stdio`, `http` or `sse`. */
@@ -34,7 +33,8 @@ export class Home {
     this.root = mkdtempSync(join(tmpdir(), "wharf-client-"));
     this.plugins = join(this.root, "plugins");
     mkdirSync(this.plugins);
-    this.#log = openSync(join(this.root, "log"), "a");
+    /** Where all that serves this home says what people read. */
+    this.stderr = openSync(join(this.root, "log"), "a");
     // The host has all its folders in there, but for compiled guests, which are the same each time.
     this.environment = { HOME: this.root, PATH: process.env.PATH, XDG_CACHE_HOME: resolve("target/tmp/xdg-cache") };
   }
@@ -54,7 +54,7 @@ export class Home {
   /** What `use` makes of the server's address; over stdio there is none. The server ends after it. */
   async serving(use) {
     if (this.way === "stdio") return use();
-    const options = { env: this.environment, stdio: ["ignore", "ignore", this.#log] };
+    const options = { env: this.environment, stdio: ["ignore", "ignore", this.stderr] };
     this.#server = spawn(this.binary, ["serve", this.plugins, "--http", "127.0.0.1:0", "--sse"], options);
     const address = () => this.log().match(/^listening on (\S+)$/m)?.[1];
     await until("the server's address", () => {
@@ -71,8 +71,8 @@ export class Home {
   /** Connects a client, and ends well what was begun when `use` is done with it. */
   async connect(sdk, client, use) {
     await this.serving(async (address) => {
-      const transport = this.#transport(sdk, address);
       this.#client = client;
+      const transport = this.#transport(sdk, address);
       await client.connect(transport);
       await use(client);
       // Without a session there is nothing to end.
@@ -85,14 +85,14 @@ export class Home {
     if (this.way === "http") return new sdk.Http(new URL(address));
     if (this.way === "sse") return new sdk.Sse(new URL(address));
     const args = ["serve", this.plugins];
-    return new sdk.Stdio({ command: this.binary, args, env: this.environment, stderr: this.#log });
+    return new sdk.Stdio({ command: this.binary, args, env: this.environment, stderr: this.stderr });
   }
 
   /** Leaves nothing behind, however the check went. */
   async remove() {
     await this.#client?.close();
     this.#server?.kill("SIGKILL");
-    closeSync(this.#log);
+    closeSync(this.stderr);
     rmSync(this.root, { recursive: true, force: true, maxRetries: 10 });
   }
 }

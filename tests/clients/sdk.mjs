@@ -61,12 +61,11 @@ class Two extends two.Client {
   }
 }
 
-/** The version of an installed package. */
-export function versionOf(name) {
-  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
+/** The short name of an installed official package, and its version. */
+export function named(name) {
+  const manifest = readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8");
+  return `${name.replace("@modelcontextprotocol/", "")} ${JSON.parse(manifest).version}`;
 }
-
-const named = (name) => `${name.replace("@modelcontextprotocol/", "")} ${versionOf(name)}`;
 
 /** Each client with its transports. `mode` is how version 2 finds the revision. */
 export const ONE = {
