@@ -1,9 +1,9 @@
-//! The official Rust client drives the real binary, in both eras.
+//! The official Rust client drives the real binary, in both eras, over stdio and over HTTP.
 
+mod host;
 mod primitives;
 
 use std::collections::BTreeMap;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use rmcp::model::{
     CallToolRequestParams, ClientConfig, ErrorCode, JsonObject, ProtocolVersion, ServerNotification, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RoleClient, RunningService, ServiceError};
-use rmcp::transport::TokioChildProcess;
-use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
+use rmcp::{ClientHandler, ClientLifecycleMode};
 use serde_json::{Value, json};
-use tokio::process::{ChildStderr, Command};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use self::host::{Way, both_ways, connect};
 use crate::support::PATIENCE;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::process::binary;
+
+both_ways!(by_handshake_in_each_revision, without_a_handshake, by_probing);
 
 /// Notices that the list of tools has changed.
 #[derive(Clone, Default)]
@@ -44,25 +44,6 @@ impl ClientHandler for Listener {
     }
 }
 
-type Running = RunningService<RoleClient, Listener>;
-
-async fn connect(home: &Home, listener: Listener, mode: ClientLifecycleMode) -> Running {
-    connect_logged(home, listener, mode, Stdio::null()).await.0
-}
-
-/// The same for any client, with the host's log.
-async fn connect_logged<H: ClientHandler>(
-    home: &Home,
-    handler: H,
-    mode: ClientLifecycleMode,
-    log: Stdio,
-) -> (RunningService<RoleClient, H>, Option<ChildStderr>) {
-    let mut command = Command::new(binary());
-    command.arg("serve").arg(home.plugins()).env_clear().envs(home.environment()).kill_on_drop(true);
-    let (transport, log) = TokioChildProcess::builder(command).stderr(log).spawn().expect("the binary starts");
-    (within(handler.serve_with_lifecycle(transport, mode)).await.expect("a connection"), log)
-}
-
 /// No step of a conversation takes for ever.
 async fn within<F: Future>(step: F) -> F::Output {
     timeout(PATIENCE, step).await.expect("an answer in time")
@@ -82,7 +63,7 @@ fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
 }
 
 /// What is the same in both eras.
-async fn drive(client: &Running, structured: bool) {
+async fn drive(client: &RunningService<RoleClient, Listener>, structured: bool) {
     let tools = within(client.list_all_tools()).await.expect("a list");
     let names: BTreeMap<_, _> = tools.iter().map(|tool| (tool.name.as_ref(), tool)).collect();
     assert!(names.contains_key("echo") && names.contains_key("echo_add"), "{names:?}");
@@ -98,8 +79,7 @@ async fn drive(client: &Running, structured: bool) {
     assert_eq!(error.data.expect("data")["availableTools"][0], "echo");
 }
 
-#[tokio::test]
-async fn by_handshake_in_each_revision() {
+async fn by_handshake_in_each_revision(way: Way) {
     let revisions = [
         (ProtocolVersion::V_2024_11_05, false),
         (ProtocolVersion::V_2025_03_26, false),
@@ -109,22 +89,21 @@ async fn by_handshake_in_each_revision() {
     for (version, structured) in revisions {
         let home = Home::with(&["echo"]);
         let listener = Listener { version: Some(version.clone()), ..Listener::default() };
-        let client = connect(&home, listener.clone(), ClientLifecycleMode::Initialize).await;
+        let (client, host) = connect(&home, way, listener.clone(), ClientLifecycleMode::Initialize).await;
         assert_eq!(client.peer_info().expect("the server's answer").protocol_version, version);
         drive(&client, structured).await;
         home.put_bytes(&Guest::saying("1").build(), "late");
         within(listener.changed.notified()).await;
         assert_eq!(text(&client, "late_version").await, "1");
-        client.cancel().await.expect("an end");
+        host.end(client).await;
     }
 }
 
-#[tokio::test]
-async fn without_a_handshake() {
+async fn without_a_handshake(way: Way) {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::saying("1").build(), "versioned");
     let mode = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-    let client = connect(&home, Listener::default(), mode).await;
+    let (client, host) = connect(&home, way, Listener::default(), mode).await;
     drive(&client, true).await;
     assert_eq!(text(&client, "versioned_version").await, "1");
 
@@ -133,22 +112,21 @@ async fn without_a_handshake() {
     home.remove("versioned");
     let notification = within(subscription.next()).await.expect("no error").expect("a notification");
     assert!(matches!(notification, ServerNotification::ToolListChangedNotification(_)), "{notification:?}");
-    client.cancel().await.expect("an end");
+    host.end(client).await;
 }
 
 /// The client probes and must not give up: what takes longer than ten seconds is legacy to it.
-#[tokio::test]
-async fn by_probing() {
+async fn by_probing(way: Way) {
     let home = Home::with(&["echo"]);
     let mode = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     };
-    let client =
-        timeout(Duration::from_secs(8), connect(&home, Listener::default(), mode)).await.expect("a quick answer");
+    let connecting = connect(&home, way, Listener::default(), mode);
+    let (client, host) = timeout(Duration::from_secs(8), connecting).await.expect("a quick answer");
     assert_eq!(client.peer_info().expect("the server's answer").protocol_version, ProtocolVersion::V_2026_07_28);
     drive(&client, true).await;
-    client.cancel().await.expect("an end");
+    host.end(client).await;
 }
 
 async fn text<H: ClientHandler>(client: &RunningService<RoleClient, H>, tool: &'static str) -> String {

@@ -2,8 +2,6 @@
 
 #![allow(deprecated, reason = "the newest revision discourages logging, sampling and roots; servers still offer them")]
 
-use std::process::Stdio;
-
 use rmcp::model::{
     CallToolRequest, ClientConfig, ClientRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ElicitationAction, ErrorData, GetPromptRequestParams, ListRootsResult, LoggingLevel,
@@ -14,12 +12,13 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RoleClient, RunningService};
 use rmcp::{ClientHandler, ClientLifecycleMode};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::ChildStderr;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{call, connect_logged, params, said, text, within};
+use super::host::{Host, Way, both_ways, connect};
+use super::{call, params, said, text, within};
 use crate::support::home::Home;
+
+both_ways!(by_handshake, without_a_handshake);
 
 const WATCHED: &str = "test://watched-resource";
 
@@ -90,15 +89,15 @@ impl ClientHandler for Able {
 struct Link {
     client: RunningService<RoleClient, Able>,
     told: UnboundedReceiver<Told>,
-    log: ChildStderr,
+    host: Host,
 }
 
 impl Link {
-    async fn new(home: &Home, version: ProtocolVersion, mode: ClientLifecycleMode) -> Self {
+    async fn new(home: &Home, way: Way, version: ProtocolVersion, mode: ClientLifecycleMode) -> Self {
         let (sender, told) = unbounded_channel();
         let able = Able { told: sender, version };
-        let (client, log) = connect_logged(home, able, mode, Stdio::piped()).await;
-        Self { client, told, log: log.expect("a pipe") }
+        let (client, host) = connect(home, way, able, mode).await;
+        Self { client, told, host }
     }
 
     async fn told(&mut self) -> Told {
@@ -189,21 +188,14 @@ impl Link {
         let request = within(request).await.expect("a request");
         assert!(matches!(self.told().await, Told::Progress(..)));
         within(request.cancel(Some("tests".into()))).await.expect("a notification");
-        let mut lines = BufReader::new(self.log).lines();
-        while let Some(line) = within(lines.next_line()).await.expect("the host's log") {
-            if line.contains("cancelled") {
-                self.client.cancel().await.expect("an end");
-                return;
-            }
-        }
-        panic!("the plugin did not see that its call was cancelled");
+        self.host.log_with("cancelled").await;
+        self.host.end(self.client).await;
     }
 }
 
-#[tokio::test]
-async fn by_handshake() {
+async fn by_handshake(way: Way) {
     let home = Home::with(&["everything"]);
-    let mut link = Link::new(&home, ProtocolVersion::V_2025_11_25, ClientLifecycleMode::Initialize).await;
+    let mut link = Link::new(&home, way, ProtocolVersion::V_2025_11_25, ClientLifecycleMode::Initialize).await;
     within(link.client.set_level(SetLevelRequestParams::new(LoggingLevel::Alert))).await.expect("a level");
     link.primitives(None).await;
 
@@ -215,12 +207,11 @@ async fn by_handshake() {
     link.cancelled().await;
 }
 
-#[tokio::test]
-async fn without_a_handshake() {
+async fn without_a_handshake(way: Way) {
     let home = Home::with(&["everything"]);
     let version = ProtocolVersion::V_2026_07_28;
     let mode = ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] };
-    let mut link = Link::new(&home, version, mode).await;
+    let mut link = Link::new(&home, way, version, mode).await;
     let mut meta = RequestMetaObject::default();
     meta.set_log_level(LoggingLevel::Alert);
     link.primitives(Some(meta)).await;
