@@ -2,6 +2,7 @@
 //! One file for each side of it; `P` and a number is a row of the abuse suite.
 
 mod alone;
+mod bodies;
 mod crowd;
 mod framing;
 mod headers;
