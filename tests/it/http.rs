@@ -9,6 +9,7 @@ mod headers;
 mod listening;
 mod names;
 mod paths;
+mod resources;
 mod sessions;
 mod slow;
 mod sse;
