@@ -303,6 +303,38 @@ fn p14_streams_are_counted() {
     assert_eq!(ended, open.len(), "each stream has its result: {rest:?}");
 }
 
+/// News of a list are 250 ms apart, however often it changes, and the last state is heard of.
+#[test]
+fn p14_a_burst_of_changes_is_told_in_few_words() {
+    const PAUSE: Duration = Duration::from_millis(250);
+    const CHANGES: usize = 60;
+    let home = Home::with(&["echo"]);
+    let bytes = Guest::saying("1").build();
+    // Compiled once, so that the burst is one.
+    home.put_bytes(&bytes, "p");
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.tools().len(), 3);
+    client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    client.notification("notifications/subscriptions/acknowledged");
+    let started = Instant::now();
+    for number in 0..CHANGES {
+        home.put_bytes(&bytes, &format!("p{number}"));
+        // One more file is one more look at the folder.
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut told = 0;
+    // It is asked only after each word: without the last one this would wait for ever.
+    while client.tools().len() != 3 + CHANGES {
+        client.notification("notifications/tools/list_changed");
+        told += 1;
+    }
+    let most = started.elapsed().as_millis() / PAUSE.as_millis() + 1;
+    let rest = client.finish();
+    told += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert!(told as u128 <= most + 1, "{told} words in the time of {most}");
+    assert!(told < CHANGES / 2, "{told} words of {CHANGES} changes");
+}
+
 #[test]
 fn p15_meta_is_whole_or_refused() {
     let home = Home::with(&["echo"]);

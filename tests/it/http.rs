@@ -13,6 +13,7 @@ mod resources;
 mod sessions;
 mod slow;
 mod sse;
+mod states;
 mod streams;
 mod tls;
 mod tokens;
