@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use wharf::server::Settings;
 
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request, serve};
+use crate::support::memory::Memory;
 use crate::support::process::{Process, command, resident};
 use crate::support::wire::{Received, Wire};
 use crate::support::{MODERN, PATIENCE};
@@ -362,5 +364,33 @@ fn p15_meta_is_whole_or_refused() {
         assert_eq!(answer["error"]["code"], code, "{answer} to {message}");
         let supported = &answer["error"]["data"]["supported"];
         assert!(code != -32022 || supported == &json!([MODERN]), "{answer}");
+    }
+}
+
+/// Large requests of all connections have one room; small ones wait for nobody.
+#[test]
+fn p30_requests_that_run_are_counted_together() {
+    const LARGE: usize = 1 << 20;
+    let home = Home::with(&["echo", "everything"]);
+    let settings = Settings { waiting_together: 3 * LARGE / 2 / 1024, ..Settings::default() };
+    let memory = Memory::serve_with(&home, settings);
+    let beside = memory.beside();
+    let mut one = Client::able(memory, "2025-11-25", json!({"roots": {}}));
+    let mut other = Client::able(beside, "2025-11-25", json!({}));
+    // It runs until its question is answered.
+    let held = one.post("tools/call", json!({"name": "everything_test_roots", "_meta": {"x": "x".repeat(LARGE)}}));
+    let question = one.notification("roots/list");
+    let large = json!({"name": "echo", "arguments": {"message": "x".repeat(LARGE)}});
+    assert_eq!(other.error("tools/call", large.clone())["data"]["reason"], "too_many_requests");
+    assert_eq!(other.text("echo", json!({"message": "x"})), "x");
+    one.reply(&question, json!({"roots": []}));
+    assert!(one.answer(held).get("result").is_some());
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let id = other.post("tools/call", large.clone());
+        if other.answer(id).get("result").is_some() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the room is not given back");
     }
 }

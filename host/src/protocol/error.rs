@@ -209,7 +209,7 @@ pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
 
 /// -32603: this connection has as many requests in work as it may.
 pub fn too_many_requests() -> ErrorObject {
-    internal("too_many_requests", "too many requests of this connection are waiting; send fewer at a time")
+    internal("too_many_requests", "too many requests, or too large ones, are waiting; send fewer at a time")
 }
 
 /// -32020. `detail` says which header and what was expected.
