@@ -33,10 +33,7 @@ impl Room {
     pub(in crate::server) fn take(&self, size: usize) -> Option<Taken> {
         let kib = u32::try_from(size / 1024 + 1).ok()?;
         let own = self.own.clone().try_acquire_many_owned(kib).ok()?;
-        let large = match size > SMALL {
-            true => Some(self.large.clone().try_acquire_many_owned(kib).ok()?),
-            false => None,
-        };
+        let large = if size > SMALL { Some(self.large.clone().try_acquire_many_owned(kib).ok()?) } else { None };
         Some(Taken { _own: own, _large: large })
     }
 }
