@@ -12,6 +12,7 @@ mod handlers;
 mod in_flight;
 mod outgoing;
 mod relay;
+mod room;
 mod scope;
 mod seal;
 mod session;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
@@ -49,6 +50,8 @@ pub struct Settings {
     pub in_flight: usize,
     /// KiB of requests of one connection that run or wait; more are refused.
     pub waiting: usize,
+    /// The same of all connections together, for requests of more than 64 KiB.
+    pub waiting_together: usize,
     /// Resources of which one connection can hear.
     pub followed: usize,
     /// `subscriptions/listen` streams of one connection.
@@ -78,6 +81,7 @@ impl Default for Settings {
             first_scan: Duration::from_secs(30),
             in_flight: 256,
             waiting: 64 << 10,
+            waiting_together: 256 << 10,
             followed: 1024,
             listens: 64,
             list_changed_pause: Duration::from_millis(250),
@@ -102,6 +106,8 @@ pub struct Server {
     /// Of this process alone: another one counts its calls from the same number.
     visit_key: [u8; 32],
     updates: Updates,
+    /// See [`room::Room`].
+    large: Arc<Semaphore>,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
 }
@@ -126,6 +132,7 @@ impl Server {
             discovery::put_into(&catalog);
         }
         Arc::new(Self {
+            large: Arc::new(Semaphore::new(settings.waiting_together)),
             catalog,
             settings,
             implementation,

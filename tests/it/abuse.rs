@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use wharf::server::Settings;
 
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request, serve};
+use crate::support::memory::Memory;
 use crate::support::process::{Process, command, resident};
 use crate::support::wire::{Received, Wire};
 use crate::support::{MODERN, PATIENCE};
@@ -303,6 +305,38 @@ fn p14_streams_are_counted() {
     assert_eq!(ended, open.len(), "each stream has its result: {rest:?}");
 }
 
+/// News of a list are 250 ms apart, however often it changes, and the last state is heard of.
+#[test]
+fn p14_a_burst_of_changes_is_told_in_few_words() {
+    const PAUSE: Duration = Duration::from_millis(250);
+    const CHANGES: usize = 60;
+    let home = Home::with(&["echo"]);
+    let bytes = Guest::saying("1").build();
+    // Compiled once, so that the burst is one.
+    home.put_bytes(&bytes, "p");
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.tools().len(), 3);
+    client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    client.notification("notifications/subscriptions/acknowledged");
+    let started = Instant::now();
+    for number in 0..CHANGES {
+        home.put_bytes(&bytes, &format!("p{number}"));
+        // One more file is one more look at the folder.
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut told = 0;
+    // It is asked only after each word: without the last one this would wait for ever.
+    while client.tools().len() != 3 + CHANGES {
+        client.notification("notifications/tools/list_changed");
+        told += 1;
+    }
+    let most = started.elapsed().as_millis() / PAUSE.as_millis() + 1;
+    let rest = client.finish();
+    told += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert!(told as u128 <= most + 1, "{told} words in the time of {most}");
+    assert!(told < CHANGES / 2, "{told} words of {CHANGES} changes");
+}
+
 #[test]
 fn p15_meta_is_whole_or_refused() {
     let home = Home::with(&["echo"]);
@@ -330,5 +364,33 @@ fn p15_meta_is_whole_or_refused() {
         assert_eq!(answer["error"]["code"], code, "{answer} to {message}");
         let supported = &answer["error"]["data"]["supported"];
         assert!(code != -32022 || supported == &json!([MODERN]), "{answer}");
+    }
+}
+
+/// Large requests of all connections have one room; small ones wait for nobody.
+#[test]
+fn p30_requests_that_run_are_counted_together() {
+    const LARGE: usize = 1 << 20;
+    let home = Home::with(&["echo", "everything"]);
+    let settings = Settings { waiting_together: 3 * LARGE / 2 / 1024, ..Settings::default() };
+    let memory = Memory::serve_with(&home, settings);
+    let beside = memory.beside();
+    let mut one = Client::able(memory, "2025-11-25", json!({"roots": {}}));
+    let mut other = Client::able(beside, "2025-11-25", json!({}));
+    // It runs until its question is answered.
+    let held = one.post("tools/call", json!({"name": "everything_test_roots", "_meta": {"x": "x".repeat(LARGE)}}));
+    let question = one.notification("roots/list");
+    let large = json!({"name": "echo", "arguments": {"message": "x".repeat(LARGE)}});
+    assert_eq!(other.error("tools/call", large.clone())["data"]["reason"], "too_many_requests");
+    assert_eq!(other.text("echo", json!({"message": "x"})), "x");
+    one.reply(&question, json!({"roots": []}));
+    assert!(one.answer(held).get("result").is_some());
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let id = other.post("tools/call", large.clone());
+        if other.answer(id).get("result").is_some() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "the room is not given back");
     }
 }

@@ -40,7 +40,7 @@ fn retry<W: Wire>(client: &mut Client<W>, asked: &Value, answers: &Value) -> Val
 }
 
 #[test]
-fn another_version_of_the_plugin_does_not_take_the_state() {
+fn p25_another_version_of_the_plugin_does_not_take_the_state() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
     let mut client = Client::able(Process::serve(&home), MODERN, everything());
     let asked = client.call("asker_ask", json!({}));
@@ -82,7 +82,7 @@ fn the_end_of_input_ends_a_call_that_waits() {
 
 /// A key of the process's own: what another has sealed is made up to it.
 #[test]
-fn another_process_does_not_take_the_state() {
+fn p25_another_process_does_not_take_the_state() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
     let mut before = Client::able(Process::serve(&home), MODERN, everything());
     let asked = before.call("asker_ask", json!({}));

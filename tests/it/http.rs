@@ -2,15 +2,18 @@
 //! One file for each side of it; `P` and a number is a row of the abuse suite.
 
 mod alone;
+mod bodies;
 mod crowd;
 mod framing;
 mod headers;
 mod listening;
 mod names;
 mod paths;
+mod resources;
 mod sessions;
 mod slow;
 mod sse;
+mod states;
 mod streams;
 mod tls;
 mod tokens;

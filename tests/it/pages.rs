@@ -36,7 +36,7 @@ fn pages_together_are_the_list() {
 }
 
 #[test]
-fn a_cursor_of_a_list_that_has_changed_is_refused() {
+fn p34_a_cursor_of_a_list_that_has_changed_is_refused() {
     let home = paged(&["a", "b", "c"]);
     let mut client = Client::start(&home);
     let cursor = client.result("tools/list", json!({}))["nextCursor"].clone();
@@ -48,7 +48,7 @@ fn a_cursor_of_a_list_that_has_changed_is_refused() {
 }
 
 #[test]
-fn a_changed_letter_makes_a_cursor_forged() {
+fn p34_a_changed_letter_makes_a_cursor_forged() {
     let home = paged(&["a", "b", "c"]);
     let mut client = Client::start(&home);
     let page = client.result("tools/list", json!({}));

@@ -33,7 +33,7 @@ fn the_end_of_input_answers_what_can_be_answered() {
 }
 
 #[test]
-fn the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
+fn p08_the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
     let home = with_a_spinner();
     let mut client = Client::start(&home);
     client.tools();
@@ -56,7 +56,7 @@ fn a_host_that_was_never_spoken_to_ends_with_its_input() {
 }
 
 #[test]
-fn a_signal_drains_and_ends() {
+fn p09_a_signal_drains_and_ends() {
     for signal in [Signal::TERM, Signal::INT] {
         let home = with_a_spinner();
         let mut client = Client::start(&home);
@@ -87,7 +87,7 @@ fn a_subscription_ends_with_a_result() {
 
 /// A reader that goes away, as `head` does, is no fault to speak of.
 #[test]
-fn a_reader_gone_is_a_quiet_end() {
+fn p07_a_reader_gone_is_a_quiet_end() {
     let home = Home::with(&["echo"]);
     let mut child = command(&home, ["serve".as_ref(), home.plugins().as_os_str()])
         .stdin(std::process::Stdio::piped())
@@ -126,7 +126,7 @@ fn a_cancelled_call_stops_and_says_nothing_more() {
 }
 
 #[test]
-fn a_cancellation_of_something_else_cancels_nothing() {
+fn p13_a_cancellation_of_something_else_cancels_nothing() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let id = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));

@@ -277,3 +277,41 @@ fn there_is_at_most_one_file_with_unsafe_code() {
     let paths: Vec<String> = with.map(|source| source.path).collect();
     assert!(paths.len() <= 1, "unsafe code in {paths:?}");
 }
+
+/// Time that jumps when somebody sets the clock ends nothing: deadlines, pauses and idle times
+/// are counted in time that only goes on. The clock on the wall is for what other processes
+/// and people read.
+#[test]
+fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
+    let homes = [
+        // When a sealed state ends: any process behind the same address must say the same.
+        "host/src/server/handlers/rounds.rs",
+        "host/src/server/seal",
+        // A guest asks what time it is.
+        "host/src/plugin/state.rs",
+        // Which files were used last.
+        "host/src/plugin/cache",
+    ];
+    none(&elsewhere(
+        &["SystemTime::now", "UNIX_EPOCH.elapsed", "clock_gettime", "chrono::", "time::OffsetDateTime"],
+        &homes,
+    ));
+}
+
+/// Whoever looks for a row of the abuse suite finds a test of its number.
+#[test]
+fn each_row_of_the_abuse_suite_has_a_test() {
+    let tests: String =
+        ["host/src", "tests"].iter().flat_map(|folder| sources(folder)).map(|source| source.text).collect();
+    let documentation = fs::read_to_string(repository().join("docs/security.md")).expect("a page");
+    let mut missing = Vec::new();
+    for row in 1..=36 {
+        if !tests.contains(&format!("#[test]\nfn p{row:02}_")) {
+            missing.push(format!("P{row:02} has no test"));
+        }
+        if !documentation.contains(&format!("| P{row:02} |")) {
+            missing.push(format!("P{row:02} is not in docs/security.md"));
+        }
+    }
+    none(&missing);
+}

@@ -22,6 +22,8 @@ pub const UNSUPPORTED_VERSION: i64 = -32022;
 const SUGGESTIONS: usize = 20;
 /// How many characters of a client's own words an error repeats.
 const ECHOED: usize = 128;
+/// The same of a URI.
+const ECHOED_URI: usize = 256;
 
 /// The method does not exist in `revision`, whatever other revisions have.
 pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
@@ -132,8 +134,8 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     ErrorObject::new(
         revision.resource_not_found_code(),
         format!("Resource not found: {}", echo(uri)),
-        // Whole, since the specification defines this member.
-        json!({ "reason": "resource_not_found", "uri": uri }),
+        // The specification defines this member: most URIs are whole.
+        json!({ "reason": "resource_not_found", "uri": cut(uri, ECHOED_URI) }),
     )
 }
 
@@ -207,7 +209,7 @@ pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
 
 /// -32603: this connection has as many requests in work as it may.
 pub fn too_many_requests() -> ErrorObject {
-    internal("too_many_requests", "too many requests of this connection are waiting; send fewer at a time")
+    internal("too_many_requests", "too many requests, or too large ones, are waiting; send fewer at a time")
 }
 
 /// -32020. `detail` says which header and what was expected.
@@ -266,7 +268,11 @@ pub fn plugin_fault(plugin: &str, code: &str, limit: Option<u64>, sentence: &str
 
 /// The client's own words, cut where nobody reads on.
 fn echo(text: &str) -> String {
-    match text.char_indices().nth(ECHOED) {
+    cut(text, ECHOED)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
@@ -19,6 +19,7 @@ use super::asked::Asked;
 use super::handlers::{Later, Reply, subscriptions};
 use super::in_flight::InFlight;
 use super::outgoing::Outgoing;
+use super::room::Room;
 use super::session::Session;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
@@ -57,8 +58,7 @@ pub struct Connection {
     principal: Arc<str>,
     in_flight: InFlight,
     asked: Arc<Asked>,
-    /// KiB of requests that may run or wait.
-    waiting: Arc<Semaphore>,
+    room: Room,
     /// One for each request that may run.
     running: Arc<Semaphore>,
     listens: Arc<Semaphore>,
@@ -69,7 +69,7 @@ impl Connection {
     pub(super) fn new(server: Arc<Server>, outbox: mpsc::Sender<Outgoing>, principal: Arc<str>) -> Arc<Self> {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Arc::new(Self {
-            waiting: semaphore(server.settings.waiting),
+            room: Room::new(server.settings.waiting, server.large.clone()),
             running: semaphore(server.settings.in_flight),
             listens: semaphore(server.settings.listens),
             server,
@@ -187,7 +187,7 @@ impl Connection {
                 return refuse(error::internal("too_many_listens", "this connection has too many listen streams"));
             }
         };
-        let Some(room) = self.room(arrival.size) else { return refuse(error::too_many_requests()) };
+        let Some(room) = self.room.take(arrival.size) else { return refuse(error::too_many_requests()) };
         if !self.in_flight.start(&request.id, cancelled.clone()) {
             return refuse(error::id_in_use());
         }
@@ -204,11 +204,6 @@ impl Connection {
             drop((room, place));
         });
         Ok(())
-    }
-
-    /// Room for a request of so many bytes, if there is any.
-    fn room(&self, size: usize) -> Option<OwnedSemaphorePermit> {
-        self.waiting.clone().try_acquire_many_owned(u32::try_from(size / 1024 + 1).ok()?).ok()
     }
 
     /// Works on a request until it is answered or cancelled. What is cancelled may go on

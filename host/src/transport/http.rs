@@ -55,6 +55,9 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub struct Settings {
     /// Bytes of one message.
     pub max_message: usize,
+    /// Bytes of all bodies together, of more than 64 KiB each, that are read or worked on; one
+    /// more waits. No less than `max_message`.
+    pub bodies: usize,
     /// For a request's headers, and between two requests.
     pub header_timeout: Duration,
     /// For a request's body.
@@ -84,6 +87,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_message: 4 << 20,
+            bodies: 64 << 20,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
@@ -109,9 +113,11 @@ pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, 
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
+    let mut end_idle = pin!(front.end_idle());
     loop {
         let (stream, peer) = tokio::select! {
             () = &mut shutdown => break,
+            never = &mut end_idle => match never {},
             // Nothing is to be learnt of those that ended; they must only not pile up.
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,

@@ -211,9 +211,10 @@ fn p28_closing_the_stream_cancels_the_guest() {
         }
         took.push(begun.elapsed());
     }
-    // The guest looks every 5 ms. A busy machine may be slow once, and not three times.
+    // Some milliseconds where nothing else runs. A busy machine may be slow once, and not
+    // three times.
     let quickest = took.iter().min().expect("three");
-    assert!(*quickest < Duration::from_millis(100), "took {took:?}");
+    assert!(*quickest < Duration::from_secs(1), "took {took:?}");
 }
 
 /// The same before anything was said.
@@ -331,23 +332,35 @@ fn listen_streams_hear_and_end() {
     assert!(process.wait().success());
 }
 
-/// P29: streams that nobody reads hold up nobody who does.
+/// P29: a thousand streams that nobody reads hold up nobody who does, cost little, and are told
+/// of many changes in few words.
 #[test]
 fn p29_slow_readers_hold_up_nobody() {
+    const CHANGES: usize = 40;
     let home = Home::with(&["everything"]);
     home.configure("[server.http]\nconnections = 1100\nconnections-per-address = 1100\n");
-    let (process, address) = serve(&home, &[]);
-    Endpoint::new(address).ask(&alone(1, "tools/list", json!({})));
+    let (mut process, address) = serve(&home, &[]);
+    let client = Endpoint::new(address);
+    client.ask(&alone(1, "tools/list", json!({})));
     let mut streams: Vec<Events> = (0..1000).map(|id| acknowledged(address, id)).collect();
     let before = process.resident();
-    for version in 0..5 {
-        home.put_bytes(&Guest::saying("1").described(&format!("v{version}"), "").build(), "later");
+    let bytes = Guest::saying("1").build();
+    for number in 0..CHANGES {
+        home.put_bytes(&bytes, &format!("later{number}"));
+    }
+    let last = format!("later{}_version", CHANGES - 1);
+    while !client.ask(&alone(1, "tools/list", json!({}))).text().contains(&last) {
         let told = streams[0].message().expect("a change").json();
         assert_eq!(told["method"], "notifications/tools/list_changed");
     }
     assert!(process.resident() < before + (64 << 20), "{} bytes, {before} before", process.resident());
+    process.signal(Signal::TERM);
     for (id, stream) in streams.iter_mut().enumerate().skip(1) {
-        let told = stream.message().expect("a change").json();
-        assert_eq!(told.pointer(SUBSCRIPTION), Some(&json!(id)));
+        let events: Vec<Value> = rest(stream).iter().map(Event::json).collect();
+        let told = events.iter().filter(|event| event["method"] == "notifications/tools/list_changed");
+        let told = told.inspect(|event| assert_eq!(event.pointer(SUBSCRIPTION), Some(&json!(id)))).count();
+        assert!((1..CHANGES / 2).contains(&told), "{told} words of {CHANGES} changes");
+        assert_eq!(events.last().expect("a result")["result"]["resultType"], "complete");
     }
+    assert!(process.wait().success());
 }

@@ -1,18 +1,24 @@
 //! More connections than there are places (P24).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::process::Command;
 use std::time::Instant;
 
+use serde_json::json;
 use tokio::net::TcpSocket;
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use wharf::transport::http::Settings;
 
 use crate::support::PATIENCE;
-use crate::support::http::{Front, Line, Request};
+use crate::support::events::Events;
+use crate::support::home::Home;
+use crate::support::http::{Front, Line, Request, serve, told};
+use crate::support::process::{Process, binary};
+use crate::support::streamable::{Endpoint, alone};
 
 /// A connection from an address of this machine's own network.
 fn from(last: u8, to: SocketAddr) -> Line<TcpStream> {
-    let runtime = Runtime::new().expect("a runtime");
+    let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");
     let stream = runtime.block_on(async {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0)).expect("a loopback address");
@@ -85,4 +91,65 @@ fn p24_a_flood_of_connections_ends_without_a_trace() {
         drop(crowd);
     }
     until_there_is_a_place(&front);
+}
+
+/// P24: while a crowd stands before the door, a hundred who came before it get all their
+/// answers, and a stream goes on.
+#[test]
+fn p24_a_crowd_takes_nothing_from_those_before_it() {
+    let home = Home::with(&["echo", "everything"]);
+    let (_process, address) = serve(&home, &[]);
+    let endpoint = Endpoint::new(address);
+    let arguments = json!({"seconds": 2.0});
+    let params = json!({"name": "everything_slow_compute", "arguments": arguments, "_meta": {"progressToken": "p"}});
+    let mut stream = Events::open(from(2, address), &endpoint.post(&alone(1, "tools/call", params)));
+    stream.message().expect("a step");
+    let mut good: Vec<_> = (0..100).map(|n| from(3 + n / 50, address)).collect();
+    let echo = |message: usize| {
+        let arguments = json!({"message": message.to_string()});
+        endpoint.post(&alone(2, "tools/call", json!({"name": "echo", "arguments": arguments})))
+    };
+    for (n, line) in good.iter_mut().enumerate() {
+        assert_eq!(line.ask(&echo(n)).status, 200);
+    }
+    // Some find a place and never say a word, the others find none.
+    let crowd: Vec<_> = (0..1000).map(|n| from(10 + u8::try_from(n / 50).expect("few"), address)).collect();
+    for round in 0..5 {
+        for (n, line) in good.iter_mut().enumerate() {
+            let answer = line.ask(&echo(round * 1000 + n));
+            let said = format!("\"text\":\"{}\"", round * 1000 + n);
+            assert!(answer.status == 200 && answer.text().contains(&said), "{}", answer.text());
+        }
+    }
+    let last = std::iter::from_fn(|| stream.message()).last().expect("an answer").json();
+    assert!(last["id"] == 1 && last.get("result").is_some(), "{last}");
+    drop(crowd);
+}
+
+/// P24: more connections than the host may have descriptors. It stays, serves those it has, and
+/// takes up others when it can.
+#[test]
+fn p24_without_descriptors_it_waits_for_some() {
+    const DESCRIPTORS: usize = 256;
+    let home = Home::with(&["echo"]);
+    home.configure("[server.http]\nconnections = 2000\nconnections-per-address = 2000\n");
+    let mut command = Command::new("sh");
+    let limited = format!("ulimit -n {DESCRIPTORS}; exec \"$0\" \"$@\"");
+    command.args(["-c", &limited]).arg(binary()).arg("serve").arg(home.plugins()).args(["--http", "127.0.0.1:0"]);
+    command.env_clear().envs(home.environment()).current_dir(home.path("home"));
+    let process = Process::start(command);
+    let address = told(&process);
+    let echo = alone(1, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+    let echo = Endpoint::new(address).post(&echo);
+    let mut first = Line::connect(address);
+    assert_eq!(first.ask(&echo).status, 200);
+    // Not more than the system keeps for it.
+    let crowd: Vec<_> = (0..DESCRIPTORS + 64).map(|_| Line::connect(address)).collect();
+    process.log_with("take up a connection");
+    for _ in 0..10 {
+        assert_eq!(first.ask(&echo).status, 200, "who was there before");
+    }
+    drop(crowd);
+    assert_eq!(Line::connect(address).ask(&echo).status, 200);
+    assert!(!process.log().contains("panicked"), "{}", process.log());
 }

@@ -1,8 +1,10 @@
 //! The paths and methods that there are (P32), and what supervisors ask.
 
+use serde_json::json;
 use wharf::transport::http::Settings;
 
 use crate::support::http::{Front, Request};
+use crate::support::streamable::{Endpoint, alone};
 
 /// P32.
 #[test]
@@ -19,6 +21,20 @@ fn p32_other_paths_and_methods_are_refused() {
     assert_eq!(status("CONNECT", &front.address.to_string()), 405);
     let refused = front.ask(&Request::new("PUT", "/mcp", front.address));
     assert_eq!(refused.header("allow"), Some("GET, POST, DELETE"));
+}
+
+/// P32: in a status too, since only there does who stands between look.
+#[test]
+fn p32_an_unknown_method_is_not_found() {
+    let front = Front::start(Settings::default());
+    // Until then it might be a plugin's.
+    front.catalog.set_ready();
+    let client = Endpoint::new(front.address);
+    for method in ["nothing/such", "tools/", "", "initialize"] {
+        let refused = client.ask(&alone(1, method, json!({})));
+        assert_eq!(refused.status, 404, "{method:?}: {}", refused.text());
+        assert!(refused.text().contains("-32601") && refused.text().contains(r#""id":1"#), "{}", refused.text());
+    }
 }
 
 /// P32.

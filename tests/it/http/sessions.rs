@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use wharf::transport::http::{SessionSettings, Settings, Token};
 
-use crate::support::http::{Front, Line};
+use crate::support::PATIENCE;
+use crate::support::home::Home;
+use crate::support::http::{Front, Line, Request, serve};
 use crate::support::streamable::{Endpoint, initialize, request};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -146,22 +148,56 @@ fn p26_who_comes_when_all_places_are_taken_is_told() {
     Endpoint::shake_hands(front.address, "2025-11-25");
 }
 
-/// P26: a session that nobody uses ends; one whose stream is open is in use.
+/// P26: a session that nobody uses ends, whether others come or not; one whose stream is open
+/// is in use.
 #[test]
 fn p26_idle_sessions_end() {
     assert_eq!(SessionSettings::default().idle, Duration::from_secs(15 * 60));
-    let front = with_sessions(16, Duration::ZERO);
-    let idle = Endpoint::shake_hands(front.address, "2025-11-25");
-    Endpoint::shake_hands(front.address, "2025-11-25");
-    assert_eq!(idle.ask(&request(1, "ping", json!({}))).status, 404);
-
-    let front = with_sessions(16, Duration::from_millis(200));
+    let idle = Duration::from_secs(1);
+    let front = with_sessions(16, idle);
     let listening = Endpoint::shake_hands(front.address, "2025-11-25");
     let mut stream = listening.listen();
     stream.any().expect("where it begins");
-    std::thread::sleep(Duration::from_millis(400));
-    Endpoint::shake_hands(front.address, "2025-11-25");
+    let unused = Endpoint::shake_hands(front.address, "2025-11-25");
+    // To ask is to use, so each pause is longer.
+    let mut pause = 2 * idle;
+    while unused.ask(&request(1, "ping", json!({}))).status != 404 {
+        assert!(pause < PATIENCE, "it does not end");
+        std::thread::sleep(pause);
+        pause *= 2;
+    }
     assert_eq!(listening.ask(&request(1, "ping", json!({}))).status, 200);
+}
+
+/// P26: thousands of handshakes are 1024 sessions, and none of those before is lost.
+#[test]
+fn p26_a_flood_of_handshakes_takes_the_places_that_there_are() {
+    const HANDSHAKES: usize = 5000;
+    let home = Home::new();
+    let (process, address) = serve(&home, &[]);
+    let before = Endpoint::shake_hands(address, "2025-11-25");
+    let mut stream = before.listen();
+    stream.any().expect("where it begins");
+    let resident = process.resident();
+    let hello = Endpoint::new(address).post(&initialize("2025-11-25"));
+    let mut line = Line::connect(address);
+    let mut ids = HashSet::new();
+    for number in 0..HANDSHAKES {
+        let response = line.ask(&hello);
+        match response.header("mcp-session-id") {
+            Some(id) => assert!(response.status == 200 && ids.insert(id.to_owned()), "{id} twice"),
+            None => assert_eq!(response.status, 503, "handshake {number}: {}", response.text()),
+        }
+    }
+    assert_eq!(ids.len(), 1023);
+    let growth = process.resident().saturating_sub(resident) >> 20;
+    assert!(growth < 32, "{growth} MiB");
+    assert_eq!(before.ask(&request(1, "ping", json!({}))).status, 200);
+    let modern = Request::discover(address);
+    assert!(line.ask(&modern).reached_mcp(), "who needs no session is served");
+    assert_eq!(before.ask(&json!({"jsonrpc": "2.0", "method": "notifications/none"})).status, 202);
+    assert_eq!(line.ask(&before.delete()).status, 200);
+    Endpoint::shake_hands(address, "2025-11-25");
 }
 
 /// The version of the session counts, whatever known one the header names (HL-17).

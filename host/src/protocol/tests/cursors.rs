@@ -23,7 +23,7 @@ proptest! {
 
     /// A letter changed, taken away, put in or swapped with the next.
     #[test]
-    fn a_mutation_is_refused(key: [u8; 32], offset: u64, way in 0..4_u8, at in 0..43_usize, letter in "[ -~é]") {
+    fn p34_a_mutation_is_refused(key: [u8; 32], offset: u64, way in 0..4_u8, at in 0..43_usize, letter in "[ -~é]") {
         let text = Cursor { kind: ListKind::Tools, list: 7, offset }.encode(&key);
         let mut letters: Vec<char> = text.chars().collect();
         let letter = letter.chars().next().expect("one letter");
@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn a_made_up_one_is_refused(key: [u8; 32], text in "[A-Za-z0-9_-]{43}|\\PC{0,60}") {
+    fn p34_a_made_up_one_is_refused(key: [u8; 32], text in "[A-Za-z0-9_-]{43}|\\PC{0,60}") {
         prop_assert!(Cursor::decode(&text, &key, ListKind::Tools, 0).is_err(), "{}", text);
     }
 }

@@ -135,6 +135,8 @@ fn errors_help() {
     let long = "é".repeat(1 << 20);
     assert!(error::unknown_tool(&long, []).to_json().len() < 2048);
     assert!(error::method_not_found(Revision::V2025_11_25, &long).to_json().len() < 2048);
+    let missing = error::resource_not_found(Revision::V2026_07_28, &long);
+    assert_eq!(missing.data.unwrap()["uri"], json!(format!("{}…", "é".repeat(256))));
 }
 
 #[test]

@@ -18,7 +18,7 @@ impl Connection {
             Ok(verdicts) => verdicts,
             Err(error) => return arrival.answer(self.refusal(&Invalid { id: None, error })).await,
         };
-        let room = self.room(arrival.size);
+        let room = self.room.take(arrival.size);
         let mut answers = Vec::new();
         let mut running = Vec::new();
         for (message, verdict) in messages.into_iter().zip(verdicts) {

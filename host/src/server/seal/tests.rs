@@ -24,7 +24,7 @@ fn closed(seal: &Seal, now: SystemTime) -> String {
 }
 
 #[test]
-fn opens_for_what_it_was_closed_for() {
+fn p25_opens_for_what_it_was_closed_for_in_its_time() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);
     let open = |parts, at| with(parts, |binding| seal.open(binding, &text, at));
@@ -37,7 +37,7 @@ fn opens_for_what_it_was_closed_for() {
 }
 
 #[test]
-fn opens_for_nothing_else() {
+fn p25_opens_for_nothing_else() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);
     let (principal, plugin, version, method, name, arguments) = BINDING;
@@ -69,7 +69,7 @@ fn says_nothing_of_what_is_in_it() {
 
 /// A million changed texts: characters replaced, dropped, put in, swapped, and cut off.
 #[test]
-fn no_change_is_accepted() {
+fn p25_no_change_is_accepted() {
     const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/. ~\n\0";
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);

@@ -1,7 +1,9 @@
-//! The body of a request: what may be sent, how much of it, and for how long.
+//! The body of a request: what may be sent, how much of it, and for how long; and how much all
+//! of them may hold together.
 //!
 //! It does not look into the message.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -10,11 +12,16 @@ use http::{Request, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use super::refusal::Refusal;
 
 /// How long the rest of a body is read that nobody wants, so that its sender comes to read why.
 const DISCARD: Duration = Duration::from_secs(2);
+/// Bytes of a body that need no room: what clients say all the time waits for nobody, and the
+/// number of connections is its bound.
+const SMALL: usize = 64 << 10;
 
 /// Whether the headers promise one JSON text as it is. What a web page may send without asking
 /// (forms, plain text) has another type.
@@ -36,38 +43,95 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads the whole body, at most `limit` bytes and for at most `time`.
-///
-/// # Errors
-/// 413 for more (before any of it is read, if its length was said), 408 if it takes longer, 400
-/// if it breaks off.
-pub(super) async fn read(body: &mut Incoming, limit: usize, time: Duration) -> Result<Bytes, Refusal> {
-    let detail = || format!("the message is longer than the limit of {limit} bytes");
-    let too_long = || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail());
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_long());
+/// Reads bodies, within the bounds of one and of all together.
+pub(super) struct Bodies {
+    /// Bytes of one.
+    limit: usize,
+    /// For one, and for its turn if there is no room.
+    time: Duration,
+    /// Bytes of all large ones.
+    room: Arc<Semaphore>,
+}
+
+/// A body, and the room that it takes until it is dropped.
+#[derive(Default)]
+struct Held {
+    bytes: BytesMut,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
-    let gather = async {
-        let mut all = BytesMut::new();
-        while let Some(frame) = body.frame().await {
+}
+
+impl Bodies {
+    /// `together`: bytes of all bodies of more than 64 KiB; no less than `limit`.
+    pub(super) fn new(limit: usize, time: Duration, together: usize) -> Self {
+        Self { limit, time, room: Arc::new(Semaphore::new(together)) }
+    }
+
+    /// Reads the whole body. It is not read on while others have taken all room.
+    ///
+    /// # Errors
+    /// 413 if it is too long (before any of it is read, if its length was said), 408 if it takes
+    /// too long, 503 if it has waited as long for room, 400 if it breaks off.
+    pub(super) async fn read(&self, body: &mut Incoming) -> Result<Bytes, Refusal> {
+        let deadline = Instant::now() + self.time;
+        let said = body.size_hint();
+        if said.lower() > self.limit as u64 {
+            return Err(self.too_long());
+        }
+        // How much comes in chunks is known at their end.
+        let most = said.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
+        let mut held = Held::default();
+        while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
             let frame = frame.map_err(|error| {
                 tracing::debug!(%error, "a body broke off");
                 Refusal::new(StatusCode::BAD_REQUEST, "body_broken", "the body broke off")
                     .header(header::CONNECTION, "close")
             })?;
             let Ok(bytes) = frame.into_data() else { continue };
-            if all.len() + bytes.len() > limit {
-                return Err(too_long());
+            let length = held.bytes.len() + bytes.len();
+            if length > self.limit {
+                return Err(self.too_long());
             }
-            all.extend_from_slice(&bytes);
+            if length > SMALL && held.room.is_none() {
+                held.room = Some(self.room(most, deadline).await?);
+                held.bytes.reserve(most - held.bytes.len());
+            }
+            held.bytes.extend_from_slice(&bytes);
         }
-        Ok(all.freeze())
-    };
-    tokio::time::timeout(time, gather).await.unwrap_or_else(|_| {
-        let detail = format!("the body took longer than {time:?}");
+        if let Some(room) = &mut held.room {
+            // What the chunks did not need goes back at once.
+            drop(room.split(room.num_permits() - held.bytes.len()));
+        }
+        Ok(Bytes::from_owner(held))
+    }
+
+    async fn room(&self, bytes: usize, deadline: Instant) -> Result<OwnedSemaphorePermit, Refusal> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        match timeout_at(deadline, self.room.clone().acquire_many_owned(bytes)).await {
+            Ok(Ok(room)) => Ok(room),
+            _ => {
+                let detail = "too many large messages are worked on, try again later";
+                let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
+                Err(refusal.header(header::RETRY_AFTER, "1"))
+            }
+        }
+    }
+
+    fn too_long(&self) -> Refusal {
+        let detail = format!("the message is longer than the limit of {} bytes", self.limit);
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail)
+    }
+
+    fn too_slow(&self) -> Refusal {
+        let detail = format!("the body took longer than {:?}", self.time);
         let refusal = Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
-        Err(refusal.header(header::CONNECTION, "close"))
-    })
+        refusal.header(header::CONNECTION, "close")
+    }
 }
 
 /// Reads, beside the answer, some of a body that was refused. If the connection were closed on

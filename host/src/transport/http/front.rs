@@ -4,6 +4,7 @@
 //! It opens no sockets and does not look into messages.
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +15,18 @@ use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
 use super::auth::Tokens;
+use super::body::{self, Bodies};
 use super::guard::{self, Guard};
 use super::mcp::{self, Mcp};
 use super::refusal::{Refusal, plain};
-use super::{Response, Settings, body};
+use super::{Response, Settings};
 use crate::server::Server;
 
 pub(super) struct Front {
     pub(super) settings: Settings,
     guard: Guard,
     tokens: Tokens,
+    bodies: Bodies,
     mcp: Arc<Mcp>,
     stop: CancellationToken,
 }
@@ -33,12 +36,18 @@ impl Front {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
         let tokens = Tokens::new(std::mem::take(&mut settings.tokens));
         let mcp = Arc::new(Mcp::new(server, settings.sessions));
-        Self { settings, guard, tokens, mcp, stop: CancellationToken::new() }
+        let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
+        Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
     }
 
     /// Cancelled when the server is about to end: what was begun is the last.
     pub(super) fn stop(&self) -> &CancellationToken {
         &self.stop
+    }
+
+    /// See [`Mcp::end_idle`].
+    pub(super) async fn end_idle(&self) -> Infallible {
+        self.mcp.end_idle().await
     }
 
     /// See [`Mcp::close`].
@@ -101,7 +110,7 @@ impl Front {
         if let Err(refusal) = self.expected(request.uri().path(), request.method(), request.headers()) {
             return self.refuse(request, refusal);
         }
-        match body::read(request.body_mut(), self.settings.max_message, self.settings.body_timeout).await {
+        match self.bodies.read(request.body_mut()).await {
             Ok(bytes) => self.mcp.handle(principal.name(), request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }

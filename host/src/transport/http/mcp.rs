@@ -2,6 +2,7 @@
 //!
 //! Source: MCP, basic/transports of each revision.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,6 +66,11 @@ impl Accepts {
 impl Mcp {
     pub(super) fn new(server: Arc<Server>, sessions: SessionSettings) -> Self {
         Self { server, sessions: Sessions::new(sessions), sse: Sse::default(), stop: CancellationToken::new() }
+    }
+
+    /// Ends, for ever, sessions that nobody uses.
+    pub(super) async fn end_idle(&self) -> Infallible {
+        self.sessions.keep_ending_idle().await
     }
 
     /// Ends streams with their results, gives what runs in sessions and over HTTP+SSE `grace` to finish, and

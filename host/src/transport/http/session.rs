@@ -3,6 +3,7 @@
 //! Source: MCP 2025-11-25, basic/transports, "Session Management".
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use crate::server::{Connection, Outgoing, Server};
 const OUTBOX: usize = 64;
 /// Streams of one session that have ended and can still be asked for.
 const ENDED: usize = 32;
+/// Between two looks at all sessions, at least.
+const OFTEN: Duration = Duration::from_millis(50);
 
 /// Bounds of all sessions.
 #[derive(Clone, Copy, Debug)]
@@ -108,8 +111,17 @@ impl Sessions {
         futures_util::future::join_all(closing).await;
     }
 
+    /// Ends idle sessions whether others come or not. One ends a quarter of the idle time late
+    /// or early: only when it is looked at is it seen that somebody reads its streams.
+    pub(super) async fn keep_ending_idle(&self) -> Infallible {
+        loop {
+            tokio::time::sleep((self.settings.idle / 4).max(OFTEN)).await;
+            self.end_idle();
+        }
+    }
+
     /// Ends what nobody has used for long.
-    pub(super) fn end_idle(&self) {
+    fn end_idle(&self) {
         let before = Instant::now().checked_sub(self.settings.idle);
         let mut all = self.lock();
         // Whoever works for it or reads a stream of it holds it too.
@@ -184,3 +196,6 @@ impl Session {
         self.streams.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
+
+#[cfg(test)]
+mod tests;

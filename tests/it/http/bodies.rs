@@ -1,0 +1,133 @@
+//! Large bodies, which are counted together (P30).
+
+use std::io::{ErrorKind, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wharf::transport::http::Settings;
+
+use crate::support::PATIENCE;
+use crate::support::home::Home;
+use crate::support::http::{Front, Line, Request, serve};
+use crate::support::streamable::{Endpoint, alone};
+
+const MIB: usize = 1 << 20;
+/// Enough for 4 MiB on a busy machine.
+const SHORT: Duration = Duration::from_secs(2);
+/// After this a sender is taken to be held up.
+const STILL: Duration = Duration::from_millis(300);
+
+/// A server that has room for one body of 4 MiB.
+fn with_room_for_one(body_timeout: Duration) -> Front {
+    let settings = Settings { bodies: 4 * MIB, body_timeout, ..Settings::default() };
+    Front::serve(&Home::with(&["everything"]), settings)
+}
+
+/// That message with blanks after it.
+fn padded(request: Request, length: usize) -> Request {
+    let mut body = request.body.clone();
+    body.resize(length, b' ');
+    request.json(body)
+}
+
+fn health(front: &Front) -> u16 {
+    front.ask(&Request::new("GET", "/healthz", front.address)).status
+}
+
+/// A call that goes on until its connection closes, and has taken all the room there is.
+fn holding(front: &Front) -> Line<TcpStream> {
+    let arguments = json!({"seconds": 50.0});
+    let call: Value = alone(1, "tools/call", json!({"name": "everything_slow_compute", "arguments": arguments}));
+    let request = Endpoint::new(front.address).post(&call).set("Accept", "application/json");
+    let mut line = front.connect();
+    assert!(line.send(&padded(request, 4 * MIB).bytes()));
+    line
+}
+
+/// P30: one more waits as long as a body may, and is told; small ones wait for nobody.
+#[test]
+fn p30_who_finds_no_room_is_told_to_come_back() {
+    let front = with_room_for_one(SHORT);
+    let holding = holding(&front);
+    let large = padded(front.discover(), 4 * MIB);
+    let deadline = Instant::now() + PATIENCE;
+    let busy = loop {
+        let response = front.ask(&large);
+        if response.status != 200 {
+            break response;
+        }
+        assert!(Instant::now() < deadline, "two bodies have the room of one");
+    };
+    assert_eq!((busy.status, busy.header("retry-after")), (503, Some("1")), "{}", busy.text());
+    assert!(busy.text().contains("too_many_bodies"), "{}", busy.text());
+    assert!(front.ask(&padded(front.discover(), 60 << 10)).reached_mcp());
+    // Closing it cancels the call.
+    drop(holding);
+    while front.ask(&large).status != 200 {
+        assert!(Instant::now() < deadline, "the room is not given back");
+    }
+}
+
+/// P30: who waits is served when there is room, in chunks too, which take what they need.
+#[test]
+fn p30_a_body_waits_for_room() {
+    let front = with_room_for_one(PATIENCE);
+    let holding = holding(&front);
+    let whole = padded(front.discover(), 4 * MIB);
+    let text = String::from_utf8(padded(front.discover(), MIB).body).expect("text");
+    let mut chunked = front.discover().without("Content-Length").with("Transfer-Encoding", "chunked").head();
+    chunked.extend(format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len()).bytes());
+    std::thread::scope(|scope| {
+        let waiting = [
+            scope.spawn(|| front.ask(&whole).status),
+            scope.spawn(|| {
+                let mut line = front.connect();
+                assert!(line.send(&chunked));
+                line.response().expect("a response").status
+            }),
+        ];
+        assert_eq!(health(&front), 200);
+        drop(holding);
+        assert_eq!(waiting.map(|waiting| waiting.join().expect("an answer")), [200, 200]);
+    });
+}
+
+/// P30: 60 connections send 4 MiB each but for the last byte, and the host holds 64 MiB of them.
+#[test]
+fn p30_bodies_are_counted_together() {
+    assert_eq!(Settings::default().bodies, 64 * MIB);
+    let home = Home::new();
+    let (process, address) = serve(&home, &[]);
+    let large = padded(Request::discover(address), 4 * MIB);
+    assert!(Line::connect(address).ask(&large).reached_mcp());
+    let before = process.resident();
+    let bytes = large.bytes();
+    let mut crowd: Vec<_> = (0..60)
+        .map(|_| {
+            let line = Line::connect(address);
+            line.stream().set_nonblocking(true).expect("a socket");
+            (line, 0)
+        })
+        .collect();
+    // Until nobody gets rid of more.
+    let mut last = Instant::now();
+    while last.elapsed() < STILL {
+        std::thread::yield_now();
+        for (line, sent) in &mut crowd {
+            match line.stream().write(&bytes[*sent..bytes.len() - 1]) {
+                Ok(0) => {}
+                Ok(more) => {
+                    *sent += more;
+                    last = Instant::now();
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+            }
+        }
+    }
+    let growth = process.resident().saturating_sub(before) >> 20;
+    assert!(growth < 2 * 64, "{growth} MiB");
+    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    drop(crowd);
+    assert!(Line::connect(address).ask(&large).reached_mcp(), "the room is given back");
+}
