@@ -20,7 +20,13 @@ mkdir -p "$results" "$home/plugins" target/tmp/xdg-cache
 cp "$guest" "$home/plugins/"
 # The suite calls the tools by their own names.
 # Streams are closed early, so that the suite sees a client come back for the rest.
-printf '[plugins.everything]\nprefix = false\n[server.http]\npoll-after = "500ms"\n' >"$home/wharf.toml"
+cat >"$home/wharf.toml" <<'TOML'
+[plugins.everything]
+prefix = false
+grants = { elicit = true, sample = true, roots = true }
+[server.http]
+poll-after = "500ms"
+TOML
 HOME=$home XDG_CONFIG_HOME=$home/config XDG_DATA_HOME=$home/data XDG_CACHE_HOME=$PWD/target/tmp/xdg-cache \
   "$wharf" serve "$home/plugins" --config "$home/wharf.toml" --http 127.0.0.1:0 2>"$home/log" &
 host=$!

@@ -86,6 +86,19 @@ impl Catalog {
         })
     }
 
+    /// Runs a plugin under other settings from its next call on.
+    pub fn reconfigure(self: &Arc<Self>, id: &PluginId, settings: &PluginSettings) -> Vec<Warning> {
+        let snapshot = self.snapshot();
+        let member = snapshot.members().iter().find(|member| member.provider.id() == id);
+        let provider =
+            member.and_then(|member| member.provider.with_settings(settings.limits.clone(), settings.grants.clone()));
+        let Some(provider) = provider else { return Vec::new() };
+        let warnings = self.put(Member { provider: provider.clone(), prefix: settings.prefix });
+        // What it lists may follow from what it was granted.
+        self.list_again(&provider);
+        warnings
+    }
+
     /// Whether the host's own tools bear that name among plugins.
     fn host_uses(&self, id: &PluginId) -> bool {
         self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)

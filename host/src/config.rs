@@ -5,6 +5,7 @@
 
 mod grants;
 mod http;
+mod live;
 mod secret;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
+pub use live::Live;
 pub use secret::SecretConfig;
 
 use crate::plugin::{Grants, Limits, PluginId};
@@ -197,10 +199,8 @@ impl Config {
     pub fn grants(&self, id: &PluginId) -> Grants {
         let own = self.plugins.get(id.as_ref());
         let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.display().to_string());
-        Grants {
-            keyvalue: own.and_then(|own| own.grants.keyvalue()),
-            place: format!("under `[plugins.{id}.grants]` in {file}"),
-        }
+        let place = format!("under `[plugins.{id}.grants]` in {file}");
+        own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(place)
     }
 
     /// Whether the names of a plugin's tools carry its own.
@@ -239,6 +239,9 @@ const EXAMPLES: &str = "
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
 # keyvalue = true             # keep values between calls, 1MiB in all; or { quota = \"4MiB\" }
+# elicit = true               # ask the user, with forms and pages
+# sample = true               # ask the client's model
+# roots = true                # ask which folders the user works in
 ";
 
 impl LimitsConfig {

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
 
 use crate::catalog::{FolderEvent, Refusal};
+use crate::config::{Config, ConfigError};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -109,12 +110,25 @@ pub(crate) fn log(event: &FolderEvent) {
         FolderEvent::Loaded { id, digest, tools, took } => {
             tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
         }
+        FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "took up its settings"),
         FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
         FolderEvent::Refused(refusal) => {
             let still_serving = refusal.still_serving;
             tracing::warn!(file = %refusal.path.display(), still_serving, hint = refusal.hint, "refused: failed to {}", refusal.reason);
         }
         FolderEvent::Warned(warning) => tracing::warn!("{warning}"),
+    }
+}
+
+/// Logs each reading of the configuration file. `start` is what the server was started with.
+pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
+    let server = start.server.clone();
+    move |read| match read {
+        Ok(config) if config.server != server => {
+            tracing::warn!("read the configuration again; what changed in [server] counts from the next start");
+        }
+        Ok(_) => tracing::info!("read the configuration again"),
+        Err(error) => tracing::error!(hint = error.hint, "the configuration stays as it was: failed to {error}"),
     }
 }
 
@@ -133,7 +147,7 @@ pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>
             FolderEvent::Found(count) => bar.set_length(*count as u64),
             FolderEvent::Loading(id) => bar.set_message(id.to_string()),
             FolderEvent::Loaded { .. } | FolderEvent::Refused(_) => bar.inc(1),
-            FolderEvent::Removed(_) | FolderEvent::Warned(_) => {}
+            FolderEvent::Reconfigured(_) | FolderEvent::Removed(_) | FolderEvent::Warned(_) => {}
             FolderEvent::Settled => break,
         }
         bar.suspend(|| log(&event));

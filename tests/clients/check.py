@@ -39,6 +39,9 @@ class Home:
         self.log = self.root / "log"
         self.plugins = self.root / "plugins"
         self.plugins.mkdir()
+        settings = self.root / "config_home/wharf/wharf.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text("[plugins.everything.grants]\nelicit = true\nsample = true\nroots = true\n")
         self.put("echo", "echo")
         self.put("echo-v1", "versioned")
 

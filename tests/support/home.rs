@@ -6,6 +6,22 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+/// What every home's settings begin with: these ask for a living.
+const MAY_ASK: &str = "\
+[plugins.asker.grants]
+elicit = true
+sample = true
+roots = true
+[plugins.everything.grants]
+elicit = true
+sample = true
+roots = true
+[plugins.survey.grants]
+elicit = true
+sample = true
+roots = true
+";
+
 /// Removed with all that is in it when dropped.
 pub struct Home {
     root: TempDir,
@@ -19,6 +35,7 @@ impl Home {
         for folder in ["plugins", "home", "config/wharf", "data", "state", "runtime"] {
             fs::create_dir_all(home.path(folder)).expect("a folder in it");
         }
+        home.configure("");
         home
     }
 
@@ -66,9 +83,10 @@ impl Home {
         fs::remove_file(self.plugin(name)).expect("the plugin's file");
     }
 
-    /// Writes `wharf.toml` where the host looks for it.
+    /// Writes `wharf.toml` where the host looks for it, with grants to ask before it for the
+    /// plugins `asker`, `everything` and `survey`.
     pub fn configure(&self, toml: &str) {
-        fs::write(self.path("config/wharf/wharf.toml"), toml).expect("the settings file");
+        fs::write(self.path("config/wharf/wharf.toml"), format!("{MAY_ASK}{toml}")).expect("the settings file");
     }
 
     /// The whole environment of a host that lives here. Only the cache of compiled

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::files::{self, Scan};
@@ -57,6 +57,8 @@ pub enum FolderEvent {
         tools: usize,
         took: Duration,
     },
+    /// It serves on under other limits or grants.
+    Reconfigured(PluginId),
     Removed(PluginId),
     Refused(Refusal),
     Warned(String),
@@ -83,6 +85,8 @@ struct File {
     state: State,
     /// What serves, if the last load went well.
     loaded: Option<Digest>,
+    /// What serves does so under these.
+    settings: Option<PluginSettings>,
     serving: bool,
     /// Its exports say so; what serves may be another version.
     completions: bool,
@@ -102,6 +106,7 @@ enum State {
 struct Load {
     path: PathBuf,
     began: Instant,
+    settings: PluginSettings,
     /// `None`: the file's bytes are those that serve already.
     result: Option<Result<Plugin, LoadError>>,
 }
@@ -145,11 +150,12 @@ impl Folder {
     }
 
     /// Follows the folder for ever. A folder that is deleted empties the catalog, and is
-    /// taken up again when it is back.
+    /// taken up again when it is back. `settings_changed` says when the settings are to be
+    /// asked for again.
     ///
     /// # Errors
     /// If the folder cannot be read at the start, or the system cannot watch files.
-    pub async fn follow(mut self) -> io::Result<Infallible> {
+    pub async fn follow(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let mut watcher = Watcher::new(self.root.clone()).map_err(io::Error::other)?;
         // Watch, then scan: what changes in between is seen twice rather than never.
         watcher.watch(&files::scan(&self.root)?.folders);
@@ -163,6 +169,7 @@ impl Folder {
             }
             tokio::select! {
                 Some(load) = self.loads.join_next() => self.finish(load),
+                Ok(()) = settings_changed.changed() => self.reconfigure(),
                 signal = watcher.next() => match signal {
                     Signal::Look(path) => self.look(path),
                     Signal::Rescan => {
@@ -174,6 +181,20 @@ impl Folder {
                 },
             }
         }
+    }
+
+    /// Takes up what has changed in the settings of plugins in service.
+    fn reconfigure(&mut self) {
+        let mut warnings = Vec::new();
+        for file in self.files.values_mut().filter(|file| file.serving) {
+            let settings = (self.settings)(&file.id);
+            if file.settings.as_ref() != Some(&settings) {
+                warnings.extend(self.catalog.reconfigure(&file.id, &settings));
+                file.settings = Some(settings);
+                let _ = self.events.send(FolderEvent::Reconfigured(file.id.clone()));
+            }
+        }
+        self.warn(warnings);
     }
 
     fn settled(&self) {
@@ -222,7 +243,7 @@ impl Folder {
             _ => self.owners.insert(id.clone(), path.clone()),
         };
         let completions = exports_completions(&path);
-        let new = File { id, state: State::Resting, loaded: None, serving: false, completions };
+        let new = File { id, state: State::Resting, loaded: None, settings: None, serving: false, completions };
         let file = self.files.entry(path).or_insert(new);
         file.completions = completions;
         file.state = match file.state {
@@ -299,13 +320,16 @@ impl Folder {
                 let digest = *plugin.digest();
                 file.serving = true;
                 file.loaded = Some(digest);
+                let prefix = load.settings.prefix;
+                file.settings = Some(load.settings);
                 for warning in plugin.warnings() {
                     self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
                 }
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                let prefix = (self.settings)(&id).prefix;
                 self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix }));
                 self.tell(FolderEvent::Loaded { id, digest, tools, took: load.began.elapsed() });
+                // They may have changed while it was being loaded.
+                self.reconfigure();
             }
             Some(Err(error)) => {
                 // The next touch tries again: the reason may have been a full disk.
@@ -341,13 +365,11 @@ async fn load(
     loaded: Option<Digest>,
 ) -> Load {
     let began = Instant::now();
-    let component = match read_component(&path).await {
-        Ok(component) => component,
-        Err(error) => return Load { path, began, result: Some(Err(error)) },
+    let component = read_component(&path).await;
+    let result = match component {
+        Ok(component) if loaded.is_some_and(|loaded| loaded == Digest::of(&component)) => None,
+        Ok(component) => Some(sandbox.load(id, component, settings.limits.clone(), settings.grants.clone()).await),
+        Err(error) => Some(Err(error)),
     };
-    if loaded.is_some_and(|loaded| loaded == Digest::of(&component)) {
-        return Load { path, began, result: None };
-    }
-    let result = sandbox.load(id, component, settings.limits, settings.grants).await;
-    Load { path, began, result: Some(result) }
+    Load { path, began, settings, result }
 }

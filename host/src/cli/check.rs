@@ -11,7 +11,7 @@ use super::Options;
 use super::local::{id_of, load_file};
 use super::serve::plugin_settings;
 use crate::config::Config;
-use crate::plugin::{Grants, Inspection, Provider as _, Sandbox, inspect, read_component};
+use crate::plugin::{Access, Grants, Inspection, Provider as _, Sandbox, inspect, read_component};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
@@ -78,12 +78,8 @@ impl Findings {
     }
 
     /// The grants that its imports need, each once.
-    fn needed(&self) -> BTreeSet<&'static str> {
+    fn needed(&self) -> BTreeSet<Access> {
         self.inspection.imports.iter().filter_map(|import| import.grant).collect()
-    }
-
-    fn granted(&self, grant: &str) -> bool {
-        grant == "keyvalue" && self.grants.keyvalue.is_some()
     }
 
     fn to_text(&self) -> String {
@@ -101,8 +97,9 @@ impl Findings {
         if !imports.is_empty() {
             text += &format!("  imports  {}\n", imports.join(", "));
         }
-        for name in self.needed() {
-            text += &if self.granted(name) {
+        for access in self.needed() {
+            let name = access.name();
+            text += &if self.grants.allow(access) {
                 format!("  grant    {name}, granted\n")
             } else {
                 format!("  grant    {name}, not granted: put `{name} = true` {}\n", self.grants.place)
@@ -126,8 +123,11 @@ impl Findings {
             .collect();
         let tools: Vec<Value> =
             self.tools.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
-        let grants: Vec<Value> =
-            self.needed().into_iter().map(|name| json!({"name": name, "granted": self.granted(name)})).collect();
+        let grants: Vec<Value> = self
+            .needed()
+            .into_iter()
+            .map(|access| json!({"name": access.name(), "granted": self.grants.allow(access)}))
+            .collect();
         json!({
             "file": self.file.display().to_string(),
             "loads": self.loads(),

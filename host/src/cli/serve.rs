@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::http::HttpOptions;
 use super::{Options, plugin_folder};
 use crate::catalog::{Catalog, Folder, PluginSettings, Snapshot};
-use crate::config::Config;
+use crate::config::{Config, Live};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -33,7 +33,7 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptio
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
-        let failure = match follow(options, config, dir, catalog, client).await {
+        let failure = match follow(options, Live::new(config), dir, catalog, client).await {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -83,7 +83,7 @@ pub(super) fn settings(config: &Config) -> Settings {
 
 async fn follow(
     options: Options,
-    config: Config,
+    config: Live,
     dir: PathBuf,
     catalog: Arc<Catalog>,
     client: &'static str,
@@ -102,7 +102,10 @@ async fn follow(
     });
     let shown = dir.display().to_string();
     let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
-    match Folder::new(dir, catalog, sandbox, move |id| plugin_settings(&config, id), events_sender).follow().await {
+    tokio::spawn(config.clone().follow(report::reconfigured(&config.get())));
+    let changed = config.changed();
+    let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
+    match Folder::new(dir, catalog, sandbox, settings, events_sender).follow(changed).await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }

@@ -5,7 +5,7 @@
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use crate::plugin::KeyvalueGrant;
+use crate::plugin::{Grants, KeyvalueGrant};
 
 /// `[plugins.NAME.grants]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -14,6 +14,15 @@ pub struct GrantsConfig {
     /// To keep values between calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyvalue: Option<KeyvalueConfig>,
+    /// To put questions to the user.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub elicit: bool,
+    /// To ask the client's model.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sample: bool,
+    /// To ask which folders the user works in.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub roots: bool,
 }
 
 /// The grant in short, or with what it allows.
@@ -33,7 +42,12 @@ pub struct KeyvalueLimits {
 }
 
 impl GrantsConfig {
-    pub(super) fn keyvalue(&self) -> Option<KeyvalueGrant> {
+    /// What the sandbox is told; `place` is where more could be granted.
+    pub(super) fn grants(&self, place: String) -> Grants {
+        Grants { keyvalue: self.keyvalue(), elicit: self.elicit, sample: self.sample, roots: self.roots, place }
+    }
+
+    fn keyvalue(&self) -> Option<KeyvalueGrant> {
         let quota = match self.keyvalue.as_ref()? {
             KeyvalueConfig::Short(false) => return None,
             KeyvalueConfig::Short(true) => None,

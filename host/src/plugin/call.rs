@@ -16,9 +16,9 @@ use wasmtime::{Store, Trap, UpdateDeadline};
 use super::abi::{CallContext, Exports};
 use super::cpu::{CpuMeter, Metered};
 use super::fault::Fault;
+use super::granted::Granted;
 use super::grants::Grants;
 use super::id::{Digest, PluginId};
-use super::keyvalue::Access;
 use super::limits::Limits;
 use super::provider::Call;
 use super::quota::Quota;
@@ -39,7 +39,7 @@ pub(super) struct Program {
     pub(super) exports: Exports,
     pre: InstancePre<State>,
     sandbox: Arc<Sandbox>,
-    keyvalue: Arc<Access>,
+    pub(super) granted: Arc<Granted>,
     turns: Arc<Semaphore>,
     waiting: AtomicU32,
 }
@@ -50,13 +50,14 @@ impl Program {
         id: PluginId,
         digest: Digest,
         limits: Limits,
-        grants: &Grants,
+        grants: Grants,
         exports: Exports,
         pre: InstancePre<State>,
     ) -> Arc<Self> {
+        let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let turns = limits.concurrency.clamp(1, sandbox.max_concurrency());
         Arc::new(Self {
-            keyvalue: Access::new(id.clone(), grants, sandbox.store.clone()),
+            granted: Granted::new(id.clone(), grants, &sandbox),
             id,
             digest,
             exports,
@@ -66,6 +67,12 @@ impl Program {
             waiting: AtomicU32::new(0),
             limits,
         })
+    }
+
+    /// The same component under other limits and grants.
+    pub(super) fn with_settings(&self, limits: Limits, grants: Grants) -> Arc<Self> {
+        let (exports, pre) = (self.exports.clone(), self.pre.clone());
+        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, exports, pre)
     }
 
     /// Calls one function in a fresh instance, on the guests' own threads. `params` makes
@@ -143,12 +150,12 @@ impl Program {
     {
         let _ticking = self.sandbox.ticker().run();
         let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
-        let keyvalue = self.keyvalue.clone();
-        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled, keyvalue);
+        let granted = self.granted.clone();
+        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled, granted);
         let mut store = self.store(state);
         let context = CallContext {
             id: call.id,
-            client: call.client,
+            client: call.client & self.granted.grants.features(),
             time_left_ms: (deadline - Instant::now()).as_millis() as u64,
             answers: call.answers,
             state: call.state,

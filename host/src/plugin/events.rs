@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
+use super::grants::Access;
 use super::provider::Event;
 
 /// Messages and steps that may wait for the reader.
@@ -27,6 +28,7 @@ pub struct Events {
 struct Queue {
     events: VecDeque<Event>,
     dropped: u64,
+    denied: Option<Access>,
 }
 
 impl Events {
@@ -52,6 +54,16 @@ impl Events {
     /// Counts a message that was over another bound.
     pub(super) fn drop_message(&self) {
         self.lock().dropped += 1;
+    }
+
+    /// Notes that the guest was denied something for want of a grant.
+    pub(super) fn deny(&self, access: Access) {
+        self.lock().denied = Some(access);
+    }
+
+    /// What the guest was last denied for want of a grant.
+    pub(super) fn denied(&self) -> Option<Access> {
+        self.lock().denied
     }
 
     /// The next event, once there is one. May be dropped without losing any.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::abi::GuestError;
+use super::grants::Access;
 use super::id::PluginId;
 
 /// Why a call has no outcome.
@@ -38,6 +39,8 @@ pub enum Fault {
     OutputTooLarge { limit: u64 },
     /// Its result breaks a rule; which one, in words of the host.
     BadOutput(String),
+    /// It failed, and it was denied something for want of a grant. `said` is its own word.
+    Denied { access: Access, said: Option<String> },
     /// Too many calls are waiting.
     Busy,
     /// The host itself failed; the details are in its log.
@@ -54,6 +57,7 @@ impl Fault {
             Self::Trap => "trap",
             Self::OutputTooLarge { .. } => "output-too-large",
             Self::BadOutput(_) => "bad-output",
+            Self::Denied { .. } => "denied",
             Self::Busy => "busy",
             Self::Host => "host-error",
         }
@@ -64,7 +68,15 @@ impl Fault {
         match self {
             Self::Timeout { limit } | Self::Cpu { limit } => Some(limit.as_millis() as u64),
             Self::Memory { limit } | Self::OutputTooLarge { limit } => Some(*limit),
-            Self::Trap | Self::BadOutput(_) | Self::Busy | Self::Host => None,
+            Self::Trap | Self::BadOutput(_) | Self::Denied { .. } | Self::Busy | Self::Host => None,
+        }
+    }
+
+    /// The kind of access that was denied.
+    pub fn access(&self) -> Option<Access> {
+        match self {
+            Self::Denied { access, .. } => Some(*access),
+            _ => None,
         }
     }
 
@@ -86,6 +98,13 @@ impl Fault {
             }
             Self::BadOutput(why) => {
                 format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
+            }
+            Self::Denied { access, said } => {
+                let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
+                let access = access.name();
+                format!(
+                    "Plugin '{plugin}' failed, and was denied what needs the grant '{access}', which it does not have.{said}"
+                )
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")

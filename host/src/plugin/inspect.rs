@@ -5,6 +5,7 @@
 
 use wasmparser::{Parser, Payload};
 
+use super::grants::Access;
 use super::limits::Limits;
 use super::load::{LoadError, prescan};
 use super::text::quote;
@@ -23,7 +24,7 @@ pub struct Import {
     /// Whether this host has such an interface. What is not granted is refused on use.
     pub linked: bool,
     /// The grant without which it is refused when it is used.
-    pub grant: Option<&'static str>,
+    pub grant: Option<Access>,
 }
 
 /// Reads the outermost component's exports and imports.
@@ -108,6 +109,6 @@ pub(super) fn is_linked(import: &str) -> bool {
 }
 
 /// The grant that an import needs to be of use.
-fn grant(import: &str) -> Option<&'static str> {
-    import.starts_with("wasi:keyvalue/").then_some("keyvalue")
+fn grant(import: &str) -> Option<Access> {
+    import.starts_with("wasi:keyvalue/").then_some(Access::Keyvalue)
 }

@@ -9,13 +9,11 @@ mod store;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use wasmtime::component::Resource;
 
 use super::abi::wasi_keyvalue::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
-use super::grants::{Grants, KeyvalueGrant};
-use super::id::PluginId;
+use super::grants::Access;
 use super::state::State;
 use space::Space;
 pub(super) use store::{Store, StoreError};
@@ -24,31 +22,6 @@ pub(super) use store::{Store, StoreError};
 const BUCKET: usize = 64;
 /// What the bucket with the empty name is called.
 const DEFAULT_BUCKET: &str = "default";
-
-/// What a program may do with the store; shared by all its calls.
-pub(super) struct Access {
-    plugin: PluginId,
-    grant: Option<KeyvalueGrant>,
-    store: Arc<Store>,
-    /// Where a person can grant it.
-    place: String,
-    told: AtomicBool,
-}
-
-impl Access {
-    pub(super) fn new(plugin: PluginId, grants: &Grants, store: Arc<Store>) -> Arc<Self> {
-        let place = grants.place.clone();
-        Arc::new(Self { plugin, grant: grants.keyvalue, store, place, told: AtomicBool::new(false) })
-    }
-
-    /// Tells the operator, once for each load.
-    fn tell_denied(&self) {
-        if !self.told.swap(true, Ordering::Relaxed) {
-            let hint = format!("put `keyvalue = true` {}", self.place);
-            tracing::warn!(plugin = %self.plugin, hint, "it may not store anything: it has no keyvalue grant");
-        }
-    }
-}
 
 /// What a guest's handle stands for.
 #[allow(unreachable_pub, reason = "the bindings pass it on")]
@@ -64,10 +37,10 @@ impl State {
         work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, Error> {
         // A handle comes from `open` alone, so a guest that has one was granted it.
-        let Some(grant) = self.keyvalue.grant else { return Err(Error::AccessDenied) };
+        let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
         let plugin = self.plugin.clone();
-        let store = self.keyvalue.store.clone();
+        let store = self.granted.store.clone();
         let done = store
             .run(move |connection| {
                 work(Space { connection, plugin: plugin.as_ref(), bucket: &bucket, quota: grant.quota })
@@ -88,11 +61,8 @@ impl State {
 
 impl StoreCalls for State {
     async fn open(&mut self, identifier: String) -> Result<Resource<Bucket>, Error> {
-        if self.keyvalue.grant.is_none() {
-            // A listing may well do without; what fails for want of it is a call.
-            if self.events.is_some() {
-                self.keyvalue.tell_denied();
-            }
+        if self.granted.grants.keyvalue.is_none() {
+            self.deny(Access::Keyvalue, || "keyvalue = true".into());
             return Err(Error::AccessDenied);
         }
         if identifier.len() > BUCKET {

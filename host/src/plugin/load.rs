@@ -8,18 +8,20 @@ mod prescan;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wasmtime::component::{Component, types::ComponentItem};
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
 
 pub use error::LoadError;
 pub(super) use prescan::prescan;
 
 use super::abi::{
-    Completion, Exports, GuestError, Offer, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
-    Subject, Tool, ToolOutcome,
+    CallContext, Completion, Exports, GuestError, Offer, Prompt, PromptOutcome, ReadOutcome, ResourceDescription,
+    ResourceTemplate, Subject, Tool, ToolOutcome,
 };
 use super::call::{Program, internal};
+use super::events::Events;
 use super::fault::{CallError, Fault};
-use super::grants::Grants;
+use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::outcome;
@@ -31,7 +33,7 @@ use super::{compile, inspect};
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
 pub struct Plugin {
     pub(super) program: Arc<Program>,
-    surface: Surface,
+    surface: Arc<Surface>,
     warnings: Vec<String>,
 }
 
@@ -50,12 +52,11 @@ impl Sandbox {
     ) -> Result<Plugin, LoadError> {
         let sandbox = self.clone();
         let loading = self.guests().spawn(async move {
-            let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
             let digest = Digest::of(&component);
             let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
-            let program = program(&sandbox, id, digest, limits, &grants, &compiled)?;
+            let program = program(&sandbox, id, digest, limits, grants, &compiled)?;
             let (surface, warnings) = list(&program).await?;
-            Ok(Plugin { program, surface, warnings })
+            Ok(Plugin { program, surface: Arc::new(surface), warnings })
         });
         match loading.await {
             Ok(loaded) => loaded,
@@ -70,7 +71,7 @@ fn program(
     id: PluginId,
     digest: Digest,
     limits: Limits,
-    grants: &Grants,
+    grants: Grants,
     component: &Component,
 ) -> Result<Arc<Program>, LoadError> {
     if let Some(required) = component.resources_required()
@@ -146,6 +147,47 @@ impl Plugin {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+
+    /// Calls one function; what fails after a denial is told as that.
+    async fn ask<P, R>(
+        &self,
+        function: ComponentExportIndex,
+        call: Call,
+        params: impl FnOnce(CallContext) -> P + Send + 'static,
+    ) -> Result<R, CallError>
+    where
+        P: ComponentNamedList + Lower + Send + Sync + 'static,
+        R: Send + 'static,
+        (Result<R, GuestError>,): ComponentNamedList + Lift,
+    {
+        let denials = Denials::of(&call);
+        let outcome: Result<Result<R, GuestError>, Fault> = self.program.invoke(function, call, params).await;
+        let error = match outcome {
+            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Err(error)) => outcome::guest_error(error),
+            Err(fault) => fault.into(),
+        };
+        Err(match (error, denials.last()) {
+            (CallError::Guest(GuestError::Failed(said)), Some(access)) => {
+                Fault::Denied { access, said: Some(said) }.into()
+            }
+            (CallError::Fault(Fault::Trap), Some(access)) => Fault::Denied { access, said: None }.into(),
+            (error, _) => error,
+        })
+    }
+}
+
+/// What one call was denied.
+struct Denials(Option<Arc<Events>>);
+
+impl Denials {
+    fn of(call: &Call) -> Self {
+        Self(call.events.clone())
+    }
+
+    fn last(&self) -> Option<Access> {
+        self.0.as_ref().and_then(|events| events.denied())
+    }
 }
 
 #[async_trait]
@@ -162,12 +204,26 @@ impl Provider for Plugin {
         &self.surface
     }
 
+    fn may_ask(&self, access: Access) -> bool {
+        let granted = &self.program.granted;
+        let may = granted.grants.allow(access);
+        if !may {
+            granted.tell_denied(access, &format!("{} = true", access.name()));
+        }
+        may
+    }
+
+    fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
+        let program = self.program.with_settings(limits, grants);
+        Some(Arc::new(Plugin { program, surface: self.surface.clone(), warnings: Vec::new() }))
+    }
+
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
         let (surface, warnings) = list(&self.program).await?;
         for warning in &warnings {
             tracing::warn!(plugin = %self.program.id, "{warning}");
         }
-        Ok(Some(Arc::new(Plugin { program: self.program.clone(), surface, warnings })))
+        Ok(Some(Arc::new(Plugin { program: self.program.clone(), surface: Arc::new(surface), warnings })))
     }
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
@@ -175,10 +231,15 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
-        let asked = self.program.invoke(tools.call, call, |context| (name, arguments, context));
-        let outcome: Result<_, GuestError> = asked.await?;
-        let outcome = outcome.map_err(outcome::guest_error)?;
-        Ok(outcome::tool(outcome, tool, self.program.limits.output)?)
+        let denials = Denials::of(&call);
+        let outcome = self.ask(tools.call, call, |context| (name, arguments, context)).await?;
+        let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
+        match (outcome, denials.last()) {
+            (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
+                Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
+            }
+            (outcome, _) => Ok(outcome),
+        }
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
@@ -186,9 +247,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let uri = uri.to_owned();
-        let asked = self.program.invoke(resources.read, call, |context| (uri, context));
-        let outcome: Result<_, GuestError> = asked.await?;
-        let outcome = outcome.map_err(outcome::guest_error)?;
+        let outcome = self.ask(resources.read, call, |context| (uri, context)).await?;
         Ok(outcome::read(outcome, self.program.limits.output)?)
     }
 
@@ -202,9 +261,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let name = name.to_owned();
-        let asked = self.program.invoke(prompts.get, call, |context| (name, arguments, context));
-        let outcome: Result<_, GuestError> = asked.await?;
-        let outcome = outcome.map_err(outcome::guest_error)?;
+        let outcome = self.ask(prompts.get, call, |context| (name, arguments, context)).await?;
         Ok(outcome::prompt(outcome, self.program.limits.output)?)
     }
 
@@ -220,9 +277,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, value) = (name.to_owned(), value.to_owned());
-        let asked = self.program.invoke(completions.complete, call, |context| (subject, name, value, given, context));
-        let outcome: Result<_, GuestError> = asked.await?;
-        let outcome = outcome.map_err(outcome::guest_error)?;
+        let outcome = self.ask(completions.complete, call, |context| (subject, name, value, given, context)).await?;
         Ok(outcome::completion(outcome, self.program.limits.output)?)
     }
 
@@ -231,9 +286,7 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, params) = (name.to_owned(), params.to_owned());
-        let asked = self.program.invoke(extensions.call, call, |context| (name, params, context));
-        let outcome: Result<_, GuestError> = asked.await?;
-        let outcome = outcome.map_err(outcome::guest_error)?;
+        let outcome = self.ask(extensions.call, call, |context| (name, params, context)).await?;
         Ok(outcome::method(outcome, self.program.limits.output)?)
     }
 }

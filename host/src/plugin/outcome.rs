@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::abi::{
     Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent,
-    ToolOutcome,
+    ToolOutcome, ToolResult,
 };
 use super::fault::{CallError, Fault};
 use super::surface::FrozenTool;
@@ -113,6 +113,14 @@ pub(super) fn guest_error(error: GuestError) -> CallError {
             input.reason = cut(input.reason);
             GuestError::InvalidInput(input)
         }
+    })
+}
+
+/// What a failed result says.
+pub(super) fn first_text(result: ToolResult) -> Option<String> {
+    result.content.into_iter().find_map(|content| match content {
+        Content::Text(text) => Some(text.text),
+        _ => None,
     })
 }
 

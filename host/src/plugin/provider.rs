@@ -14,7 +14,9 @@ use super::abi::{
 };
 use super::events::Events;
 use super::fault::CallError;
+use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
+use super::limits::Limits;
 use super::load::LoadError;
 use super::surface::Surface;
 
@@ -34,6 +36,20 @@ pub trait Provider: Send + Sync {
 
     /// What it offers. The same for as long as the provider lives.
     fn surface(&self) -> &Surface;
+
+    /// Whether it may ask a client for that. Who asks for it all the same is denied it, which
+    /// its operator is told.
+    fn may_ask(&self, access: Access) -> bool {
+        let _ = access;
+        true
+    }
+
+    /// The same source under other limits and grants; calls that run keep those that they began
+    /// with. `None`: there are none to change.
+    fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
+        let _ = (limits, grants);
+        None
+    }
 
     /// The same source, asked again what it offers; for when it says that a list has
     /// changed. What cannot change has nothing new to say.

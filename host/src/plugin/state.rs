@@ -12,9 +12,10 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, Was
 
 use super::cpu::CpuMeter;
 use super::events::Events;
+use super::granted::Granted;
+use super::grants::Access;
 use super::guest_log::{LogBudget, Printed};
 use super::id::PluginId;
-use super::keyvalue::Access;
 use super::quota::Quota;
 
 /// Handles that a guest may hold of the host's resources; files and buckets are among them.
@@ -30,7 +31,7 @@ pub(super) struct State {
     pub(super) cpu: Arc<CpuMeter>,
     pub(super) events: Option<Arc<Events>>,
     pub(super) cancelled: CancellationToken,
-    pub(super) keyvalue: Arc<Access>,
+    pub(super) granted: Arc<Granted>,
     /// The highest progress so far.
     pub(super) progress: f64,
     log_limit: u64,
@@ -47,7 +48,7 @@ impl State {
         log_limit: u64,
         events: Option<Arc<Events>>,
         cancelled: CancellationToken,
-        keyvalue: Arc<Access>,
+        granted: Arc<Granted>,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
@@ -57,7 +58,7 @@ impl State {
             cpu,
             events,
             cancelled,
-            keyvalue,
+            granted,
             progress: f64::NEG_INFINITY,
             log_limit,
             log: None,
@@ -69,6 +70,15 @@ impl State {
     /// What the guest's handles stand for.
     pub(super) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
+    }
+
+    /// Notes that the guest was denied something, which a line of its grants would allow.
+    pub(super) fn deny(&self, access: Access, line: impl FnOnce() -> String) {
+        // A listing may well do without; what fails for want of it is a call.
+        if let Some(events) = &self.events {
+            events.deny(access);
+            self.granted.tell_denied(access, &line());
+        }
     }
 
     /// The call's log budget, made when it is first needed.

@@ -256,12 +256,12 @@ pub fn internal(reason: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
 }
 
-/// -32603: a plugin failed where the answer has no other way to say so. `code` and `limit`
-/// are of the table of faults, `sentence` is for people.
-pub fn plugin_fault(plugin: &str, code: &str, limit: Option<u64>, sentence: &str) -> ErrorObject {
+/// -32603: a plugin failed where the answer has no other way to say so. `code` is of the table
+/// of faults, `more` an object of what belongs to it, `sentence` is for people.
+pub fn plugin_fault(plugin: &str, code: &str, mut more: Value, sentence: &str) -> ErrorObject {
     let mut data = json!({ "reason": "plugin_fault", "plugin": plugin, "code": code });
-    if let Some(limit) = limit {
-        data["limit"] = limit.into();
+    if let (Some(data), Some(more)) = (data.as_object_mut(), more.as_object_mut()) {
+        data.append(more);
     }
     ErrorObject::new(INTERNAL_ERROR, sentence, data)
 }

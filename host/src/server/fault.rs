@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::wire::{Block, Object};
 use crate::catalog::Entry;
 use crate::plugin::abi::GuestError;
-use crate::plugin::{CallError, FrozenTool, PluginId, Violation};
+use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
 
@@ -34,6 +34,12 @@ impl From<CallError> for Refusal {
     }
 }
 
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Call(fault.into())
+    }
+}
+
 impl From<ErrorObject> for Refusal {
     fn from(error: ErrorObject) -> Self {
         Self::Request(error)
@@ -50,11 +56,17 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
         }
         Refusal::NeedsClient(ask) => {
             let text = format!("Tool '{}' needs {} of the client, which does not support it.", entry.name, ask.name());
-            failed(server, scope, entry, "denied", None, &text)
+            failed(server, scope, entry, fault_object(entry, "denied"), &text)
         }
-        Refusal::TooManyRounds => failed(server, scope, entry, "bad-output", None, &too_many_rounds(plugin)),
+        Refusal::TooManyRounds => {
+            failed(server, scope, entry, fault_object(entry, "bad-output"), &too_many_rounds(plugin))
+        }
         Refusal::Call(CallError::Fault(fault)) => {
-            failed(server, scope, entry, fault.code(), fault.limit(), &fault.sentence(plugin))
+            let limit = fault.limit().map(|limit| limit.to_string());
+            let object = fault_object(entry, fault.code())
+                .optional_raw("limit", limit.as_deref())
+                .optional_string("access", fault.access().map(Access::name));
+            failed(server, scope, entry, object, &fault.sentence(plugin))
         }
         Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
             let members = Object::default()
@@ -70,7 +82,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
         // Listed and yet unknown: the plugin contradicts itself.
         Refusal::Call(CallError::Guest(GuestError::NotFound)) => {
             let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
-            failed(server, scope, entry, "bad-output", None, &text)
+            failed(server, scope, entry, fault_object(entry, "bad-output"), &text)
         }
     }
 }
@@ -89,14 +101,21 @@ pub(super) fn without_result(
         Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => error::missing_client_capability(ask),
         Refusal::NeedsClient(ask) => {
             let text = format!("Plugin '{plugin}' needs {} of the client, which does not support it.", ask.name());
-            error::plugin_fault(plugin.as_ref(), "denied", None, &text)
+            error::plugin_fault(plugin.as_ref(), "denied", json!({}), &text)
         }
-        Refusal::TooManyRounds => error::plugin_fault(plugin.as_ref(), "bad-output", None, &too_many_rounds(plugin)),
+        Refusal::TooManyRounds => {
+            error::plugin_fault(plugin.as_ref(), "bad-output", json!({}), &too_many_rounds(plugin))
+        }
         Refusal::Call(CallError::Fault(fault)) => {
-            error::plugin_fault(plugin.as_ref(), fault.code(), fault.limit(), &fault.sentence(plugin))
+            let more = match (fault.limit(), fault.access()) {
+                (Some(limit), _) => json!({ "limit": limit }),
+                (None, Some(access)) => json!({ "access": access.name() }),
+                (None, None) => json!({}),
+            };
+            error::plugin_fault(plugin.as_ref(), fault.code(), more, &fault.sentence(plugin))
         }
         Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
-            error::plugin_fault(plugin.as_ref(), "failed", None, &format!("Plugin '{plugin}' says: {text}"))
+            error::plugin_fault(plugin.as_ref(), "failed", json!({}), &format!("Plugin '{plugin}' says: {text}"))
         }
         Refusal::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
             error::invalid_params(&format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
@@ -144,17 +163,9 @@ fn line(violation: &Violation) -> String {
     format!("- {path}: {}{expected}", violation.reason)
 }
 
-fn failed(
-    server: &Implementation,
-    scope: &Scope,
-    entry: &Entry<FrozenTool>,
-    code: &str,
-    limit: Option<u64>,
-    text: &str,
-) -> Answer {
-    tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, code, "a call failed");
-    let limit = limit.map(|limit| limit.to_string());
-    result_of(server, scope, text, fault_object(entry, code).optional_raw("limit", limit.as_deref()))
+fn failed(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, fault: Object, text: &str) -> Answer {
+    tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, "a call failed: {text}");
+    result_of(server, scope, text, fault)
 }
 
 fn fault_object(entry: &Entry<FrozenTool>, code: &str) -> Object {

@@ -20,10 +20,10 @@ use crate::plugin::abi::{
     self, Answer, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome,
     ToolResult,
 };
-use crate::plugin::{Call, CallError, Fault, Provider, Schema};
+use crate::plugin::{Access, Call, CallError, Fault, Provider, Schema};
 use crate::protocol::request::Retry;
 use crate::protocol::result::{self, Envelope, ResultType};
-use crate::protocol::{ErrorObject, error};
+use crate::protocol::{Ask, ErrorObject, error};
 use crate::server::Server;
 use crate::server::fault::Refusal;
 use crate::server::relay::Relay;
@@ -212,8 +212,8 @@ impl<'a> Rounds<'a> {
             if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
                 let reply = answer::reply(&kind, raw, &path)?;
                 answers.push(Answer { key, reply });
-            } else if !self.scope.client.capabilities.allows(kind.needs()) {
-                answers.push(Answer { key, reply: unavailable(&kind) });
+            } else if let Some(why) = self.unaskable(&kind) {
+                answers.push(Answer { key, reply: Reply::Unavailable(why) });
             }
         }
         Ok(Resumed { answers, state: sealed.state, round: sealed.round })
@@ -223,7 +223,9 @@ impl<'a> Rounds<'a> {
     fn insists(&self, again: &Question, unanswered: &HashMap<String, String>) -> Option<Refusal> {
         let why = unanswered.get(&again.key)?;
         let needs = again.kind.needs();
-        Some(if self.scope.client.capabilities.allows(needs) {
+        Some(if !self.provider.may_ask(access(needs)) {
+            Fault::Denied { access: access(needs), said: None }.into()
+        } else if self.scope.client.capabilities.allows(needs) {
             // The client could be asked, and did not answer: the call has failed by that.
             Refusal::Call(CallError::Guest(GuestError::Failed(why.clone())))
         } else {
@@ -231,18 +233,27 @@ impl<'a> Rounds<'a> {
         })
     }
 
+    /// Why this plugin cannot put such a question to this client.
+    fn unaskable(&self, kind: &Kind) -> Option<String> {
+        let needs = kind.needs();
+        if !self.provider.may_ask(access(needs)) {
+            return Some(format!("the plugin has no grant '{}'", access(needs).name()));
+        }
+        let allowed = self.scope.client.capabilities.allows(needs);
+        (!allowed).then(|| format!("the client does not support {}", needs.name()))
+    }
+
     /// Parts what can be put to this client from what cannot.
     fn put(&self, wanted: InputRequired) -> Result<Put, Refusal> {
-        let broken = |why: String| Refusal::Call(CallError::Fault(Fault::BadOutput(why)));
+        let broken = |why: String| Refusal::from(Fault::BadOutput(why));
         if wanted.questions.is_empty() && wanted.state.is_none() {
             return Err(broken("a wish for input that asks for nothing".into()));
         }
         let mut put = Put { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
         for abi::Question { key, ask } in wanted.questions {
             let question = Question { key, kind: Kind::from(&ask) };
-            if !self.scope.client.capabilities.allows(question.kind.needs()) {
-                let reply = unavailable(&question.kind);
-                put.refused.push((question, reply));
+            if let Some(why) = self.unaskable(&question.kind) {
+                put.refused.push((question, Reply::Unavailable(why)));
                 continue;
             }
             if let abi::Ask::Form(form) = &ask {
@@ -279,7 +290,7 @@ impl<'a> Rounds<'a> {
         let sealed = Sealed { asked, state: put.state, round };
         let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
             tracing::error!("cannot seal a state: {fault}");
-            Refusal::Call(CallError::Fault(Fault::Host))
+            Refusal::from(Fault::Host)
         })?;
         let members = members.string("requestState", &state).members();
         let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
@@ -359,6 +370,11 @@ fn without_answer(answer: &Answer) -> Option<(String, String)> {
     }
 }
 
-fn unavailable(kind: &Kind) -> Reply {
-    Reply::Unavailable(format!("the client does not support {}", kind.needs().name()))
+/// The grant that a plugin needs to ask for that.
+fn access(ask: Ask) -> Access {
+    match ask {
+        Ask::Roots => Access::Roots,
+        Ask::Sampling | Ask::SamplingTools | Ask::SamplingContext => Access::Sample,
+        Ask::ElicitationForm | Ask::ElicitationUrl => Access::Elicit,
+    }
 }

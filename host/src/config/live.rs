@@ -1,0 +1,87 @@
+//! Follows the configuration file while a server runs.
+//!
+//! It looks at the file instead of being told: one look costs microseconds, and it works where
+//! the file is not there yet, is a link that is put elsewhere, or is on a network.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+use tokio::sync::watch;
+
+use super::{Config, ConfigError};
+
+/// Between two looks. A change is read when it stands for one: it may be half written before.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The configuration as it is now.
+#[derive(Clone)]
+pub struct Live {
+    current: Arc<ArcSwap<Config>>,
+    changed: watch::Sender<()>,
+}
+
+impl Live {
+    pub fn new(config: Config) -> Self {
+        Self { current: Arc::new(ArcSwap::from_pointee(config)), changed: watch::Sender::new(()) }
+    }
+
+    pub fn get(&self) -> Arc<Config> {
+        self.current.load_full()
+    }
+
+    /// Wakes when [`Live::get`] has another one.
+    pub fn changed(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Reads the file again whenever it changes, for ever. One that cannot be read changes
+    /// nothing; `tell` hears of each reading.
+    pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
+        let Some(path) = self.get().file.clone() else { return };
+        let mut read = Seen::of(&path);
+        let mut before = Seen::of(&path);
+        let mut looks = tokio::time::interval(LOOK);
+        loop {
+            looks.tick().await;
+            let now = Seen::of(&path);
+            let stands = now == before;
+            before = now;
+            if !stands || before == read {
+                continue;
+            }
+            read = Seen::of(&path);
+            // A file that is gone says nothing any more: the defaults stand, and nothing is granted.
+            let config = if read.is_none() {
+                Ok(Config { file: Some(path.clone()), ..Config::default() })
+            } else {
+                Config::read(&path)
+            };
+            match config {
+                Ok(config) => {
+                    tell(Ok(&config));
+                    self.current.store(Arc::new(config));
+                    self.changed.send_replace(());
+                }
+                Err(error) => tell(Err(error)),
+            }
+        }
+    }
+}
+
+/// What tells one state of a file from another.
+#[derive(PartialEq)]
+struct Seen {
+    modified: Option<SystemTime>,
+    length: u64,
+    inode: u64,
+}
+
+impl Seen {
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let file = std::fs::metadata(path).ok()?;
+        Some(Self { modified: file.modified().ok(), length: file.len(), inode: file.ino() })
+    }
+}
