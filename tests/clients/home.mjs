@@ -33,6 +33,8 @@ export class Home {
     this.root = mkdtempSync(join(tmpdir(), "wharf-client-"));
     this.plugins = join(this.root, "plugins");
     mkdirSync(this.plugins);
+    mkdirSync(join(this.root, ".config/wharf"), { recursive: true });
+    copyFileSync("tests/grants.toml", join(this.root, ".config/wharf/wharf.toml"));
     /** Where all that serves this home says what people read. */
     this.stderr = openSync(join(this.root, "log"), "a");
     // The host has all its folders in there, but for compiled guests, which are the same each time.

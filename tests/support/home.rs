@@ -6,21 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// What every home's settings begin with: these ask for a living.
-const MAY_ASK: &str = "\
-[plugins.asker.grants]
-elicit = true
-sample = true
-roots = true
-[plugins.everything.grants]
-elicit = true
-sample = true
-roots = true
-[plugins.survey.grants]
-elicit = true
-sample = true
-roots = true
-";
+/// What every home's settings begin with.
+const MAY_ASK: &str = include_str!("../grants.toml");
 
 /// Removed with all that is in it when dropped.
 pub struct Home {
