@@ -11,6 +11,7 @@ mod cli;
 mod discovery;
 mod engine;
 mod framing;
+mod grants;
 mod hostile;
 mod http;
 mod keyvalue;

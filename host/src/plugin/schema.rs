@@ -7,6 +7,7 @@ mod bounds;
 mod mirror;
 mod wrap;
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
@@ -114,7 +115,10 @@ impl Schema {
         });
         Violation {
             path: error.instance_path().to_string(),
-            reason: text::quote(&error.masked().to_string(), REPORT),
+            reason: match (error.kind(), keyword) {
+                (ValidationErrorKind::FalseSchema, "additionalProperties") => "it takes no members".into(),
+                _ => text::quote(&error.masked().to_string(), REPORT),
+            },
             expected: expected.unwrap_or_default(),
         }
     }

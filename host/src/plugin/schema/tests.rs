@@ -17,6 +17,13 @@ fn a_violation_says_where_why_and_what_was_expected() {
 }
 
 #[test]
+fn a_tool_without_arguments_says_that_it_takes_none() {
+    let schema = Schema::compile(r#"{"type":"object","additionalProperties":false}"#).expect("a schema");
+    let violations = schema.validate_text(r#"{"city":"Ulm"}"#).expect_err("a member");
+    assert_eq!(violations[0].reason, "it takes no members");
+}
+
+#[test]
 fn both_drafts_are_known_and_no_other() {
     let of = |draft: &str| format!(r#"{{"$schema":"{draft}","items":[{{"type":"string"}}]}}"#);
     let seven = Schema::compile(&of("http://json-schema.org/draft-07/schema#")).expect("draft-07");

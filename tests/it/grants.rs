@@ -1,0 +1,108 @@
+//! Grants: what is not granted is denied and told to all three, and what is changed in the file
+//! counts from the next call on.
+
+use std::fs;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::client::{Client, first_text};
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::process::Process;
+use crate::support::{MODERN, PATIENCE};
+
+const KEYVALUE: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
+
+/// Calls until what comes back is as wanted.
+fn call_until(client: &mut Client<Process>, tool: &str, wanted: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let result = client.call(tool, json!({}));
+        if wanted(&result) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "still {result}");
+    }
+}
+
+fn denied(result: &Value) -> bool {
+    result["_meta"]["wharf/fault"]["code"] == "denied"
+}
+
+fn served(result: &Value) -> bool {
+    result.get("isError").is_none()
+}
+
+#[test]
+fn who_may_not_ask_is_denied_and_everybody_is_told() {
+    for revision in ["2025-11-25", MODERN] {
+        let home = Home::with(&[]);
+        home.put("everything", "stranger");
+        let everything = json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}}});
+        let mut client = Client::able(Process::serve(&home), revision, everything);
+        let questions = [
+            ("test_elicitation", json!({"message": "?"}), "elicit"),
+            ("test_sampling", json!({"prompt": "?"}), "sample"),
+            ("test_roots", json!({}), "roots"),
+        ];
+        for (tool, arguments, access) in questions {
+            let result = client.call(&format!("stranger_{tool}"), arguments);
+            assert_eq!(result["isError"], true, "{result}");
+            let fault = json!({"plugin": "stranger", "code": "denied", "access": access});
+            assert_eq!(result["_meta"]["wharf/fault"], fault, "{result}");
+            let text = first_text(&result);
+            assert!(text.contains("'stranger'") && text.contains(&format!("'{access}'")), "{text}");
+            assert!(!text.contains(home.path("").to_str().expect("UTF-8")), "{text}");
+            let log = client.process().log_with(&format!("put `{access} = true` under `[plugins.stranger.grants]`"));
+            assert!(log.contains("wharf.toml"), "{log}");
+        }
+    }
+}
+
+/// Told once for each load, however often it is denied.
+#[test]
+fn a_denial_is_told_to_the_operator_once() {
+    let home = Home::with(&["notes"]);
+    let mut client = Client::start_modern(&home);
+    for _ in 0..5 {
+        let result = client.call("notes_list", json!({}));
+        assert_eq!(result["_meta"]["wharf/fault"]["access"], "keyvalue", "{result}");
+    }
+    let log = client.process().log_with("put `keyvalue = true`");
+    assert_eq!(log.matches("put `keyvalue = true`").count(), 1, "{log}");
+}
+
+#[test]
+fn the_file_is_taken_up_while_it_serves() {
+    let home = Home::with(&["notes"]);
+    home.configure("");
+    let mut client = Client::start_modern(&home);
+    assert!(denied(&client.call("notes_list", json!({}))));
+    home.configure(KEYVALUE);
+    call_until(&mut client, "notes_list", served);
+    home.configure("");
+    call_until(&mut client, "notes_list", denied);
+    // Of a file that cannot be read nothing is taken, neither what it grants nor what it does not.
+    home.configure(KEYVALUE);
+    call_until(&mut client, "notes_list", served);
+    home.configure("[plugins.notes.grants]\nkeyvalu = true\n");
+    let log = client.process().log_with("the configuration stays as it was");
+    assert!(log.contains("keyvalu") && log.contains("did you mean `keyvalue`?"), "{log}");
+    assert!(served(&client.call("notes_list", json!({}))));
+    fs::remove_file(home.path("config/wharf/wharf.toml")).expect("the settings file");
+    call_until(&mut client, "notes_list", denied);
+}
+
+#[test]
+fn limits_are_taken_up_while_it_serves() {
+    let home = Home::new();
+    home.put_bytes(&Guest::spinning().build(), "hostile");
+    home.configure("[limits]\ncpu = \"50ms\"\n");
+    let mut client = Client::start_modern(&home);
+    let tool = client.tools().remove(0);
+    let limit = |result: &Value| result["_meta"]["wharf/fault"]["limit"].as_u64();
+    assert_eq!(limit(&client.call(&tool, json!({}))), Some(50));
+    home.configure("[limits]\ncpu = \"40ms\"\n");
+    call_until(&mut client, &tool, |result| limit(result) == Some(40));
+}
