@@ -60,7 +60,7 @@ impl Granted {
         let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if told.len() < TOLD && told.insert(line.clone()) {
             let hint = format!("put `{line}` {}", self.grants.place);
-            tracing::warn!(plugin = %self.plugin, access = access.name(), hint, "denied what it has no grant for");
+            tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "denied what it has no grant for");
         }
     }
 }
