@@ -6,6 +6,7 @@
 mod grants;
 mod http;
 mod live;
+mod outbound;
 mod secret;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use live::Live;
+pub use outbound::HttpEntry;
 pub use secret::SecretConfig;
 
 use crate::plugin::{Grants, Limits, PluginId};
@@ -32,6 +34,8 @@ pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
+    /// Where the secrets are that grants name.
+    pub secrets: BTreeMap<String, SecretConfig>,
     /// Where it was read, or would have been.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -167,6 +171,7 @@ impl Config {
             });
         }
         config.server.http.check()?;
+        config.check_secrets()?;
         Ok(config)
     }
 
@@ -200,7 +205,7 @@ impl Config {
         let own = self.plugins.get(id.as_ref());
         let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.display().to_string());
         let place = format!("under `[plugins.{id}.grants]` in {file}");
-        own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(place)
+        own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(place, |name| self.secret(name))
     }
 
     /// Whether the names of a plugin's tools carry its own.
@@ -213,7 +218,7 @@ impl Config {
         let limits = LimitsConfig::from(&Limits::default());
         let shown = Self { limits, ..Self::default() };
         let values = toml::to_string(&shown).unwrap_or_default();
-        format!("{HEADER}{}\n{EXAMPLES}", values.replace("[plugins]\n", "").trim_end())
+        format!("{HEADER}{}\n{EXAMPLES}", values.replace("[plugins]\n", "").replace("[secrets]\n", "").trim_end())
     }
 }
 
@@ -232,6 +237,10 @@ const EXAMPLES: &str = "
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 
+# Where secrets are that grants name; never in this file itself:
+# [secrets]
+# weather = { env = \"WEATHER_TOKEN\" }  # or { file = \"weather-token\" }
+
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
@@ -239,6 +248,8 @@ const EXAMPLES: &str = "
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
 # keyvalue = true             # keep values between calls, 1MiB in all; or { quota = \"4MiB\" }
+# http = [\"https://api.example.com/v1\"]  # GET and HEAD there; see docs/configuration.md for more
+# secrets = [\"weather\"]       # read this one of [secrets]
 # elicit = true               # ask the user, with forms and pages
 # sample = true               # ask the client's model
 # roots = true                # ask which folders the user works in

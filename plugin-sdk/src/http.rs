@@ -29,7 +29,52 @@ use crate::abi::http::fetch as exchange;
 #[cfg(not(target_family = "wasm"))]
 use crate::testing::exchange;
 
-pub use crate::abi::http::Error;
+/// Why there is no response.
+///
+/// ```
+/// use wharf_plugin::http::Error;
+/// assert_eq!(Error::TooLarge(1024).to_string(), "the response has more than 1024 bytes");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// No grant covers the request; the text names the one that would.
+    Denied(String),
+    /// The request itself cannot be made.
+    Invalid(String),
+    /// Name resolution, connection or TLS failed.
+    Unreachable(String),
+    /// The time was over.
+    Timeout,
+    /// The response is larger than the host allows: that limit in bytes.
+    TooLarge(u64),
+    /// The other side broke the protocol.
+    Protocol(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Denied(why) | Self::Invalid(why) | Self::Unreachable(why) | Self::Protocol(why) => f.write_str(why),
+            Self::Timeout => f.write_str("the server took too long"),
+            Self::TooLarge(limit) => write!(f, "the response has more than {limit} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<raw::Error> for Error {
+    fn from(error: raw::Error) -> Self {
+        match error {
+            raw::Error::Denied(why) => Self::Denied(why),
+            raw::Error::Invalid(why) => Self::Invalid(why),
+            raw::Error::Unreachable(why) => Self::Unreachable(why),
+            raw::Error::Timeout => Self::Timeout,
+            raw::Error::TooLarge(limit) => Self::TooLarge(limit),
+            raw::Error::Protocol(why) => Self::Protocol(why),
+        }
+    }
+}
 
 /// Gets a URL.
 ///
@@ -52,7 +97,7 @@ pub fn get(url: impl Into<String>) -> Result<Response, Error> {
 /// }
 /// ```
 pub fn fetch(request: Request) -> Result<Response, Error> {
-    exchange(&request.0).map(Response)
+    Ok(Response(exchange(&request.0)?))
 }
 
 /// A request to be sent.
@@ -166,6 +211,17 @@ impl Response {
     /// ```
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self(raw::Response { status, headers: Vec::new(), body: body.into() })
+    }
+
+    /// One more header field, for a test.
+    ///
+    /// ```
+    /// let response = wharf_plugin::http::Response::new(302, "").with_header("Location", "/");
+    /// assert_eq!(response.header("location").as_deref(), Some("/"));
+    /// ```
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
+        self.0.headers.push(raw::Header { name: name.into(), value: value.into() });
+        self
     }
 
     /// The status.

@@ -16,6 +16,7 @@ mod hostile;
 mod http;
 mod keyvalue;
 mod lifecycle;
+mod outbound;
 mod pages;
 mod refusals;
 mod reload;

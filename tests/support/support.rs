@@ -11,6 +11,7 @@ pub mod http;
 pub mod memory;
 pub mod process;
 pub mod record;
+pub mod site;
 pub mod streamable;
 pub mod transcript;
 pub mod wire;

@@ -102,7 +102,7 @@ impl Findings {
             text += &if self.grants.allow(access) {
                 format!("  grant    {name}, granted\n")
             } else {
-                format!("  grant    {name}, not granted: put `{name} = true` {}\n", self.grants.place)
+                format!("  grant    {name}, not granted: put `{}` {}\n", access.line(), self.grants.place)
             };
         }
         for (name, description) in &self.tools {

@@ -2,10 +2,13 @@
 //!
 //! A grant that is not written is denied; what a grant allows is in `plugin`.
 
+use std::collections::BTreeSet;
+
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use crate::plugin::{Grants, KeyvalueGrant};
+use super::HttpEntry;
+use crate::plugin::{Grants, HttpGrant, KeyvalueGrant, Secret};
 
 /// `[plugins.NAME.grants]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -14,6 +17,12 @@ pub struct GrantsConfig {
     /// To keep values between calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyvalue: Option<KeyvalueConfig>,
+    /// To send HTTP requests there. Only defaults are ever written, and by default there is none.
+    #[serde(skip_serializing)]
+    pub http: Vec<HttpEntry>,
+    /// To read these of `[secrets]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// To put questions to the user.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub elicit: bool,
@@ -42,9 +51,24 @@ pub struct KeyvalueLimits {
 }
 
 impl GrantsConfig {
-    /// What the sandbox is told; `place` is where more could be granted.
-    pub(super) fn grants(&self, place: String) -> Grants {
-        Grants { keyvalue: self.keyvalue(), elicit: self.elicit, sample: self.sample, roots: self.roots, place }
+    /// What the sandbox is told; `place` is where more could be granted, `secret` reads one.
+    pub(super) fn grants(&self, place: String, secret: impl Fn(&str) -> Result<String, String>) -> Grants {
+        let read = |name: &str| Secret::new(name.to_owned(), self.secrets.iter().any(|own| own == name), secret(name));
+        Grants {
+            keyvalue: self.keyvalue(),
+            http: self.http.iter().map(|entry| entry.0.clone()).collect(),
+            secrets: self.needed_secrets().into_iter().map(read).collect(),
+            elicit: self.elicit,
+            sample: self.sample,
+            roots: self.roots,
+            place,
+        }
+    }
+
+    /// The secrets that it names, each once.
+    pub(super) fn needed_secrets(&self) -> BTreeSet<&str> {
+        let http = self.http.iter().flat_map(|entry| HttpGrant::secrets(&entry.0));
+        self.secrets.iter().map(String::as_str).chain(http).collect()
     }
 
     fn keyvalue(&self) -> Option<KeyvalueGrant> {

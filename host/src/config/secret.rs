@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError};
 
+/// Characters of the names of secrets beside letters and digits.
+const NAME: [char; 2] = ['_', '-'];
 const MAKE_ONE: &str = "make one: openssl rand -hex 32";
 
 /// Where a secret is.
@@ -36,21 +38,57 @@ impl SecretConfig {
     /// If it is not there, or has less than `shortest` characters, or others than visible ones.
     pub(super) fn read(&self, config: &Config, what: &str, shortest: usize) -> Result<String, ConfigError> {
         let wrong = |why: String| ConfigError { reason: format!("{what} {why}"), hint: Some(MAKE_ONE.into()) };
+        self.value(config, shortest).map_err(wrong)
+    }
+
+    /// The same, or what is to be said of it.
+    pub(super) fn value(&self, config: &Config, shortest: usize) -> Result<String, String> {
         let text = match (&self.env, &self.file) {
             (Some(variable), _) => {
-                std::env::var(variable).map_err(|error| wrong(format!("is not there: {error}: variable {variable}")))?
+                std::env::var(variable).map_err(|error| format!("is not there: {error}: variable {variable}"))?
             }
             (None, Some(file)) => {
                 let path = config.beside(file);
-                std::fs::read_to_string(&path)
-                    .map_err(|error| wrong(format!("is not there: {error}: {}", path.display())))?
+                std::fs::read_to_string(&path).map_err(|error| format!("is not there: {error}: {}", path.display()))?
             }
             (None, None) => String::new(),
         };
         let secret = text.trim();
         if secret.len() < shortest || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(wrong(format!("is not {shortest} or more visible ASCII characters")));
+            return Err(format!("is not {shortest} or more visible ASCII characters"));
         }
         Ok(secret.to_owned())
+    }
+}
+
+impl Config {
+    /// # Errors
+    /// If a secret has no place or two, or a grant names one that is not there.
+    pub(super) fn check_secrets(&self) -> Result<(), ConfigError> {
+        for (name, secret) in &self.secrets {
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME.contains(&c)) {
+                let reason = format!("secrets: a name has letters, digits, '_' and '-' only: {name:?}");
+                return Err(ConfigError { reason, hint: None });
+            }
+            if !secret.is_somewhere() {
+                let reason = format!("secrets.{name}: it needs either env or file");
+                let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
+                return Err(ConfigError { reason, hint: Some(hint.into()) });
+            }
+        }
+        for (plugin, own) in &self.plugins {
+            let unknown = own.grants.needed_secrets().into_iter().find(|name| !self.secrets.contains_key(*name));
+            if let Some(name) = unknown {
+                let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
+                let hint = format!("say where it is: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
+                return Err(ConfigError { reason, hint: Some(hint) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The secret of that name, or what is to be said of it.
+    pub(super) fn secret(&self, name: &str) -> Result<String, String> {
+        self.secrets.get(name).ok_or("is not there")?.value(self, 1)
     }
 }

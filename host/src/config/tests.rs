@@ -146,3 +146,68 @@ fn a_state_key_is_a_secret_of_32_characters_or_more() {
         error(&format!("[server]\nstate-key = {wrong}\n"));
     }
 }
+
+/// What one plugin is granted, under that and some secrets.
+fn granted(grants: &str) -> Result<crate::plugin::Grants, super::ConfigError> {
+    let secrets = "[secrets]\nweather = { env = 'WHARF_TEST_NOT_SET' }\nmap-key = { file = '/dev/null' }\n";
+    let config = Config::parse(&format!("{secrets}[plugins.weather.grants]\n{grants}\n"))?;
+    Ok(config.grants(&PluginId::parse("weather").expect("a valid id")))
+}
+
+#[test]
+fn http_is_granted_by_urls() {
+    let http = |entries: &str| {
+        let grants = granted(&format!("http = [{entries}]")).expect("valid");
+        grants.http.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    for written in [
+        r#""https://api.example.com""#,
+        r#""https://api.example.com:8443/v1", "http://10.0.0.1""#,
+        r#"{ url = "https://api.example.com", methods = ["GET", "POST"], private = true, headers = { authorization = "Bearer ${weather}", x-key = "${map-key}" } }"#,
+    ] {
+        assert_eq!(http(written), written);
+    }
+    assert_eq!(http(r#"{ url = "https://API.example.com/" }"#), r#""https://api.example.com""#);
+    assert_eq!(granted("").expect("valid").http, []);
+}
+
+#[test]
+fn what_http_cannot_grant_is_an_error_with_its_place() {
+    for (wrong, said) in [
+        ("'https://*.example.com'", "line 5, column 9: a grant is a scheme, a host"),
+        ("'https://me@example.com'", "line 5, column 9: not a URL for a grant, it has user information"),
+        ("'example.com'", "it does not begin with https:// or http://"),
+        ("{ url = 'https://example.com', methods = ['*'] }", "line 5, column 9: not a method"),
+        ("{ url = 'https://example.com', method = 'GET' }", "unknown field `method`"),
+        ("{ methods = ['GET'] }", "missing field `url`"),
+        ("{ url = 'https://example.com', headers = { Host = 'x' } }", "not a header that can be set: \"Host\""),
+        ("{ url = 'https://example.com', headers = { X = '${other}' } }", "there is no such secret: \"other\""),
+        ("true", "\"https://HOST\" or { url"),
+    ] {
+        let error = granted(&format!("http = [{wrong}]")).expect_err(wrong).to_string();
+        assert!(error.contains(said), "{wrong}: {error}");
+    }
+    assert!(granted("http = 'https://example.com'").is_err());
+}
+
+#[test]
+fn secrets_are_named_and_read_where_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wharf.toml");
+    let text = "[secrets]\na = { file = 'a' }\nb = { file = 'none' }\n[plugins.p.grants]\nsecrets = ['a', 'b']\n";
+    std::fs::write(&file, text).expect("the configuration");
+    std::fs::write(folder.path().join("a"), "0123456789\n").expect("a secret");
+    let grants = Config::read(&file).expect("valid").grants(&PluginId::parse("p").expect("a valid id"));
+    assert_eq!((grants.secret("a"), grants.secret("b"), grants.secret("c")), (Some("0123456789"), None, None));
+    assert!(!format!("{grants:?}").contains("0123456789"));
+    // Named by a header alone, it is the host's to use.
+    let grants = granted("http = [{ url = 'https://x.example', headers = { K = '${weather}' } }]").expect("valid");
+    assert_eq!(
+        grants.secrets.iter().map(|secret| (&*secret.name, secret.readable)).collect::<Vec<_>>(),
+        [("weather", false)]
+    );
+    for wrong in ["a = {}", "a = { env = 'A', file = 'b' }", "a = 'value'", "'a b' = { env = 'A' }"] {
+        error(&format!("[secrets]\n{wrong}\n"));
+    }
+    assert!(granted("secrets = ['other']").expect_err("unknown").to_string().contains("no such secret"));
+}

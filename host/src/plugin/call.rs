@@ -22,6 +22,7 @@ use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::provider::Call;
 use super::quota::Quota;
+use super::redact::Said;
 use super::sandbox::Sandbox;
 use super::state::State;
 use super::text;
@@ -85,7 +86,7 @@ impl Program {
     ) -> Result<R, Fault>
     where
         P: ComponentNamedList + Lower + Send + Sync + 'static,
-        R: Send + 'static,
+        R: Said + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
         let program = self.clone();
@@ -145,7 +146,7 @@ impl Program {
     ) -> Result<R, Fault>
     where
         P: ComponentNamedList + Lower + Send + Sync + 'static,
-        R: Send + 'static,
+        R: Said + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
         let _ticking = self.sandbox.ticker().run();
@@ -167,7 +168,12 @@ impl Program {
             function.call_async(&mut store, params(context)).await
         };
         match called.await {
-            Ok((outcome,)) => Ok(outcome),
+            Ok((mut outcome,)) => {
+                if let Some(redactor) = &self.granted.redactor {
+                    outcome.redact(redactor);
+                }
+                Ok(outcome)
+            }
             Err(error) => Err(self.fault(&error, store.data())),
         }
     }

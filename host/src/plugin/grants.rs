@@ -3,12 +3,18 @@
 //! Does not know how a grant is written, nor enforce one.
 
 use super::abi::ClientFeatures;
+use super::outbound::HttpGrant;
+use super::secret::Secret;
 
 /// The grants of one plugin, fixed when it is loaded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Grants {
     /// To keep values in the host's store.
     pub keyvalue: Option<KeyvalueGrant>,
+    /// To send HTTP requests; the first entry that covers one decides.
+    pub http: Vec<HttpGrant>,
+    /// Those that it may read, and those that its entries of `http` name.
+    pub secrets: Vec<Secret>,
     /// To put questions to the user, forms and pages.
     pub elicit: bool,
     /// To ask the client's model.
@@ -35,16 +41,26 @@ impl KeyvalueGrant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     Keyvalue,
+    Http,
     Elicit,
     Sample,
     Roots,
 }
 
 impl Access {
+    /// The line that grants it, as a person would begin.
+    pub fn line(self) -> String {
+        match self {
+            Self::Http => "http = [\"https://HOST\"]".into(),
+            _ => format!("{} = true", self.name()),
+        }
+    }
+
     /// Its key among a plugin's grants.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Keyvalue => "keyvalue",
+            Self::Http => "http",
             Self::Elicit => "elicit",
             Self::Sample => "sample",
             Self::Roots => "roots",
@@ -57,10 +73,16 @@ impl Grants {
     pub fn allow(&self, access: Access) -> bool {
         match access {
             Access::Keyvalue => self.keyvalue.is_some(),
+            Access::Http => !self.http.is_empty(),
             Access::Elicit => self.elicit,
             Access::Sample => self.sample,
             Access::Roots => self.roots,
         }
+    }
+
+    /// A secret's value, if it is there.
+    pub fn secret(&self, name: &str) -> Option<&str> {
+        self.secrets.iter().find(|secret| secret.name == name)?.expose()
     }
 
     /// What of a client the plugin may know and ask for.

@@ -3,6 +3,7 @@
 //! Never inherits a stream of the host, and never makes a guest wait or fail: what is
 //! over the budget is dropped and counted.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
 use super::abi::LogLevel;
 use super::id::PluginId;
+use super::redact::Redactor;
 use super::text;
 
 /// Bytes of one line; a longer one is divided.
@@ -25,13 +27,14 @@ const LINE_COST: u64 = 64;
 /// What one call may still log, shared by its streams.
 pub(super) struct LogBudget {
     plugin: PluginId,
+    redactor: Option<Arc<Redactor>>,
     left: AtomicU64,
     dropped: AtomicU64,
 }
 
 impl LogBudget {
-    pub(super) fn new(plugin: PluginId, bytes: u64) -> Self {
-        Self { plugin, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
+    pub(super) fn new(plugin: PluginId, redactor: Option<Arc<Redactor>>, bytes: u64) -> Self {
+        Self { plugin, redactor, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
     }
 
     /// Takes a line's cost; false means that the line is dropped.
@@ -43,6 +46,11 @@ impl LogBudget {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         admitted
+    }
+
+    /// Bytes that a guest printed, without its secrets.
+    fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
     }
 
     /// Writes one message that was admitted.
@@ -126,7 +134,8 @@ impl Lines {
 
     fn emit(&mut self) {
         if self.to.budget.admit(self.buffer.len()) {
-            let line = String::from_utf8_lossy(&self.buffer);
+            let line = self.to.budget.redacted(&self.buffer);
+            let line = String::from_utf8_lossy(&line);
             self.to.budget.write(LogLevel::Info, self.to.name, line.trim_end_matches('\r'));
         }
         self.buffer.clear();

@@ -3,9 +3,10 @@
 //! Nothing here blocks, fails or lets a guest fill a queue: what is over a limit is
 //! dropped.
 
-use super::abi::{self, HostCalls, HttpCalls, HttpError, Listing, LogLevel, TypesCalls};
+use super::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use super::json;
 use super::provider::{Event, LogBody};
+use super::redact::Said as _;
 use super::state::State;
 use super::text;
 
@@ -15,6 +16,14 @@ const SHORT: usize = 1024;
 const URI: usize = 8 << 10;
 
 impl State {
+    /// What the guest said, without its secrets.
+    fn redacted(&self, mut said: String) -> String {
+        if let Some(redactor) = &self.granted.redactor {
+            said.redact(redactor);
+        }
+        said
+    }
+
     fn tell(&self, event: Event) {
         if let Some(events) = &self.events {
             events.push(event);
@@ -32,19 +41,21 @@ impl TypesCalls for State {}
 
 impl HostCalls for State {
     fn log(&mut self, level: LogLevel, message: String) {
-        let budget = self.log();
+        let budget = self.log().clone();
         if !budget.admit(message.len()) {
             return self.drop_message();
         }
+        let message = self.redacted(message);
         budget.write(level, "log", &message);
         self.tell(Event::Log { level, logger: None, data: LogBody::Text(message) });
     }
 
     fn log_data(&mut self, level: LogLevel, logger: String, data: String) {
-        let budget = self.log();
+        let budget = self.log().clone();
         if !budget.admit(data.len() + logger.len()) {
             return self.drop_message();
         }
+        let (logger, data) = (self.redacted(logger), self.redacted(data));
         let logger = text::prefix(&logger, SHORT).to_owned();
         budget.write(level, &logger, &data);
         // Text that is not JSON is still worth reading.
@@ -63,7 +74,7 @@ impl HostCalls for State {
         self.tell(Event::Progress {
             progress,
             total: total.filter(|total| total.is_finite()),
-            message: message.map(|message| text::prefix(&message, SHORT).to_owned()),
+            message: message.map(|message| text::prefix(&self.redacted(message), SHORT).to_owned()),
         });
     }
 
@@ -73,17 +84,11 @@ impl HostCalls for State {
 
     fn resource_updated(&mut self, uri: String) {
         if uri.len() <= URI {
-            self.tell(Event::ResourceUpdated(uri));
+            self.tell(Event::ResourceUpdated(self.redacted(uri)));
         }
     }
 
     fn cancelled(&mut self) -> bool {
         self.cancelled.is_cancelled()
-    }
-}
-
-impl HttpCalls for State {
-    async fn fetch(&mut self, request: abi::Http::Request) -> Result<abi::Http::Response, HttpError> {
-        Err(HttpError::Denied(format!("no http grant covers {}", text::quote(&request.url, 200))))
     }
 }

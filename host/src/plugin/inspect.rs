@@ -60,7 +60,7 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 
 /// The interfaces that the linker has, without versions. `load` tries them for real; this
 /// list is what makes the message name the import that is missing.
-const LINKED: [&str; 33] = [
+const LINKED: [&str; 35] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
@@ -91,6 +91,8 @@ const LINKED: [&str; 33] = [
     "wasi:sockets/tcp-create-socket",
     "wasi:sockets/udp",
     "wasi:sockets/udp-create-socket",
+    "wasi:http/types",
+    "wasi:http/outgoing-handler",
     "wasi:keyvalue/store",
     "wasi:keyvalue/atomics",
     "wasi:keyvalue/batch",
@@ -110,5 +112,9 @@ pub(super) fn is_linked(import: &str) -> bool {
 
 /// The grant that an import needs to be of use.
 fn grant(import: &str) -> Option<Access> {
-    import.starts_with("wasi:keyvalue/").then_some(Access::Keyvalue)
+    let name = import.split_once('@').map_or(import, |(name, _)| name);
+    match name {
+        "wharf:plugin/http" | "wasi:http/outgoing-handler" => Some(Access::Http),
+        _ => name.starts_with("wasi:keyvalue/").then_some(Access::Keyvalue),
+    }
 }

@@ -26,6 +26,7 @@ use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::outcome;
 use super::provider::{Call, Provider};
+use super::redact::Said;
 use super::sandbox::Sandbox;
 use super::surface::{Listed, Surface};
 use super::{compile, inspect};
@@ -157,7 +158,7 @@ impl Plugin {
     ) -> Result<R, CallError>
     where
         P: ComponentNamedList + Lower + Send + Sync + 'static,
-        R: Send + 'static,
+        R: Said + Send + 'static,
         (Result<R, GuestError>,): ComponentNamedList + Lift,
     {
         let denials = Denials::of(&call);
@@ -208,7 +209,7 @@ impl Provider for Plugin {
         let granted = &self.program.granted;
         let may = granted.grants.allow(access);
         if !may {
-            granted.tell_denied(access, &format!("{} = true", access.name()));
+            granted.tell_denied(access, &access.line());
         }
         may
     }

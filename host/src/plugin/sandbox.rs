@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
@@ -14,8 +14,10 @@ use super::abi;
 use super::cache::Cache;
 use super::engine::{self, Allocation};
 use super::keyvalue::Store;
+use super::outbound::{Outbound, OutboundSettings};
 use super::quota::Budget;
 use super::state::State;
+use super::threads::Threads;
 use super::ticker::Ticker;
 
 /// Threads for file system calls of guests; no other part of the process waits for them.
@@ -45,6 +47,8 @@ pub struct SandboxSettings {
     pub memory_budget: u64,
     /// Threads that run guests. One of them is kept free of any one plugin.
     pub workers: usize,
+    /// HTTP that plugins send.
+    pub outbound: OutboundSettings,
 }
 
 impl Default for SandboxSettings {
@@ -58,6 +62,7 @@ impl Default for SandboxSettings {
             store: None,
             memory_budget: 1 << 30,
             workers: cores.max(4),
+            outbound: OutboundSettings::default(),
         }
     }
 }
@@ -67,11 +72,14 @@ pub struct Sandbox {
     engine: Engine,
     linker: Linker<State>,
     ticker: Ticker,
-    guests: Guests,
+    /// The threads that guests run on, and nothing else: one that spins or blocks delays other
+    /// guests at worst, never the protocol.
+    guests: Threads,
     budget: Arc<Budget>,
     slots: Arc<Semaphore>,
     workers: u32,
     pub(super) store: Arc<Store>,
+    pub(super) outbound: Arc<Outbound>,
     pub(super) compiler: Compiler,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
@@ -88,16 +96,18 @@ impl Sandbox {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        abi::wasi_http::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
         Ok(Arc::new(Self {
             ticker: Ticker::start(&engine)?,
-            guests: Guests::start(workers)?,
+            guests: Threads::start("wharf-guest", workers, BLOCKING_THREADS)?,
             budget: Arc::new(Budget::new(settings.memory_budget)),
             slots: Arc::new(Semaphore::new(engine::SLOTS as usize)),
             workers: workers as u32,
             store: Store::new(settings.store),
+            outbound: Outbound::start(settings.outbound)?,
             compiler: settings.compiler,
             compiling: Semaphore::new(1),
             cache,
@@ -142,35 +152,6 @@ fn shared_engine() -> anyhow::Result<Engine> {
         Err(error) => {
             tracing::warn!("set aside no address space for instances, calls will be slower: {error:#}");
             engine::engine(Allocation::OnDemand).map_err(|error| anyhow::anyhow!("make the engine: {error:#}"))
-        }
-    }
-}
-
-/// The runtime that guests run on, and nothing else: one that spins or blocks delays
-/// other guests at worst, never the protocol.
-struct Guests(Option<Runtime>);
-
-impl Guests {
-    fn start(workers: usize) -> std::io::Result<Self> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(workers)
-            .max_blocking_threads(BLOCKING_THREADS)
-            .thread_name("wharf-guest")
-            .enable_all()
-            .build()?;
-        Ok(Self(Some(runtime)))
-    }
-
-    fn handle(&self) -> &Handle {
-        self.0.as_ref().expect("the runtime lives until it is dropped").handle()
-    }
-}
-
-impl Drop for Guests {
-    fn drop(&mut self) {
-        // The last owner may be an async task, where a runtime must not be waited for.
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use super::cpu::CpuMeter;
 use super::events::Events;
@@ -16,6 +17,7 @@ use super::granted::Granted;
 use super::grants::Access;
 use super::guest_log::{LogBudget, Printed};
 use super::id::PluginId;
+use super::outbound::Door;
 use super::quota::Quota;
 
 /// Handles that a guest may hold of the host's resources; files and buckets are among them.
@@ -37,6 +39,7 @@ pub(super) struct State {
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
     wasi: Option<WasiCtx>,
+    http: Option<Door>,
     table: ResourceTable,
 }
 
@@ -63,6 +66,7 @@ impl State {
             log_limit,
             log: None,
             wasi: None,
+            http: None,
             table,
         }
     }
@@ -74,16 +78,14 @@ impl State {
 
     /// Notes that the guest was denied something, which a line of its grants would allow.
     pub(super) fn deny(&self, access: Access, line: impl FnOnce() -> String) {
-        // A listing may well do without; what fails for want of it is a call.
-        if let Some(events) = &self.events {
-            events.deny(access);
-            self.granted.tell_denied(access, &line());
-        }
+        self.granted.deny(self.events.as_deref(), access, line);
     }
 
     /// The call's log budget, made when it is first needed.
     pub(super) fn log(&mut self) -> &Arc<LogBudget> {
-        self.log.get_or_insert_with(|| Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit)))
+        self.log.get_or_insert_with(|| {
+            Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit))
+        })
     }
 }
 
@@ -91,10 +93,19 @@ impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let log = &mut self.log;
         let ctx = self.wasi.get_or_insert_with(|| {
-            let budget = || Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit));
+            let budget =
+                || Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit));
             context(log.get_or_insert_with(budget).clone())
         });
         WasiCtxView { ctx, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let door = self.http.take().unwrap_or_else(|| Door::of(self));
+        let door = self.http.insert(door);
+        WasiHttpCtxView { ctx: &mut door.context, hooks: &mut door.hooks, table: &mut self.table }
     }
 }
 

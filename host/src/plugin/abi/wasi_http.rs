@@ -1,0 +1,12 @@
+//! `wasi:http@0.2`: the interfaces `types` and `outgoing-handler`, as `wasmtime-wasi-http` has
+//! them.
+//!
+//! Links the functions; what a request may do is in `outbound`. There is no `incoming-handler`.
+
+use wasmtime::component::Linker;
+use wasmtime_wasi_http::WasiHttpView;
+
+/// Gives components both interfaces.
+pub(in crate::plugin) fn link<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
+}

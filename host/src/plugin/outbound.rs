@@ -1,0 +1,268 @@
+//! HTTP that plugins send: the one place where a request is compared with the plugin's grants,
+//! and from which it is sent.
+//!
+//! Two doors lead here, `wharf:plugin/http` (`fetch`) and `wasi:http` (`wasi`); neither decides
+//! anything.
+
+mod address;
+mod dial;
+mod exchange;
+mod failure;
+mod fetch;
+mod grant;
+mod headers;
+mod resolve;
+mod target;
+#[cfg(test)]
+mod tests;
+mod wasi;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Request, Response, Uri};
+use http_body::Body;
+use tokio::runtime::Handle;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio_rustls::TlsConnector;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::events::Events;
+use super::granted::Granted;
+use super::grants::Access;
+use super::state::State;
+use super::threads::Threads;
+use exchange::{Exchange, Received};
+use failure::Failure;
+use grant::Wanted;
+use target::Target;
+
+pub use grant::HttpGrant;
+pub use resolve::{Resolve, SystemResolver};
+pub(super) use wasi::Door;
+
+/// Threads for lookups of names, which block. Each counts as an exchange of its plugin.
+const LOOKUPS: usize = 64;
+
+/// How requests are sent.
+#[derive(Debug, Clone)]
+pub struct OutboundSettings {
+    pub resolver: Arc<dyn Resolve>,
+    pub caps: Caps,
+}
+
+impl Default for OutboundSettings {
+    fn default() -> Self {
+        Self { resolver: Arc::new(SystemResolver), caps: Caps::default() }
+    }
+}
+
+/// The bounds of an exchange. The call's own time ends it too.
+#[derive(Debug, Clone)]
+pub struct Caps {
+    /// For the plugin's turn, the name and the connection.
+    pub connect: Duration,
+    /// For the handshake of TLS.
+    pub tls: Duration,
+    /// From the request's first byte to the response's.
+    pub first_byte: Duration,
+    /// For all of it.
+    pub whole: Duration,
+    /// Bytes of a request's body.
+    pub request: u64,
+    /// Bytes of a response's body.
+    pub response: u64,
+    /// Header fields, in each direction.
+    pub headers: usize,
+    /// Exchanges of one plugin at the same time.
+    pub exchanges: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            tls: Duration::from_secs(5),
+            first_byte: Duration::from_secs(30),
+            whole: Duration::from_secs(60),
+            request: 16 << 20,
+            response: 16 << 20,
+            headers: 128,
+            exchanges: 8,
+        }
+    }
+}
+
+/// What all plugins' requests share. They are sent on a thread of their own: a guest that
+/// spins delays none of them, and none of them delays a guest.
+pub(super) struct Outbound {
+    threads: Threads,
+    resolver: Arc<dyn Resolve>,
+    caps: Caps,
+    connector: OnceCell<TlsConnector>,
+}
+
+impl Outbound {
+    pub(super) fn start(settings: OutboundSettings) -> std::io::Result<Arc<Self>> {
+        let OutboundSettings { resolver, caps } = settings;
+        let threads = Threads::start("wharf-outbound", 1, LOOKUPS)?;
+        Ok(Arc::new(Self { threads, resolver, caps, connector: OnceCell::new() }))
+    }
+
+    fn handle(&self) -> &Handle {
+        self.threads.handle()
+    }
+
+    /// What is trusted, read when it is first needed.
+    async fn connector(&self) -> Result<TlsConnector, Failure> {
+        let made = self.connector.get_or_try_init(|| async {
+            let made =
+                tokio::task::spawn_blocking(dial::connector).await.unwrap_or_else(|error| Err(error.to_string()));
+            made.map_err(|why| {
+                tracing::error!("failed to set up TLS for plugins: {why}");
+                Failure::Host
+            })
+        });
+        made.await.cloned()
+    }
+}
+
+/// What one plugin may send.
+pub(super) struct Allowed {
+    rules: Vec<Rule>,
+    turns: Arc<Semaphore>,
+    outbound: Arc<Outbound>,
+}
+
+/// An entry of the grant with the secrets filled in.
+struct Rule {
+    grant: HttpGrant,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Allowed {
+    /// `secret` knows the secrets; an entry is left out whose secrets are not all there.
+    pub(super) fn new<'a>(
+        grants: &[HttpGrant],
+        secret: impl Fn(&str) -> Option<&'a str>,
+        outbound: Arc<Outbound>,
+    ) -> Self {
+        let rule = |grant: &HttpGrant| {
+            let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(&secret)?)));
+            Some(Rule { grant: grant.clone(), headers: filled.collect::<Option<_>>()? })
+        };
+        let rules = grants.iter().filter_map(rule).collect();
+        Self { rules, turns: Arc::new(Semaphore::new(outbound.caps.exchanges)), outbound }
+    }
+
+    /// The line that grants what there is, and that too.
+    fn line_with(&self, entry: &HttpGrant) -> String {
+        let entries = self.rules.iter().map(|rule| &rule.grant).filter(|grant| **grant != entry.clone().private(false));
+        let entries: Vec<String> = entries.chain([entry]).map(HttpGrant::to_string).collect();
+        format!("http = [{}]", entries.join(", "))
+    }
+}
+
+/// What a guest asks for beyond the caps; none of it exceeds them.
+#[derive(Default)]
+struct Patience {
+    connect: Option<Duration>,
+    first_byte: Option<Duration>,
+    between: Option<Duration>,
+    whole: Option<Duration>,
+}
+
+/// Sends the requests of one call.
+#[derive(Clone)]
+struct Sender {
+    granted: Arc<Granted>,
+    events: Option<Arc<Events>>,
+}
+
+impl Sender {
+    fn of(state: &State) -> Self {
+        Self { granted: state.granted.clone(), events: state.events.clone() }
+    }
+
+    /// Sends a request whose URI is absolute, if the plugin was granted that. Dropping the
+    /// future, or the body, closes the connection.
+    async fn send<B>(self, request: Request<B>, patience: Patience) -> Result<Response<Received>, Failure>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let allowed = &self.granted.http;
+        let invalid = |why: &str| Failure::Invalid(why.into());
+        let wanted = Wanted::of(request.method(), request.uri()).map_err(invalid)?;
+        let Some(rule) = allowed.rules.iter().find(|rule| rule.grant.covers(&wanted)) else {
+            let entry = wanted.grant(false);
+            self.deny(&entry);
+            return Err(Failure::NotGranted(entry.to_string()));
+        };
+        let outbound = allowed.outbound.clone();
+        let mut caps = outbound.caps.clone();
+        let shorter = |cap: &mut Duration, asked: Option<Duration>| *cap = asked.unwrap_or(*cap).min(*cap);
+        shorter(&mut caps.connect, patience.connect);
+        shorter(&mut caps.first_byte, patience.first_byte);
+        shorter(&mut caps.whole, patience.whole);
+        let exchange = Exchange {
+            request: outgoing(request, &wanted, rule, caps.headers)?,
+            target: wanted.target.clone(),
+            private: rule.grant.private,
+            between: patience.between.unwrap_or(caps.whole),
+            turns: allowed.turns.clone(),
+            caps,
+        };
+        let task = outbound.handle().spawn(exchange.run(outbound.clone()));
+        let outcome = AbortOnDropHandle::new(task).await.unwrap_or_else(|error| {
+            tracing::error!("an exchange's task failed: {error}");
+            Err(Failure::Host)
+        });
+        match outcome {
+            Err(Failure::NotPublic(_)) => {
+                let entry = rule.grant.clone().private(true);
+                self.deny(&entry);
+                Err(Failure::NotPublic(wanted.grant(true).to_string()))
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn deny(&self, entry: &HttpGrant) {
+        self.granted.deny(self.events.as_deref(), Access::Http, || self.granted.http.line_with(entry));
+    }
+}
+
+/// The request as it is sent: in origin-form, with the host's own fields and those of the rule
+/// in place of the guest's.
+fn outgoing<B>(request: Request<B>, wanted: &Wanted, rule: &Rule, most: usize) -> Result<Request<B>, Failure> {
+    let (mut parts, body) = request.into_parts();
+    let invalid = |why: &str| Failure::Invalid(why.into());
+    if parts.headers.get_all(header::HOST).iter().any(|host| !names(host, &wanted.target)) {
+        return Err(invalid("its Host is not that of its URL"));
+    }
+    let length = parts.headers.get(header::CONTENT_LENGTH).cloned();
+    headers::strip(&mut parts.headers, length);
+    for (name, value) in &rule.headers {
+        parts.headers.insert(name, value.clone());
+    }
+    let host = HeaderValue::try_from(wanted.target.authority()).map_err(|_| invalid("its host is none"))?;
+    parts.headers.insert(header::HOST, host);
+    if parts.headers.len() > most {
+        return Err(invalid("it has too many header fields"));
+    }
+    let path = match parts.uri.query() {
+        Some(query) => format!("{}?{query}", wanted.path),
+        None => wanted.path.clone(),
+    };
+    parts.uri = Uri::try_from(path).map_err(|_| invalid("its path is none"))?;
+    Ok(Request::from_parts(parts, body))
+}
+
+/// Whether a `Host` names that target.
+fn names(host: &HeaderValue, target: &Target) -> bool {
+    let authority = host.to_str().ok().and_then(|host| host.parse().ok());
+    authority.and_then(|authority| Target::at(target.https, &authority).ok()).is_some_and(|named| named == *target)
+}

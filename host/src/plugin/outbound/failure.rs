@@ -1,0 +1,65 @@
+//! Why a request has no response, told in words for plugins: never an address, nor a secret.
+
+use std::fmt;
+
+/// Why there is no response, or no more of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// No grant covers it; the entry that would.
+    NotGranted(String),
+    /// The host's address is not public; the entry that would allow it.
+    NotPublic(String),
+    /// The request is none.
+    Invalid(String),
+    /// Too many are under way.
+    Busy,
+    /// The name has no address.
+    NoAddress,
+    Connect(String),
+    Tls(String),
+    /// One of the times is over.
+    Timeout(Stage),
+    /// The request's body has more bytes than that.
+    RequestTooLarge(u64),
+    /// The response's body has more bytes than that.
+    ResponseTooLarge(u64),
+    Protocol(String),
+    /// The host itself failed; the details are in its log.
+    Host,
+}
+
+/// What took too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// From the name to the end of the handshake.
+    Connect,
+    /// Until the response began.
+    FirstByte,
+    /// All of it, or the next piece of it.
+    Body,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotGranted(entry) => write!(f, "no grant covers this request; this would: http = [{entry}]"),
+            Self::NotPublic(entry) => {
+                write!(f, "the host is not at a public address, which needs a grant of its own: http = [{entry}]")
+            }
+            Self::Invalid(why) => write!(f, "the request cannot be sent: {why}"),
+            Self::Busy => f.write_str("too many requests of this plugin are under way"),
+            Self::NoAddress => f.write_str("the host's name has no address"),
+            Self::Connect(why) => write!(f, "no connection: {why}"),
+            Self::Tls(why) => write!(f, "no TLS connection: {why}"),
+            Self::Timeout(Stage::Connect) => f.write_str("the connection took too long"),
+            Self::Timeout(Stage::FirstByte) => f.write_str("the response did not begin in time"),
+            Self::Timeout(Stage::Body) => f.write_str("the response took too long"),
+            Self::RequestTooLarge(limit) => write!(f, "the request's body has more than {limit} bytes"),
+            Self::ResponseTooLarge(limit) => write!(f, "the response has more than {limit} bytes"),
+            Self::Protocol(why) => write!(f, "the other side broke the protocol: {why}"),
+            Self::Host => f.write_str("the host itself failed"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,305 @@
+//! HTTP that plugins send, through both doors of the real binary: where they were granted it,
+//! and nowhere else; and the secrets that go with it. The guests are the sample `fetch` and
+//! `online`.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use serde_json::{Value, json};
+use tokio_rustls::rustls::{ServerConfig, crypto};
+
+use crate::support::PATIENCE;
+use crate::support::client::{Client, first_text};
+use crate::support::home::{Home, component};
+use crate::support::process::{Process, command, run};
+use crate::support::site::{Site, field, write};
+
+const SECRET: &str = "tok-5ecret+/=value";
+
+/// A home with both guests, which are granted that.
+fn home(grants: &str) -> Home {
+    let home = Home::with(&["fetch", "online"]);
+    home.configure(&format!("[plugins.fetch.grants]\n{grants}[plugins.online.grants]\n{grants}"));
+    home
+}
+
+/// The text of a call that must fail.
+fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
+    let result = client.call(tool, arguments);
+    assert_eq!(result["isError"], true, "{result}");
+    first_text(&result).to_owned()
+}
+
+/// What the tool `outgoing` is told, for a request to that site.
+fn outgoing(site: &Site, path: &str) -> Value {
+    json!({"authority": format!("127.0.0.1:{}", site.port), "path": path})
+}
+
+#[test]
+fn a_page_is_read_after_one_line() {
+    let site = Site::page("text/html", "<h1>Rain</h1><p>It <em>rains</em>.</p><script>no()</script>");
+    let home = home(&site.granted());
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.text("fetch", json!({"url": site.url("/weather")})), "# Rain\n\nIt *rains*.");
+    let head = site.heads().concat();
+    assert!(head.starts_with("GET /weather HTTP/1.1\r\n"), "{head}");
+    assert_eq!(field(&head, "host"), Some(format!("127.0.0.1:{}", site.port).as_str()));
+}
+
+#[test]
+fn both_doors_send_the_same() {
+    let site = Site::start(|head, connection| {
+        let chunked = field(head, "transfer-encoding").is_some();
+        let (seen, expected) = if chunked { ("chunked", "4\r\nmilk\r\n0\r\n\r\n") } else { ("whole", "milk") };
+        let mut body = vec![0; expected.len()];
+        connection.read_exact(&mut body).expect("a body");
+        assert_eq!(body, expected.as_bytes());
+        write(connection, "201 Created", "", &format!("{} {seen}", field(head, "x-own").unwrap_or_default()));
+    });
+    let grant = site.granted().replace("private", "methods = [\"POST\"], private");
+    let home = home(&grant);
+    let mut client = Client::start_modern(&home);
+    let own = json!([["X-Own", "mine"]]);
+    let fetched = json!({"method": "POST", "url": site.url("/notes?a=b"), "headers": own, "body": "milk"});
+    assert_eq!(client.text("online_fetch", fetched), "201 \nmine whole");
+    let mut sent = outgoing(&site, "/notes?a=b");
+    sent["method"] = json!("POST");
+    sent["headers"] = own;
+    sent["body"] = json!("milk");
+    assert_eq!(client.text("online_outgoing", sent), "201\nmine chunked");
+    for head in site.heads() {
+        assert!(head.starts_with("POST /notes?a=b HTTP/1.1\r\n"), "{head}");
+    }
+}
+
+#[test]
+fn without_a_grant_both_doors_are_closed_and_the_log_says_how_to_open_them() {
+    let site = Site::page("text/plain", "inside");
+    let home = home("");
+    let mut client = Client::start_modern(&home);
+    let url = site.url("");
+    for _ in 0..2 {
+        let result = client.call("fetch", json!({"url": site.url("/x")}));
+        assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
+        assert!(first_text(&result).contains(&format!("no grant covers this request; this would: http = [\"{url}\"]")));
+    }
+    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
+    assert!(said.contains("HttpRequestDenied"), "{said}");
+    let file = home.path("config/wharf/wharf.toml");
+    let hint = format!("put `http = [\"{url}\"]` under `[plugins.fetch.grants]` in {}", file.display());
+    let log = client.process().log_with(&hint);
+    assert_eq!(log.matches(&hint).count(), 1, "{log}");
+    client.process().log_with(&hint.replace("fetch", "online"));
+
+    // As it says, which is not enough for an address of this machine.
+    home.configure(&format!("[plugins.online.grants]\nhttp = [\"{url}\"]\n"));
+    let mut client = Client::start_modern(&home);
+    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/x")}));
+    assert!(said.contains("the host is not at a public address"), "{said}");
+    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
+    assert!(said.contains("DestinationIpProhibited"), "{said}");
+    let entry = site.granted();
+    client.process().log_with(&format!("put `{}` under `[plugins.online.grants]`", entry.trim()));
+    assert!(site.heads().is_empty());
+
+    // As it says then.
+    home.configure(&format!("[plugins.online.grants]\n{entry}"));
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.text("online_fetch", json!({"url": site.url("/x")})), "200 \ninside");
+    assert_eq!(client.text("online_outgoing", outgoing(&site, "/x")), "200\ninside");
+}
+
+#[test]
+fn a_redirect_to_what_is_not_granted_ends_there() {
+    let inside = Site::page("text/plain", "inside");
+    let elsewhere = format!("Location: {}\r\n", inside.url("/admin"));
+    let site = Site::start(move |_, connection| write(connection, "302 Found", &elsewhere, ""));
+    let home = home(&site.granted());
+    let mut client = Client::start_modern(&home);
+    let seen = client.text("online_fetch", json!({"url": site.url("/")}));
+    assert_eq!(seen, format!("302 {}\n", inside.url("/admin")));
+    let said = refusal(&mut client, "fetch", json!({"url": site.url("/")}));
+    assert!(said.contains("no grant covers this request"), "{said}");
+    assert!(inside.heads().is_empty());
+}
+
+#[test]
+fn headers_without_end_stay_inside() {
+    let site = Site::start(|_, connection| write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""));
+    let home = home(&site.granted());
+    let mut client = Client::start_modern(&home);
+    let many: Vec<_> = (0..33_000).map(|n| json!([format!("x-{n}"), "1"])).collect();
+    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/"), "headers": many}));
+    assert!(said.contains("too many header fields"), "{said}");
+    let mut sent = outgoing(&site, "/");
+    sent["headers"] = json!(many);
+    refusal(&mut client, "online_outgoing", sent);
+    assert!(site.heads().is_empty());
+    // Nor do those of a response come in.
+    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+    assert!(said.contains("broke the protocol"), "{said}");
+    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
+    assert!(said.contains("HttpProtocolError"), "{said}");
+}
+
+#[test]
+fn a_body_without_end_is_cut() {
+    let site = Site::start(|_, connection| {
+        let _ = connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while connection.write_all(&[b'x'; 64 << 10]).is_ok() {}
+    });
+    let home = home("");
+    // Room for the guest to take in what it is given.
+    let room = "[plugins.online.limits]\nmemory = \"256MiB\"\n";
+    home.configure(&format!("{room}[plugins.online.grants]\n{}", site.granted()));
+    let mut client = Client::start_modern(&home);
+    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+    assert!(said.contains("the response has more than 16777216 bytes"), "{said}");
+    let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
+    assert!(said.contains("16777216"), "{said}");
+}
+
+#[test]
+fn a_call_that_ends_takes_its_connection_along() {
+    let (sender, closed) = channel();
+    let site = Site::start(move |_, connection| {
+        let _ = sender.send(connection.read(&mut [0]).unwrap_or(0));
+    });
+    let home = home(&site.granted());
+    home.configure(&format!("[plugins.online.limits]\ntimeout = \"1s\"\n[plugins.online.grants]\n{}", site.granted()));
+    let mut client = Client::start_modern(&home);
+    for (tool, arguments) in
+        [("online_fetch", json!({"url": site.url("/")})), ("online_outgoing", outgoing(&site, "/"))]
+    {
+        let result = client.call(tool, arguments);
+        assert_eq!(result["_meta"]["wharf/fault"]["code"], "timeout", "{result}");
+        assert_eq!(closed.recv_timeout(PATIENCE), Ok(0));
+    }
+    // A guest may have less patience, and goes on.
+    let mut sent = outgoing(&site, "/");
+    for ms in [0, 100] {
+        sent["timeout_ms"] = json!(ms);
+        let said = refusal(&mut client, "online_outgoing", sent.clone());
+        assert!(said.contains("Timeout"), "{said}");
+    }
+}
+
+#[test]
+fn tls_is_of_the_name_and_of_trusted_roots() {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key)
+        .expect("a server");
+    let site = Site::with_tls(config, |_, connection| write(connection, "200 OK", "", "over TLS"));
+    let (named, numbered) = (format!("https://localhost:{}", site.port), format!("https://127.0.0.1:{}", site.port));
+    let entry = |url: &str| format!("{{ url = \"{url}\", private = true }}");
+    let home = home(&format!("http = [{}, {}]\n", entry(&named), entry(&numbered)));
+    let roots = home.path("roots.pem");
+    std::fs::write(&roots, own.cert.pem()).expect("a file");
+
+    let mut serve = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    serve.env("SSL_CERT_FILE", &roots);
+    let mut client = Client::new(Process::start(serve), true);
+    assert_eq!(client.text("online_fetch", json!({"url": named})), "200 \nover TLS");
+    let sent = |https| json!({"authority": format!("localhost:{}", site.port), "path": "/", "https": https});
+    assert_eq!(client.text("online_outgoing", sent(true)), "200\nover TLS");
+    // The certificate names another.
+    let said = refusal(&mut client, "online_fetch", json!({"url": numbered}));
+    assert!(said.contains("no TLS connection: "), "{said}");
+    // The other scheme was not granted.
+    let said = refusal(&mut client, "online_outgoing", sent(false));
+    assert!(said.contains("HttpRequestDenied"), "{said}");
+    assert_eq!(site.heads().len(), 2);
+
+    // Nobody else trusts it.
+    let mut client = Client::start_modern(&home);
+    let said = refusal(&mut client, "online_fetch", json!({"url": named}));
+    assert!(said.contains("no TLS connection: "), "{said}");
+    let said = refusal(&mut client, "online_outgoing", sent(true));
+    assert!(said.contains("TlsProtocolError"), "{said}");
+}
+
+/// A site that gives back what it was told, as careless ones do, and a home where it is told a
+/// secret.
+fn telling(secret: &str) -> (Site, Home) {
+    let site = Site::start(|head, connection| {
+        write(connection, "200 OK", "", field(head, "authorization").unwrap_or("nothing"));
+    });
+    let granted = site.granted().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
+    let home = home(&granted);
+    home.configure(&format!(
+        "[secrets]\napi = {{ file = \"api\" }}\n[plugins.fetch.grants]\n{granted}[plugins.online.grants]\n{granted}"
+    ));
+    std::fs::write(home.path("config/wharf/api"), secret).expect("a secret");
+    (site, home)
+}
+
+#[test]
+fn a_secret_reaches_the_server_and_nobody_else() {
+    let (site, home) = telling(SECRET);
+    let mut client = Client::start_modern(&home);
+    let request = json!({"url": site.url("/"), "headers": [["Authorization", "my own"]]});
+    assert_eq!(client.text("online_fetch", request.clone()), "200 \nBearer [redacted api]");
+    assert_eq!(client.text("online_outgoing", outgoing(&site, "/")), "200\nBearer [redacted api]");
+    for head in site.heads() {
+        assert_eq!(field(&head, "authorization"), Some(format!("Bearer {SECRET}").as_str()));
+    }
+    let said = refusal(&mut client, "online_fail", request.clone());
+    assert!(said.contains("Bearer [redacted api]"), "{said}");
+
+    // In every way that there is.
+    let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
+    let told = client.result("tools/call", json!({"name": "online_tell", "arguments": request, "_meta": meta}));
+    assert_eq!(told["structuredContent"]["again"], json!(["200 \nBearer [redacted api]"]));
+    let progress = client.notification("notifications/progress");
+    assert_eq!(progress["params"]["message"], "200 \nBearer [redacted api]");
+    let texts = [client.notification("notifications/message"), client.notification("notifications/message")];
+    let log = client.process().log_with("stdout");
+    for (what, text) in [("result", told.to_string()), ("messages", json!(texts).to_string()), ("log", log)] {
+        assert!(text.contains("[redacted api]"), "{what}: {text}");
+        assert!(!text.contains("5ecret"), "{what}: {text}");
+    }
+}
+
+#[test]
+fn without_its_secret_a_grant_is_none() {
+    let (site, home) = telling("");
+    let mut client = Client::start_modern(&home);
+    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+    assert!(said.contains("no grant covers this request"), "{said}");
+    client.process().log_with("took what needs the secret 'api' as not granted: it is not 1 or more visible");
+    std::fs::remove_file(home.path("config/wharf/api")).expect("the file");
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.tools().len(), 5);
+    let log = client.process().log_with("took what needs the secret 'api' as not granted: it is not there");
+    assert!(log.contains(&home.path("config/wharf/api").display().to_string()), "{log}");
+    assert!(site.heads().is_empty());
+}
+
+#[test]
+fn check_says_which_grant_a_file_needs() {
+    let home = home("");
+    let output = run(&home, ["check".as_ref(), component("online").as_os_str()]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("wasi:http/outgoing-handler@0.2"), "{text}");
+    assert!(
+        text.contains("grant    http, not granted: put `http = [\"https://HOST\"]` under `[plugins.online.grants]`")
+    );
+    home.configure("[plugins.online.grants]\nhttp = [\"https://api.example.com\"]\n");
+    let output = run(&home, ["check".as_ref(), component("online").as_os_str()]);
+    assert!(String::from_utf8(output.stdout).expect("UTF-8").contains("grant    http, granted\n"));
+}
+
+#[test]
+fn a_grant_that_is_none_is_told_with_its_place() {
+    let home = home("");
+    home.configure("[plugins.online.grants]\nhttp = [\"https://*.example.com\"]\n");
+    let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("column 9: a grant is a scheme, a host"), "{said}");
+}
