@@ -2,9 +2,12 @@
 //!
 //! A grant that is not written is denied; what a grant allows is in `plugin`.
 
+use std::collections::BTreeMap;
+
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
+use super::{Config, FolderConfig};
 use crate::plugin::{Grants, KeyvalueGrant};
 
 /// `[plugins.NAME.grants]`.
@@ -23,6 +26,15 @@ pub struct GrantsConfig {
     /// To ask which folders the user works in.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roots: bool,
+    /// Folders of this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fs: Vec<FolderConfig>,
+    /// Its environment, as it stands here: nothing of the host's own is passed on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// What it finds in `wasi:config`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub config: BTreeMap<String, String>,
 }
 
 /// The grant in short, or with what it allows.
@@ -42,9 +54,27 @@ pub struct KeyvalueLimits {
 }
 
 impl GrantsConfig {
+    /// What is wrong with it as it is written.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
+        if let Some(name) = self.env.keys().find(|name| !named(name)) {
+            return Err(format!("env: no variable can be called {name:?}"));
+        }
+        FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
+    }
+
     /// What the sandbox is told; `place` is where more could be granted.
-    pub(super) fn grants(&self, place: String) -> Grants {
-        Grants { keyvalue: self.keyvalue(), elicit: self.elicit, sample: self.sample, roots: self.roots, place }
+    pub(super) fn grants(&self, config: &Config, place: String) -> Grants {
+        Grants {
+            keyvalue: self.keyvalue(),
+            elicit: self.elicit,
+            sample: self.sample,
+            roots: self.roots,
+            folders: self.fs.iter().map(|folder| folder.grant(config)).collect(),
+            env: self.env.clone().into_iter().collect(),
+            config: self.config.clone().into_iter().collect(),
+            place,
+        }
     }
 
     fn keyvalue(&self) -> Option<KeyvalueGrant> {

@@ -12,6 +12,7 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, Was
 
 use super::cpu::CpuMeter;
 use super::events::Events;
+use super::filesystem::Held;
 use super::granted::Granted;
 use super::grants::Access;
 use super::guest_log::{LogBudget, Printed};
@@ -34,6 +35,8 @@ pub(super) struct State {
     pub(super) granted: Arc<Granted>,
     /// The highest progress so far.
     pub(super) progress: f64,
+    /// What it has open of its folders.
+    pub(super) held: Held,
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
     wasi: Option<WasiCtx>,
@@ -60,6 +63,7 @@ impl State {
             cancelled,
             granted,
             progress: f64::NEG_INFINITY,
+            held: Held::default(),
             log_limit,
             log: None,
             wasi: None,
@@ -89,19 +93,20 @@ impl State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let log = &mut self.log;
+        let (log, env) = (&mut self.log, &self.granted.grants.env);
         let ctx = self.wasi.get_or_insert_with(|| {
             let budget = || Arc::new(LogBudget::new(self.plugin.clone(), self.log_limit));
-            context(log.get_or_insert_with(budget).clone())
+            context(log.get_or_insert_with(budget).clone(), env)
         });
         WasiCtxView { ctx, table: &mut self.table }
     }
 }
 
-/// A context with nothing in it: no files, variables, arguments or network, and a stdin
-/// that is at its end.
-fn context(budget: Arc<LogBudget>) -> WasiCtx {
+/// A context with nothing in it but these variables: no files (`filesystem` has them),
+/// arguments or network, and a stdin that is at its end.
+fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
     WasiCtx::builder()
+        .envs(env)
         .stdout(Printed { name: "stdout", budget: budget.clone() })
         .stderr(Printed { name: "stderr", budget })
         .allow_tcp(false)
