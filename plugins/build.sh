@@ -16,7 +16,7 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(hello echo echo-v1 echo-v2 everything folders)
+others=(files hello echo echo-v1 echo-v2 everything folders)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -25,7 +25,7 @@ fail() { say "failed to $*"; exit 1; }
 # Where a component's package is, and what it is called.
 package_of() {
     case $1 in
-        text | time | math | notes | survey | hello) echo "$1-rust" ;;
+        text | time | math | notes | survey | files | hello) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
         everything | folders) echo "$1-guest" ;;
         *) fail "find the plugin $1; there are: ${samples[*]} ${others[*]}" ;;

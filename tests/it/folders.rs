@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
-use crate::support::home::Home;
+use crate::support::home::{Home, component};
+use crate::support::process::run;
 
 /// A home with `folders` and `echo`, and beside the plugins a folder `shared`.
 fn home() -> Home {
@@ -170,4 +171,38 @@ fn a_grant_that_goes_takes_the_folder_with_it() {
     took(&mut client, "no-device", "read");
     home.configure(&granting(&[(&home.path("shared"), "'write'")]));
     took(&mut client, "ok 0 bytes", "write");
+}
+
+#[test]
+fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
+    let home = home();
+    let nowhere = home.path("nowhere");
+    home.configure(&granting(&[(&home.path("shared"), "'write'"), (&nowhere, "'read'")]));
+    let output = run(&home, ["check".as_ref(), component("folders").as_os_str()]);
+    let (text, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains(&format!("folder   /0, granted to write, from {}", home.path("shared").display())), "{text}");
+    assert!(text.contains("folder   /1, granted to read, from "), "{text}");
+    assert!(log.contains(&format!("not granted: the folder {} is not there", nowhere.display())), "{log}");
+}
+
+#[test]
+fn the_environment_is_what_is_granted() {
+    let home = home();
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.text("folders_environment", json!({})), "[]");
+    home.configure("[plugins.folders.grants]\nenv = { LANG = 'C', HOST = '$HOME', EMPTY = '' }\n");
+    let mut client = Client::start_modern(&home);
+    let told = r#"[("EMPTY", ""), ("HOST", "$HOME"), ("LANG", "C")]"#;
+    assert_eq!(client.text("folders_environment", json!({})), told);
+}
+
+#[test]
+fn settings_are_what_is_granted() {
+    let home = home();
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
+    home.configure("[plugins.folders.grants]\nconfig = { unit = 'metric', HOME = '' }\n");
+    let mut client = Client::start_modern(&home);
+    let told = r#"[("HOME", ""), ("unit", "metric")] Some(Ok(Some(""))) Ok(None)"#;
+    assert_eq!(client.text("folders_settings", json!({})), told);
 }

@@ -120,6 +120,8 @@ fn a_folder_is_filled_to_its_quota_and_no_further() {
     assert_eq!(of(&mut client, "stream", "more", MIB), "quota");
     assert_eq!(on(&mut client, "truncate", "again"), "ok");
     assert_eq!(of(&mut client, "stream", "more", MIB / 2), "ok");
+    let told = "the folder /0 has used up its quota";
+    assert_eq!(client.process().log_with(told).matches(told).count(), 1);
     // It is the same after a new start.
     let names = names_in(&shared);
     let mut client = with_quota(&home, "8MiB");

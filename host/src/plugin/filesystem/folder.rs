@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytesize::ByteSize;
 use rustix::fs::{Mode, OFlags};
@@ -20,6 +21,7 @@ use super::ledger::Ledger;
 use super::survey::{ENTRIES, survey};
 use crate::plugin::grants::{FolderGrant, FolderMode};
 use crate::plugin::id::PluginId;
+use crate::plugin::text::quote;
 
 pub(in crate::plugin) struct Folder {
     /// Where the plugin finds it.
@@ -27,6 +29,9 @@ pub(in crate::plugin) struct Folder {
     pub(super) dir: Dir,
     /// `None`: it is only read.
     ledger: Option<Arc<Mutex<Ledger>>>,
+    plugin: PluginId,
+    /// The operator was told that it is full.
+    told_full: AtomicBool,
 }
 
 /// A granted folder that counts as not granted.
@@ -42,7 +47,7 @@ const ANOTHER: &str = "grant another folder, with nothing in it but what the plu
 impl Folder {
     /// Opens a folder. Looks through all of it, so it may take seconds. The text, if there is
     /// one, is what its owner should know of it.
-    pub(super) fn open(grant: &FolderGrant, closed: &Closed) -> Result<(Self, Option<String>), Refusal> {
+    fn open(plugin: &PluginId, grant: &FolderGrant, closed: &Closed) -> Result<(Self, Option<String>), Refusal> {
         let refused = |why: String| Refusal { why, hint: ANOTHER };
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: "make the folder" },
@@ -57,13 +62,21 @@ impl Folder {
         let own = rustix::process::geteuid().as_raw();
         let found = survey(&dir, own, ENTRIES).map_err(failed)?;
         if let Some((what, place)) = found.objection {
-            return Err(refused(format!("has {what} in it: {}", place.display())));
+            // Whoever may write there chose the name.
+            return Err(refused(format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200))));
         }
+        let opened = |dir, ledger: Option<Ledger>| Self {
+            guest: grant.guest.clone(),
+            dir,
+            ledger: ledger.map(|ledger| Arc::new(Mutex::new(ledger))),
+            plugin: plugin.clone(),
+            told_full: AtomicBool::new(false),
+        };
         match grant.mode {
             FolderMode::Read => {
                 let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
                 let told = found.cut.then(|| format!("only the first {ENTRIES} entries were looked at"));
-                Ok((Self { guest: grant.guest.clone(), dir, ledger: None }, told))
+                Ok((opened(dir, None), told))
             }
             FolderMode::Write { .. } if found.cut => {
                 Err(refused(format!("holds more than {ENTRIES} entries, too many to count for writing")))
@@ -74,7 +87,7 @@ impl Folder {
                 let counted = found.usage.counted();
                 let told = (counted >= quota)
                     .then(|| format!("it holds {} already, of a quota of {}", ByteSize(counted), ByteSize(quota)));
-                Ok((Self { guest: grant.guest.clone(), dir, ledger: Some(Arc::new(Mutex::new(ledger))) }, told))
+                Ok((opened(dir, Some(ledger)), told))
             }
         }
     }
@@ -94,7 +107,13 @@ impl Folder {
     ) -> io::Result<R> {
         let ledger = self.ledger.clone().ok_or(Errno::PERM)?;
         let mut ledger = ledger.lock_owned().await;
-        runtime::spawn_blocking(move || work(&mut ledger)).await
+        let done = runtime::spawn_blocking(move || work(&mut ledger)).await;
+        let is_full = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded;
+        if done.as_ref().is_err_and(is_full) && !self.told_full.swap(true, Ordering::Relaxed) {
+            let hint = "raise its quota, or make room";
+            tracing::warn!(plugin = %self.plugin, hint, "the folder {} has used up its quota", self.guest);
+        }
+        done
     }
 }
 
@@ -118,7 +137,7 @@ pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &[FolderGrant], clo
     let mut folders = Vec::new();
     for grant in grants {
         let folder = grant.host.display();
-        match Folder::open(grant, closed) {
+        match Folder::open(plugin, grant, closed) {
             Ok((opened, told)) => {
                 if let Some(told) = told {
                     tracing::warn!(%plugin, %folder, "granted, but {told}");

@@ -2,6 +2,7 @@
 //! Answers with `ok`, or with the error's code as WASI calls it.
 
 mod exhaust;
+mod settings;
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{
@@ -43,6 +44,7 @@ impl Plugin for Folders {
             variables.sort();
             Ok(format!("{variables:?}"))
         });
+        tools.add("settings", "Tells its configuration.", |_, _: NoArguments| Ok(settings::all()));
     }
 }
 
