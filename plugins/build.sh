@@ -16,7 +16,7 @@ components=$target/components
 triple=wasm32-wasip2
 
 samples=(text time math notes survey)
-others=(hello fetch echo echo-v1 echo-v2 everything online)
+others=(files hello fetch echo echo-v1 echo-v2 everything folders online)
 debian_packages=(rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -25,9 +25,9 @@ fail() { say "failed to $*"; exit 1; }
 # Where a component's package is, and what it is called.
 package_of() {
     case $1 in
-        text | time | math | notes | survey | hello | fetch) echo "$1-rust" ;;
+        text | time | math | notes | survey | fetch | files | hello) echo "$1-rust" ;;
         echo | echo-v1 | echo-v2) echo echo-guest ;;
-        everything | online) echo "$1-guest" ;;
+        everything | folders | online) echo "$1-guest" ;;
         *) fail "find the plugin $1; there are: ${samples[*]} ${others[*]}" ;;
     esac
 }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{self, Config};
-use crate::plugin::{self, Compiler, Sandbox, SandboxSettings};
+use crate::config::{self, Base, Config};
+use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
 use crate::report::{self, Failure};
 
 /// An MCP server whose tools are sandboxed WebAssembly components in a folder.
@@ -146,21 +146,47 @@ impl Options {
         Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
     }
 
-    /// Builds the engine; milliseconds of work, off the threads that answer clients.
-    async fn sandbox(&self) -> Result<Arc<Sandbox>, Failure> {
+    /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
+    /// are the folders and files that plugins come from.
+    async fn sandbox(&self, config: &Config, plugins: &[PathBuf]) -> Result<Arc<Sandbox>, Failure> {
         let base = config::base();
+        let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let compiler = Compiler::ChildProcess(program);
-        let settings = SandboxSettings { cache_dir, compiler, store, ..SandboxSettings::default() };
+        let settings = SandboxSettings { cache_dir, compiler, store, closed, ..SandboxSettings::default() };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
             Ok(Ok(sandbox)) => Ok(sandbox),
             Ok(Err(error)) => Err(failed(format!("{error:#}"))),
             Err(error) => Err(failed(error.to_string())),
         }
     }
+}
+
+/// What no plugin is given of the file system.
+fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> Closed {
+    let mut closed = Closed::default();
+    if let Some(base) = base {
+        closed.trees.extend([base.data.clone(), base.cache.clone()]);
+        closed.trees.extend(base.state.clone());
+        closed.tops.extend([base.home.clone(), base.config.clone()]);
+    }
+    closed.trees.extend(cache.map(Path::to_owned));
+    let parent = |file: &Path| match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        folder => folder.unwrap_or(file).to_owned(),
+    };
+    closed.tops.extend(config.file.as_deref().map(parent));
+    for plugins in plugins {
+        if plugins.is_dir() {
+            closed.trees.push(plugins.clone());
+        } else {
+            closed.tops.push(parent(plugins));
+        }
+    }
+    closed
 }
 
 /// The folder to serve: the given one, or the user's own, which is made if it is not there.

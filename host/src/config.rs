@@ -3,6 +3,7 @@
 //! Never read from the current folder or the plugin folder: whoever drops a file there
 //! would grant himself rights.
 
+mod folders;
 mod grants;
 mod http;
 mod live;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
+pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use live::Live;
@@ -155,11 +157,13 @@ impl Config {
             };
             ConfigError { reason: format!("{place}{reason}"), hint }
         })?;
-        for name in config.plugins.keys() {
+        for (name, plugin) in &config.plugins {
             PluginId::parse(name).map_err(|error| ConfigError {
                 reason: format!("[plugins.{name}]: {error}"),
                 hint: Some("a plugin is named as its file, without '.wasm'".into()),
             })?;
+            let wrong = |why| ConfigError { reason: format!("[plugins.{name}.grants]: {why}"), hint: None };
+            plugin.grants.check().map_err(wrong)?;
         }
         if config.server.page_size == 0 {
             return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
@@ -205,7 +209,7 @@ impl Config {
         let own = self.plugins.get(id.as_ref());
         let file = self.file.as_ref().map_or_else(|| "wharf.toml".into(), |file| file.display().to_string());
         let place = format!("under `[plugins.{id}.grants]` in {file}");
-        own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(place, |name| self.secret(name))
+        own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place)
     }
 
     /// Whether the names of a plugin's tools carry its own.
@@ -253,6 +257,9 @@ const EXAMPLES: &str = "
 # elicit = true               # ask the user, with forms and pages
 # sample = true               # ask the client's model
 # roots = true                # ask which folders the user works in
+# fs = [{ host = \"./data\", guest = \"/data\", mode = \"write\", quota = \"64MiB\" }]  # or \"read\"
+# env = { LANG = \"C\" }       # its environment
+# config = { unit = \"metric\" }  # what it finds in wasi:config
 ";
 
 impl LimitsConfig {
@@ -301,6 +308,11 @@ pub struct Base {
     /// The database of what plugins store.
     pub store: PathBuf,
     pub cache: PathBuf,
+    pub home: PathBuf,
+    /// `$XDG_DATA_HOME/wharf`, which holds plugins and the database.
+    pub data: PathBuf,
+    /// `$XDG_STATE_HOME/wharf`
+    pub state: Option<PathBuf>,
 }
 
 /// `None` without a home folder.
@@ -312,6 +324,9 @@ pub fn base() -> Option<Base> {
         plugins: xdg.data_dir().join("wharf/plugins"),
         store: xdg.data_dir().join("wharf/keyvalue.sqlite"),
         cache: xdg.cache_dir().join("wharf"),
+        home: xdg.home_dir().to_owned(),
+        data: xdg.data_dir().join("wharf"),
+        state: xdg.state_dir().map(|state| state.join("wharf")),
     })
 }
 

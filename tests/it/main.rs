@@ -10,6 +10,7 @@ mod asking;
 mod cli;
 mod discovery;
 mod engine;
+mod folders;
 mod framing;
 mod grants;
 mod hostile;

@@ -88,14 +88,14 @@ pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
     let transcript = Transcript::parse(&name, &text);
+    transcript.play(&mut Memory::serve(&home(&transcript, plugins)));
+    // Another one each time: what plugins keep is not there yet.
     let home = home(&transcript, plugins);
-    transcript.play(&mut Memory::serve(&home));
     let mut wire = Recorded::new(Process::serve(&home));
     transcript.play(&mut wire);
     let status = wire.wire().wait();
     assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
     if let Some(transcript) = transcript.over_http() {
-        // Another one: what plugins keep is not there yet.
         let home = self::home(&transcript, plugins);
         let (process, address) = http::serve(&home, &[]);
         transcript.play(&mut Recorded::new(Streamable::connect(address)));
@@ -111,6 +111,9 @@ fn home(transcript: &Transcript, plugins: &[(&str, PathBuf)]) -> Home {
     }
     for (plugin, file) in plugins.iter().filter(|_| transcript.plugins.is_empty()) {
         home.put_file(file, plugin);
+    }
+    for folder in &transcript.folders {
+        fs::create_dir(home.path("config/wharf").join(folder)).expect("a folder");
     }
     if !transcript.settings.is_empty() {
         home.configure(&transcript.settings);

@@ -6,6 +6,7 @@
 //! may come, to the end of the connection. After a line `# in order` the order is that of the
 //! lines, until `# in any order`. `# plugins: a b=c` names the guests that the conversation
 //! wants, `c` as the plugin `b`; `# settings: …` is a line of `wharf.toml`;
+//! `# folder: NAME` wants an empty folder beside that file;
 //! `# not over http: …` says why the lines from it to the next comment or empty line, or all
 //! if it stands before the first of them, mean something else there. Placeholders: see
 //! [`super::compare`].
@@ -22,6 +23,7 @@ pub struct Transcript {
     name: String,
     pub plugins: Vec<String>,
     pub settings: String,
+    pub folders: Vec<String>,
     blocks: Vec<Block>,
 }
 
@@ -38,8 +40,13 @@ impl Transcript {
     /// # Panics
     /// On a line that is none of the format's, with its number.
     pub fn parse(name: &str, text: &str) -> Self {
-        let mut transcript =
-            Self { name: name.to_owned(), plugins: Vec::new(), settings: String::new(), blocks: Vec::new() };
+        let mut transcript = Self {
+            name: name.to_owned(),
+            plugins: Vec::new(),
+            settings: String::new(),
+            folders: Vec::new(),
+            blocks: Vec::new(),
+        };
         let (mut in_order, mut not_over_http, mut never_over_http) = (false, false, false);
         for (number, line) in (1..).zip(text.lines()) {
             if let Some(frame) = line.strip_prefix("> ") {
@@ -57,6 +64,8 @@ impl Transcript {
             } else if let Some(setting) = line.strip_prefix("# settings:") {
                 transcript.settings.push_str(setting.trim());
                 transcript.settings.push('\n');
+            } else if let Some(folder) = line.strip_prefix("# folder:") {
+                transcript.folders.push(folder.trim().to_owned());
             } else if line.starts_with("# not over http:") {
                 not_over_http = true;
             } else if line == "# in order" || line == "# in any order" {

@@ -11,12 +11,14 @@ use super::Options;
 use super::local::{id_of, load_file};
 use super::serve::plugin_settings;
 use crate::config::Config;
-use crate::plugin::{Access, Grants, Inspection, Provider as _, Sandbox, inspect, read_component};
+use crate::plugin::{
+    Access, FolderGrant, FolderMode, Grants, Inspection, Provider as _, Sandbox, inspect, read_component,
+};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let sandbox = options.sandbox().await?;
+    let sandbox = options.sandbox(&config, files).await?;
     let mut all_load = true;
     for file in files {
         let findings = check(&config, &sandbox, file).await;
@@ -105,6 +107,10 @@ impl Findings {
                 format!("  grant    {name}, not granted: put `{}` {}\n", access.line(), self.grants.place)
             };
         }
+        for folder in &self.grants.folders {
+            let mode = mode(folder);
+            text += &format!("  folder   {}, granted to {mode}, from {}\n", folder.guest, folder.host.display());
+        }
         for (name, description) in &self.tools {
             text += &format!("  tool     {NAME}{name}{NAME:#}  {}\n", description.lines().next().unwrap_or_default());
         }
@@ -128,6 +134,12 @@ impl Findings {
             .into_iter()
             .map(|access| json!({"name": access.name(), "granted": self.grants.allow(access)}))
             .collect();
+        let folders: Vec<Value> = self
+            .grants
+            .folders
+            .iter()
+            .map(|folder| json!({"guest": folder.guest, "host": folder.host.display().to_string(), "mode": mode(folder)}))
+            .collect();
         json!({
             "file": self.file.display().to_string(),
             "loads": self.loads(),
@@ -136,8 +148,16 @@ impl Findings {
             "exports": self.inspection.exports,
             "imports": imports,
             "grants": grants,
+            "folders": folders,
             "tools": tools,
             "warnings": self.warnings,
         })
+    }
+}
+
+fn mode(folder: &FolderGrant) -> &'static str {
+    match folder.mode {
+        FolderMode::Read => "read",
+        FolderMode::Write { .. } => "write",
     }
 }

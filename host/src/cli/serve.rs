@@ -88,7 +88,7 @@ async fn follow(
     catalog: Arc<Catalog>,
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
-    let sandbox = options.sandbox().await?;
+    let sandbox = options.sandbox(&config.get(), std::slice::from_ref(&dir)).await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
     tokio::spawn(async move {

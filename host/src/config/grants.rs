@@ -2,12 +2,12 @@
 //!
 //! A grant that is not written is denied; what a grant allows is in `plugin`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::HttpEntry;
+use super::{Config, FolderConfig, HttpEntry};
 use crate::plugin::{Grants, HttpGrant, KeyvalueGrant, Secret};
 
 /// `[plugins.NAME.grants]`.
@@ -32,6 +32,15 @@ pub struct GrantsConfig {
     /// To ask which folders the user works in.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roots: bool,
+    /// Folders of this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fs: Vec<FolderConfig>,
+    /// Its environment, as it stands here: nothing of the host's own is passed on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// What it finds in `wasi:config`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub config: BTreeMap<String, String>,
 }
 
 /// The grant in short, or with what it allows.
@@ -51,9 +60,19 @@ pub struct KeyvalueLimits {
 }
 
 impl GrantsConfig {
-    /// What the sandbox is told; `place` is where more could be granted, `secret` reads one.
-    pub(super) fn grants(&self, place: String, secret: impl Fn(&str) -> Result<String, String>) -> Grants {
-        let read = |name: &str| Secret::new(name.to_owned(), self.secrets.iter().any(|own| own == name), secret(name));
+    /// What is wrong with it as it is written.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
+        if let Some(name) = self.env.keys().find(|name| !named(name)) {
+            return Err(format!("env: no variable can be called {name:?}"));
+        }
+        FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
+    }
+
+    /// What the sandbox is told; `place` is where more could be granted.
+    pub(super) fn grants(&self, config: &Config, place: String) -> Grants {
+        let is_own = |name: &str| self.secrets.iter().any(|own| own == name);
+        let read = |name: &str| Secret::new(name.to_owned(), is_own(name), config.secret(name));
         Grants {
             keyvalue: self.keyvalue(),
             http: self.http.iter().map(|entry| entry.0.clone()).collect(),
@@ -61,6 +80,9 @@ impl GrantsConfig {
             elicit: self.elicit,
             sample: self.sample,
             roots: self.roots,
+            folders: self.fs.iter().map(|folder| folder.grant(config)).collect(),
+            env: self.env.clone().into_iter().collect(),
+            config: self.config.clone().into_iter().collect(),
             place,
         }
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Config;
-use crate::plugin::{KeyvalueGrant, Limits, PluginId};
+use crate::plugin::{FolderGrant, FolderMode, KeyvalueGrant, Limits, PluginId};
 
 fn error(text: &str) -> super::ConfigError {
     Config::parse(text).expect_err("this configuration is wrong")
@@ -64,6 +64,37 @@ fn a_grant_that_means_nothing_is_an_error() {
         let error = error(&format!("[plugins.notes.grants]\n{wrong}\n")).to_string();
         assert!(error.contains("keyvalue is true, false or { quota = \"4MiB\" }"), "{error}");
     }
+}
+
+#[test]
+fn folders_are_granted_for_reading_unless_it_says_more() {
+    let text = "[plugins.files.grants]\nfs = [{ host = './data', guest = '/data' }, \
+                { host = '/srv', guest = '/', mode = 'write' }, { host = 'a', guest = '/a/b', mode = 'write', quota = '1MiB' }]";
+    let config = Config { file: Some("/etc/wharf/wharf.toml".into()), ..Config::parse(text).expect("valid") };
+    let granted = |host: &str, guest: &str, mode| FolderGrant { host: host.into(), guest: guest.into(), mode };
+    let expected = [
+        granted("/etc/wharf/./data", "/data", FolderMode::Read),
+        granted("/srv", "/", FolderMode::Write { quota: FolderGrant::QUOTA }),
+        granted("/etc/wharf/a", "/a/b", FolderMode::Write { quota: 1 << 20 }),
+    ];
+    assert_eq!(config.grants(&PluginId::parse("files").expect("a valid id")).folders, expected);
+    assert_eq!(config.grants(&PluginId::parse("other").expect("a valid id")).folders, []);
+}
+
+#[test]
+fn a_folder_that_is_granted_wrongly_is_an_error() {
+    let wrong = |entries: &str| error(&format!("[plugins.files.grants]\nfs = [{entries}]\n")).to_string();
+    for guest in ["data", "", "/data/", "/a/../b", "/./a", "//a"] {
+        let said = wrong(&format!("{{ host = 'x', guest = '{guest}' }}"));
+        assert!(said.contains("[plugins.files.grants]: fs: guest is an absolute path"), "{said}");
+    }
+    let twice = wrong("{ host = 'x', guest = '/a' }, { host = 'y', guest = '/a' }");
+    assert!(twice.contains("two folders cannot have one guest path: \"/a\""), "{twice}");
+    assert!(wrong("{ host = '', guest = '/a' }").contains("host is the path of a folder"));
+    assert!(wrong("{ host = 'x', guest = '/a', quota = '1MiB' }").contains("only read has no quota"));
+    assert!(wrong("{ host = 'x', guest = '/a', mode = 'rw' }").contains("unknown variant `rw`"));
+    assert!(wrong("{ host = 'x', guest = '/a', readonly = true }").contains("unknown field `readonly`"));
+    assert!(error("[plugins.x.grants.env]\n'A=B' = 'c'\n").to_string().contains("no variable can be called \"A=B\""));
 }
 
 #[test]

@@ -149,6 +149,7 @@ impl Program {
         R: Said + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
+        self.granted.open_folders().await;
         let _ticking = self.sandbox.ticker().run();
         let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
         let granted = self.granted.clone();

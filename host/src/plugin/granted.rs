@@ -7,6 +7,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use super::events::Events;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::task::spawn_blocking;
+use wasmtime_wasi_config::WasiConfigVariables;
+
+use super::filesystem::{Closed, Folder, open_all};
 use super::grants::{Access, Grants};
 use super::id::PluginId;
 use super::keyvalue::Store;
@@ -24,6 +29,12 @@ pub(super) struct Granted {
     pub(super) http: Allowed,
     /// `None` for a plugin without secrets.
     pub(super) redactor: Option<Arc<Redactor>>,
+    /// What all calls of all plugins may have open.
+    pub(super) files: Arc<Semaphore>,
+    closed: Arc<Closed>,
+    folders: OnceCell<Vec<Arc<Folder>>>,
+    /// What it finds in `wasi:config/store`.
+    pub(super) config: WasiConfigVariables,
     told: Mutex<HashSet<String>>,
 }
 
@@ -34,14 +45,24 @@ impl Granted {
                 tracing::warn!(%plugin, "took what needs the secret '{}' as not granted: it {why}", secret.name);
             }
         }
-        Arc::new(Self {
+        let granted = Arc::new(Self {
             plugin,
+            store: sandbox.store.clone(),
             http: Allowed::new(&grants.http, |name| grants.secret(name), sandbox.outbound.clone()),
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
-            grants,
-            store: sandbox.store.clone(),
+            files: sandbox.files.clone(),
+            closed: sandbox.closed.clone(),
+            folders: OnceCell::new(),
+            config: grants.config.iter().cloned().collect(),
             told: Mutex::default(),
-        })
+            grants,
+        });
+        // At once, and not at the first call: somebody may be looking at the log.
+        if !granted.grants.folders.is_empty() {
+            let granted = granted.clone();
+            sandbox.guests().spawn(async move { granted.open_folders().await });
+        }
+        granted
     }
 
     /// Notes that a guest was denied something, which a line of its grants would allow.
@@ -51,6 +72,27 @@ impl Granted {
             events.deny(access);
             self.tell_denied(access, &line());
         }
+    }
+
+    /// Opens the granted folders, if that has not been done; a call does so before it begins.
+    pub(super) async fn open_folders(&self) {
+        let open = async || {
+            if self.grants.folders.is_empty() {
+                return Vec::new();
+            }
+            let (plugin, grants, closed) = (self.plugin.clone(), self.grants.folders.clone(), self.closed.clone());
+            let opening = spawn_blocking(move || open_all(&plugin, &grants, &closed));
+            opening.await.unwrap_or_else(|error| {
+                tracing::error!(plugin = %self.plugin, "open the granted folders: {error}");
+                Vec::new()
+            })
+        };
+        self.folders.get_or_init(open).await;
+    }
+
+    /// The folders that could be opened.
+    pub(super) fn folders(&self) -> &[Arc<Folder>] {
+        self.folders.get().map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Tells the operator, once for each load. `line` of the plugin's grants would allow it.

@@ -2,6 +2,8 @@
 //!
 //! Does not know how a grant is written, nor enforce one.
 
+use std::path::PathBuf;
+
 use super::abi::ClientFeatures;
 use super::outbound::HttpGrant;
 use super::secret::Secret;
@@ -21,6 +23,12 @@ pub struct Grants {
     pub sample: bool,
     /// To ask which folders the user works in.
     pub roots: bool,
+    /// Folders of the host, each with the path at which the plugin finds it.
+    pub folders: Vec<FolderGrant>,
+    /// Variables of its environment, by name and value.
+    pub env: Vec<(String, String)>,
+    /// What it finds in `wasi:config/store`, by key and value.
+    pub config: Vec<(String, String)>,
     /// Where a person can grant more; told in the log when something is denied.
     pub place: String,
 }
@@ -35,6 +43,32 @@ pub struct KeyvalueGrant {
 impl KeyvalueGrant {
     /// The quota of a grant that names none.
     pub const QUOTA: u64 = 1 << 20;
+}
+
+/// A folder that a plugin may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderGrant {
+    /// Where it is.
+    pub host: PathBuf,
+    /// The absolute path at which the plugin finds it.
+    pub guest: String,
+    pub mode: FolderMode,
+}
+
+/// What a plugin may do with a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderMode {
+    Read,
+    /// Read and change. `quota` is what the folder may hold in all: the bytes of its files, and
+    /// 4 KiB for each entry.
+    Write {
+        quota: u64,
+    },
+}
+
+impl FolderGrant {
+    /// The quota of a grant that names none.
+    pub const QUOTA: u64 = 64 << 20;
 }
 
 /// The kinds of access that are granted.

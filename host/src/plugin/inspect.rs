@@ -60,7 +60,7 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 
 /// The interfaces that the linker has, without versions. `load` tries them for real; this
 /// list is what makes the message name the import that is missing.
-const LINKED: [&str; 35] = [
+const LINKED: [&str; 36] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
@@ -96,6 +96,7 @@ const LINKED: [&str; 35] = [
     "wasi:keyvalue/store",
     "wasi:keyvalue/atomics",
     "wasi:keyvalue/batch",
+    "wasi:config/store",
 ];
 
 /// Whether an import has an interface here, of a version that can be served.
@@ -104,6 +105,7 @@ pub(super) fn is_linked(import: &str) -> bool {
     let served = match name.split_once(':') {
         // Drafts are compatible with themselves alone.
         Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
+        Some(("wasi", config)) if config.starts_with("config/") => version == "0.2.0-rc.1",
         Some(("wasi", _)) => version.starts_with("0.2."),
         _ => version.starts_with("0.1."),
     };

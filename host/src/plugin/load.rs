@@ -56,6 +56,8 @@ impl Sandbox {
             let digest = Digest::of(&component);
             let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
             let program = program(&sandbox, id, digest, limits, grants, &compiled)?;
+            // The listing's own time is short.
+            program.granted.open_folders().await;
             let (surface, warnings) = list(&program).await?;
             Ok(Plugin { program, surface: Arc::new(surface), warnings })
         });

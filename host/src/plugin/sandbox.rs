@@ -9,10 +9,12 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
+use wasmtime_wasi_config::WasiConfig;
 
 use super::abi;
 use super::cache::Cache;
 use super::engine::{self, Allocation};
+use super::filesystem::{Closed, OPEN_IN_ALL};
 use super::keyvalue::Store;
 use super::outbound::{Outbound, OutboundSettings};
 use super::quota::Budget;
@@ -43,6 +45,8 @@ pub struct SandboxSettings {
     /// The database file of what plugins store, made when it is first needed; without it
     /// that is kept in memory.
     pub store: Option<PathBuf>,
+    /// Folders that no plugin is given, also if it is granted them.
+    pub closed: Closed,
     /// Bytes that all running guests together may hold.
     pub memory_budget: u64,
     /// Threads that run guests. One of them is kept free of any one plugin.
@@ -60,6 +64,7 @@ impl Default for SandboxSettings {
             cache_dir: None,
             compiler: Compiler::InProcess,
             store: None,
+            closed: Closed::default(),
             memory_budget: 1 << 30,
             workers: cores.max(4),
             outbound: OutboundSettings::default(),
@@ -80,6 +85,9 @@ pub struct Sandbox {
     workers: u32,
     pub(super) store: Arc<Store>,
     pub(super) outbound: Arc<Outbound>,
+    pub(super) closed: Arc<Closed>,
+    /// What all calls may have open of their folders.
+    pub(super) files: Arc<Semaphore>,
     pub(super) compiler: Compiler,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
@@ -95,9 +103,12 @@ impl Sandbox {
         let engine = shared_engine()?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        abi::wasi_filesystem::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_http::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        wasmtime_wasi_config::add_to_linker(&mut linker, |state: &mut State| WasiConfig::new(&state.granted.config))
+            .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
         Ok(Arc::new(Self {
@@ -108,6 +119,8 @@ impl Sandbox {
             workers: workers as u32,
             store: Store::new(settings.store),
             outbound: Outbound::start(settings.outbound)?,
+            closed: Arc::new(settings.closed),
+            files: Arc::new(Semaphore::new(OPEN_IN_ALL)),
             compiler: settings.compiler,
             compiling: Semaphore::new(1),
             cache,

@@ -13,6 +13,7 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
 use super::cpu::CpuMeter;
 use super::events::Events;
+use super::filesystem::Held;
 use super::granted::Granted;
 use super::grants::Access;
 use super::guest_log::{LogBudget, Printed};
@@ -36,6 +37,8 @@ pub(super) struct State {
     pub(super) granted: Arc<Granted>,
     /// The highest progress so far.
     pub(super) progress: f64,
+    /// What it has open of its folders.
+    pub(super) held: Held,
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
     wasi: Option<WasiCtx>,
@@ -63,6 +66,7 @@ impl State {
             cancelled,
             granted,
             progress: f64::NEG_INFINITY,
+            held: Held::default(),
             log_limit,
             log: None,
             wasi: None,
@@ -91,11 +95,11 @@ impl State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let log = &mut self.log;
+        let (log, env) = (&mut self.log, &self.granted.grants.env);
         let ctx = self.wasi.get_or_insert_with(|| {
             let budget =
                 || Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit));
-            context(log.get_or_insert_with(budget).clone())
+            context(log.get_or_insert_with(budget).clone(), env)
         });
         WasiCtxView { ctx, table: &mut self.table }
     }
@@ -109,10 +113,11 @@ impl WasiHttpView for State {
     }
 }
 
-/// A context with nothing in it: no files, variables, arguments or network, and a stdin
-/// that is at its end.
-fn context(budget: Arc<LogBudget>) -> WasiCtx {
+/// A context with nothing in it but these variables: no files (`filesystem` has them),
+/// arguments or network, and a stdin that is at its end.
+fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
     WasiCtx::builder()
+        .envs(env)
         .stdout(Printed { name: "stdout", budget: budget.clone() })
         .stderr(Printed { name: "stderr", budget })
         .allow_tcp(false)

@@ -1,0 +1,76 @@
+//! How granted folders are written, and where they are.
+//!
+//! Looks at no folder; that is done when a plugin is loaded.
+
+use std::path::{Path, PathBuf};
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use super::Config;
+use crate::plugin::{FolderGrant, FolderMode};
+
+/// One entry of `fs`.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FolderConfig {
+    /// Absolute, or from the file's own folder, or from the home folder with `~/`.
+    pub host: PathBuf,
+    /// The absolute path at which the plugin finds it.
+    pub guest: String,
+    #[serde(default)]
+    pub mode: FolderModeConfig,
+    /// What the folder may hold in all, if it may be written.
+    #[serde(default, serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
+    pub quota: Option<ByteSize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum FolderModeConfig {
+    #[default]
+    Read,
+    Write,
+}
+
+impl FolderConfig {
+    /// What is wrong with these as they are written.
+    pub(super) fn check(folders: &[Self]) -> Result<(), String> {
+        for (at, folder) in folders.iter().enumerate() {
+            let guest = &folder.guest;
+            let plain = |path: &str| {
+                path.strip_prefix('/')
+                    .is_some_and(|rest| rest.is_empty() || rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
+            };
+            if !plain(guest) {
+                return Err(format!("guest is an absolute path without '.', '..' and a '/' at its end: {guest:?}"));
+            }
+            if folders[..at].iter().any(|other| other.guest == *guest) {
+                return Err(format!("two folders cannot have one guest path: {guest:?}"));
+            }
+            if folder.host.as_os_str().is_empty() {
+                return Err("host is the path of a folder: \"\"".into());
+            }
+            if folder.quota.is_some() && folder.mode == FolderModeConfig::Read {
+                return Err(format!("a folder that is only read has no quota: {guest:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn grant(&self, config: &Config) -> FolderGrant {
+        let quota = self.quota.map_or(FolderGrant::QUOTA, |quota| quota.as_u64());
+        let mode = match self.mode {
+            FolderModeConfig::Read => FolderMode::Read,
+            FolderModeConfig::Write => FolderMode::Write { quota },
+        };
+        FolderGrant { host: place(&self.host, config), guest: self.guest.clone(), mode }
+    }
+}
+
+fn place(written: &Path, config: &Config) -> PathBuf {
+    match (written.strip_prefix("~"), etcetera::home_dir()) {
+        (Ok(below), Ok(home)) => home.join(below),
+        _ => config.beside(written),
+    }
+}

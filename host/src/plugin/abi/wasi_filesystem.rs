@@ -1,0 +1,25 @@
+//! `wasi:filesystem@0.2`: the only file that names the engine's bindings of it.
+//!
+//! Links the functions in place of the engine's own; what they do is in `filesystem`.
+
+use wasmtime::component::{HasSelf, Linker};
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+
+pub(in crate::plugin) use preopens::Host as PreopenCalls;
+pub(in crate::plugin) use types::{
+    Advice, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream,
+    ErrorCode, Filesize, Host as ErrorCalls, HostDescriptor as DescriptorCalls,
+    HostDirectoryEntryStream as ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+};
+
+/// Gives components the interfaces `types` and `preopens`, whatever the linker had for them.
+pub(in crate::plugin) fn link<T>(linker: &mut Linker<T>) -> wasmtime::Result<()>
+where
+    T: ErrorCalls + DescriptorCalls + ListingCalls + PreopenCalls + Send + 'static,
+{
+    linker.allow_shadowing(true);
+    types::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
+    preopens::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! One granted folder: opened once, when its plugin is loaded, and shared by all its calls.
+//!
+//! What a guest asks of it is in `filesystem`.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytesize::ByteSize;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use tokio::sync::Mutex;
+use wasmtime_wasi::filesystem::Dir;
+use wasmtime_wasi::{FsPerms, OpenMode, runtime};
+
+use super::closed::Closed;
+use super::ledger::Ledger;
+use super::survey::{ENTRIES, survey};
+use crate::plugin::grants::{FolderGrant, FolderMode};
+use crate::plugin::id::PluginId;
+use crate::plugin::text::quote;
+
+pub(in crate::plugin) struct Folder {
+    /// Where the plugin finds it.
+    pub(super) guest: String,
+    pub(super) dir: Dir,
+    /// `None`: it is only read.
+    ledger: Option<Arc<Mutex<Ledger>>>,
+    plugin: PluginId,
+    /// The operator was told that it is full.
+    told_full: AtomicBool,
+}
+
+/// A granted folder that counts as not granted.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Reads after the folder's path.
+    pub(super) why: String,
+    pub(super) hint: &'static str,
+}
+
+const ANOTHER: &str = "grant another folder, with nothing in it but what the plugin needs";
+
+impl Folder {
+    /// Opens a folder. Looks through all of it, so it may take seconds. The text, if there is
+    /// one, is what its owner should know of it.
+    fn open(plugin: &PluginId, grant: &FolderGrant, closed: &Closed) -> Result<(Self, Option<String>), Refusal> {
+        let refused = |why: String| Refusal { why, hint: ANOTHER };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: "make the folder" },
+            io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
+            _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
+        };
+        let dir = open_folder(&grant.host).map_err(failed)?;
+        let path = real_path(&grant.host, &dir).map_err(failed)?;
+        if let Some(why) = closed.objection(&path) {
+            return Err(refused(why));
+        }
+        let own = rustix::process::geteuid().as_raw();
+        let found = survey(&dir, own, ENTRIES).map_err(failed)?;
+        if let Some((what, place)) = found.objection {
+            // Whoever may write there chose the name.
+            return Err(refused(format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200))));
+        }
+        let opened = |dir, ledger: Option<Ledger>| Self {
+            guest: grant.guest.clone(),
+            dir,
+            ledger: ledger.map(|ledger| Arc::new(Mutex::new(ledger))),
+            plugin: plugin.clone(),
+            told_full: AtomicBool::new(false),
+        };
+        match grant.mode {
+            FolderMode::Read => {
+                let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
+                let told = found.cut.then(|| format!("only the first {ENTRIES} entries were looked at"));
+                Ok((opened(dir, None), told))
+            }
+            FolderMode::Write { .. } if found.cut => {
+                Err(refused(format!("holds more than {ENTRIES} entries, too many to count for writing")))
+            }
+            FolderMode::Write { quota } => {
+                let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
+                let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
+                let counted = found.usage.counted();
+                let told = (counted >= quota)
+                    .then(|| format!("it holds {} already, of a quota of {}", ByteSize(counted), ByteSize(quota)));
+                Ok((opened(dir, Some(ledger)), told))
+            }
+        }
+    }
+
+    pub(super) fn is_writable(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Changes the folder, when it is this call's turn. A change that has begun is finished,
+    /// also when its call is not waited for any more.
+    ///
+    /// # Errors
+    /// `EPERM` if it is only read; else those of `work`.
+    pub(super) async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Ledger) -> io::Result<R> + Send + 'static,
+    ) -> io::Result<R> {
+        let ledger = self.ledger.clone().ok_or(Errno::PERM)?;
+        let mut ledger = ledger.lock_owned().await;
+        let done = runtime::spawn_blocking(move || work(&mut ledger)).await;
+        let is_full = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded;
+        if done.as_ref().is_err_and(is_full) && !self.told_full.swap(true, Ordering::Relaxed) {
+            let hint = "raise its quota, or make room";
+            tracing::warn!(plugin = %self.plugin, hint, "the folder {} has used up its quota", self.guest);
+        }
+        done
+    }
+}
+
+/// Of a link its target.
+fn open_folder(path: &Path) -> io::Result<File> {
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+/// Where the opened folder is, without links.
+fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
+    let real = fs::canonicalize(path)?;
+    let (named, opened) = (fs::symlink_metadata(&real)?, opened.metadata()?);
+    if (named.dev(), named.ino()) != (opened.dev(), opened.ino()) {
+        return Err(io::Error::other("it was replaced meanwhile"));
+    }
+    Ok(real)
+}
+
+/// Opens all that can be opened, and tells the operator of the rest.
+pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &[FolderGrant], closed: &Closed) -> Vec<Arc<Folder>> {
+    let mut folders = Vec::new();
+    for grant in grants {
+        let folder = grant.host.display();
+        match Folder::open(plugin, grant, closed) {
+            Ok((opened, told)) => {
+                if let Some(told) = told {
+                    tracing::warn!(%plugin, %folder, "granted, but {told}");
+                }
+                folders.push(Arc::new(opened));
+            }
+            Err(Refusal { why, hint }) => {
+                tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
+            }
+        }
+    }
+    folders
+}

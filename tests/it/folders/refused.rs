@@ -1,0 +1,115 @@
+//! Folders that no plugin is given, also if they are granted.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, mkfifoat};
+use serde_json::json;
+
+use super::{granting, home, on};
+use crate::support::client::Client;
+use crate::support::home::Home;
+
+/// Grants a folder, which must be refused for that reason, and costs the plugin nothing else.
+fn refused(home: &Home, folder: &Path, why: &str) {
+    for mode in ["'read'", "'write'"] {
+        home.configure(&granting(&[(folder, mode)]));
+        let mut client = Client::start_modern(home);
+        assert_eq!(on(&mut client, "folders", ""), "ok", "{}", folder.display());
+        let said = format!("not granted: the folder {} {why}", folder.display());
+        let log = client.process().log_with(&said);
+        assert_eq!(log.matches(&said).count(), 1, "{log}");
+        assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
+    }
+}
+
+fn make(folder: PathBuf) -> PathBuf {
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn folders_of_the_user_and_of_wharf_are_not_given() {
+    let home = home();
+    refused(&home, Path::new("/"), "is the root of all");
+    for own in ["home", "config/wharf", "plugins"] {
+        refused(&home, &home.path(own), "is a folder that Wharf or its user keeps to itself");
+    }
+    // What holds one of them.
+    refused(&home, &home.path(""), "holds ");
+    refused(&home, &home.path("config"), "holds ");
+    make(home.path("data/wharf"));
+    refused(&home, &home.path("data"), "holds ");
+    refused(&home, &home.path("state"), "holds ");
+    // What is in one of them.
+    refused(&home, &make(home.path("plugins/data")), "is in ");
+    refused(&home, &make(home.path("data/wharf/mine")), "is in ");
+    refused(&home, &make(home.path("state/wharf/mine")), "is in ");
+    for system in ["/proc", "/sys", "/dev"] {
+        if Path::new(system).is_dir() {
+            refused(&home, Path::new(system), "is in /");
+        }
+    }
+    // By another name.
+    symlink(home.path("plugins"), home.path("alias")).expect("a link");
+    refused(&home, &home.path("alias"), "is a folder that Wharf or its user keeps to itself");
+    refused(&home, &home.path("shared/../home"), "is a folder that Wharf or its user keeps to itself");
+}
+
+#[test]
+fn folders_of_keys_are_not_given() {
+    let home = home();
+    for keys in [".ssh", ".gnupg", ".aws"] {
+        let folder = make(home.path(&format!("home/{keys}/sub")));
+        refused(&home, &folder, "is a folder of keys");
+        refused(&home, folder.parent().expect("a folder"), "is a folder of keys");
+        let holder = make(home.path(&format!("holder{keys}")));
+        make(holder.join("deep/er").join(keys));
+        refused(&home, &holder, &format!("has a folder of keys in it: deep/er/{keys}"));
+    }
+}
+
+#[test]
+fn what_is_no_folder_is_not_given() {
+    let home = home();
+    refused(&home, &home.path("nowhere"), "is not there");
+    fs::write(home.path("file"), "").expect("a file");
+    refused(&home, &home.path("file"), "is no folder");
+    // Not waited for.
+    mkfifoat(CWD, home.path("fifo"), Mode::RWXU).expect("a FIFO");
+    refused(&home, &home.path("fifo"), "is no folder");
+}
+
+#[test]
+fn a_folder_with_more_than_files_in_it_is_not_given() {
+    let home = home();
+    let with_fifo = make(home.path("with-fifo"));
+    make(with_fifo.join("a/b"));
+    mkfifoat(CWD, with_fifo.join("a/b/fifo"), Mode::RWXU).expect("a FIFO");
+    refused(&home, &with_fifo, "has a FIFO in it: a/b/fifo");
+    let with_socket = make(home.path("with-socket"));
+    let _socket = UnixListener::bind(with_socket.join("socket")).expect("a socket");
+    refused(&home, &with_socket, "has a socket in it: socket");
+}
+
+/// The others are given all the same.
+#[test]
+fn one_folder_that_is_not_given_costs_no_other() {
+    let home = home();
+    fs::write(home.path("shared/here"), "hello").expect("a file");
+    home.configure(&granting(&[(&home.path("nowhere"), "'read'"), (&home.path("shared"), "'read'")]));
+    let mut client = Client::start_modern(&home);
+    assert_eq!(on(&mut client, "folders", ""), "ok /1");
+    assert_eq!(on(&mut client, "read", "here"), "ok hello");
+}
+
+#[test]
+fn a_folder_that_is_full_already_is_told() {
+    let home = home();
+    fs::write(home.path("shared/here"), vec![0; 2 << 20]).expect("a file");
+    let mut client = super::serve(&home, "'write', quota = '1MiB'");
+    assert_eq!(super::of(&mut client, "stream", "more", 1), "quota");
+    client.process().log_with("granted, but it holds 2.0 MiB already, of a quota of 1.0 MiB");
+}
