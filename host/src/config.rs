@@ -7,6 +7,7 @@ mod grants;
 mod http;
 mod live;
 mod secret;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use live::Live;
 pub use secret::SecretConfig;
+pub use trust::{SignaturesConfig, TrustConfig};
 
 use crate::plugin::{Grants, Limits, PluginId};
 
@@ -31,6 +33,7 @@ const SHORTEST_STATE_KEY: usize = 32;
 pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
+    pub signatures: SignaturesConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Where it was read, or would have been.
     #[serde(skip)]
@@ -52,6 +55,9 @@ pub struct ServerConfig {
     /// What several processes share that serve the same clients; else each makes its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_key: Option<SecretConfig>,
+    /// Which versions of plugins run unasked; what stands for it depends on who reaches the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustConfig>,
     pub http: HttpConfig,
 }
 
@@ -63,6 +69,7 @@ impl Default for ServerConfig {
             page_size: 1000,
             discovery: false,
             state_key: None,
+            trust: None,
             http: HttpConfig::default(),
         }
     }
@@ -101,13 +108,16 @@ pub struct LimitsConfig {
 pub struct PluginConfig {
     /// Whether its tools are called `<plugin>_<tool>`.
     pub prefix: bool,
+    /// The only content that runs, `blake3:` and 64 hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
     pub limits: LimitsConfig,
     pub grants: GrantsConfig,
 }
 
 impl Default for PluginConfig {
     fn default() -> Self {
-        Self { prefix: true, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
+        Self { prefix: true, pin: None, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
     }
 }
 
@@ -157,6 +167,7 @@ impl Config {
                 hint: Some("a plugin is named as its file, without '.wasm'".into()),
             })?;
         }
+        config.check_trust()?;
         if config.server.page_size == 0 {
             return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
         }
@@ -232,9 +243,19 @@ const EXAMPLES: &str = "
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 
+# Which versions run unasked: \"default\", those that use no grant for other words; \"strict\",
+# those that were approved, which is so where other machines reach the server; \"dev\", all.
+# trust = \"strict\"            # in [server]
+
+# Whose signatures count, each in NAME.wasm.minisig beside its file:
+# [signatures]
+# keys = [\"RW…\"]             # public keys of minisign
+# required = true             # nothing unsigned is loaded
+
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
+# pin = \"blake3:…\"           # only this version runs; wharf status shows it
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
@@ -290,6 +311,8 @@ pub struct Base {
     /// The database of what plugins store.
     pub store: PathBuf,
     pub cache: PathBuf,
+    /// `$XDG_STATE_HOME/wharf`: what was pinned.
+    pub state: PathBuf,
 }
 
 /// `None` without a home folder.
@@ -301,6 +324,8 @@ pub fn base() -> Option<Base> {
         plugins: xdg.data_dir().join("wharf/plugins"),
         store: xdg.data_dir().join("wharf/keyvalue.sqlite"),
         cache: xdg.cache_dir().join("wharf"),
+        // Where there are no such folders by the system's rules, it is beside the data.
+        state: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("wharf"),
     })
 }
 

@@ -28,6 +28,7 @@ mod provider;
 mod quota;
 mod sandbox;
 pub mod schema;
+mod signature;
 mod state;
 mod surface;
 mod template;
@@ -46,6 +47,7 @@ pub use peek::exports_completions;
 pub use provider::{Call, Event, LogBody, Provider};
 pub use sandbox::{Compiler, Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
+pub use signature::{Signatures, Signer};
 pub use surface::{FrozenTemplate, FrozenTool, Surface};
 pub use template::UriTemplate;
 

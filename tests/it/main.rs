@@ -16,6 +16,7 @@ mod http;
 mod keyvalue;
 mod lifecycle;
 mod pages;
+mod pins;
 mod refusals;
 mod reload;
 mod rmcp;

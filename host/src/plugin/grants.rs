@@ -2,6 +2,8 @@
 //!
 //! Does not know how a grant is written, nor enforce one.
 
+use std::collections::BTreeSet;
+
 use super::abi::ClientFeatures;
 
 /// The grants of one plugin, fixed when it is loaded.
@@ -61,6 +63,24 @@ impl Grants {
             Access::Sample => self.sample,
             Access::Roots => self.roots,
         }
+    }
+
+    /// The kinds of which anything is granted.
+    pub fn kinds(&self) -> BTreeSet<Access> {
+        // Taken apart whole, so that no kind can be forgotten here.
+        let Self { keyvalue, elicit, sample, roots, place: _ } = self;
+        let kinds = [
+            (Access::Keyvalue, keyvalue.is_some()),
+            (Access::Elicit, *elicit),
+            (Access::Sample, *sample),
+            (Access::Roots, *roots),
+        ];
+        kinds.into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
+    }
+
+    /// Nothing; a person can still grant more at the same place.
+    pub fn none(&self) -> Self {
+        Self { place: self.place.clone(), ..Self::default() }
     }
 
     /// What of a client the plugin may know and ask for.

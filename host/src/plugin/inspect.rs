@@ -109,6 +109,6 @@ pub(super) fn is_linked(import: &str) -> bool {
 }
 
 /// The grant that an import needs to be of use.
-fn grant(import: &str) -> Option<Access> {
+pub(super) fn grant(import: &str) -> Option<Access> {
     import.starts_with("wasi:keyvalue/").then_some(Access::Keyvalue)
 }
