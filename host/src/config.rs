@@ -263,6 +263,7 @@ const EXAMPLES: &str = "
 # elicit = true               # ask the user, with forms and pages
 # sample = true               # ask the client's model
 # roots = true                # ask which folders the user works in
+# change-lists = true         # say other things of itself at any time, while it holds grants
 ";
 
 impl LimitsConfig {

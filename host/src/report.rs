@@ -13,6 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
+use crate::pins::Outcome;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -112,7 +113,12 @@ pub(crate) fn log(event: &FolderEvent) {
         }
         FolderEvent::Admitted(decision) => {
             let (plugin, version) = (&decision.plugin, decision.content.short());
-            tracing::debug!(%plugin, version, "{}", decision.event());
+            match decision.outcome {
+                Ok(Outcome::Followed { other_words: true }) => {
+                    tracing::info!(%plugin, version, "it says other things of itself than the version before it");
+                }
+                _ => tracing::debug!(%plugin, version, "admitted: {}", decision.event()),
+            }
         }
         FolderEvent::Held(held) => {
             let Held { path, decision, hint, still_serving } = held;

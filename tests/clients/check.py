@@ -41,7 +41,7 @@ class Home:
         self.plugins.mkdir()
         settings = self.root / "config_home/wharf/wharf.toml"
         settings.parent.mkdir(parents=True)
-        settings.write_text("[plugins.everything.grants]\nelicit = true\nsample = true\nroots = true\n")
+        settings.write_text("[plugins.everything.grants]\nelicit = true\nsample = true\nroots = true\nchange-lists = true\n")
         self.put("echo", "echo")
         self.put("echo-v1", "versioned")
 

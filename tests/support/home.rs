@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// What every home's settings begin with: these ask for a living.
+/// What every home's settings begin with: these ask for a living, and one says something else
+/// each time it is asked what it offers.
 const MAY_ASK: &str = "\
 [plugins.asker.grants]
 elicit = true
@@ -16,6 +17,7 @@ roots = true
 elicit = true
 sample = true
 roots = true
+change-lists = true
 [plugins.survey.grants]
 elicit = true
 sample = true

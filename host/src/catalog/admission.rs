@@ -22,7 +22,7 @@ pub struct Admission {
 pub enum Denial {
     Refused(LoadError),
     /// Until a person has decided.
-    Held(Seen, Decision),
+    Held(Box<(Seen, Decision)>),
 }
 
 impl From<LoadError> for Denial {
@@ -53,7 +53,9 @@ pub async fn admit(
     let (signer, component) = verified.map_err(|error| LoadError::Host(error.to_string()))?;
     let mut seen =
         Seen { content, signer: signer?, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
-    let held = |seen: &Seen, reason: Reason| Denial::Held(seen.clone(), Decision::new(id.clone(), seen, Err(reason)));
+    let held = |seen: &Seen, reason: Reason| {
+        Denial::Held(Box::new((seen.clone(), Decision::new(id.clone(), seen, Err(reason)))))
+    };
     let trusted = guard.may_ask(id, &seen).await.map_err(|reason| held(&seen, reason))?;
     let grants = if trusted { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();

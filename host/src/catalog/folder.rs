@@ -332,7 +332,8 @@ impl Folder {
                 // They may have changed while it was being loaded.
                 self.reconfigure();
             }
-            Some(Err(Denial::Held(seen, decision))) => {
+            Some(Err(Denial::Held(held))) => {
+                let (seen, decision) = *held;
                 file.held = Some(seen);
                 let still_serving = file.serving;
                 self.tell_held(load.path, decision, still_serving);

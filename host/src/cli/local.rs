@@ -151,7 +151,7 @@ async fn admitted(
         Ok(Some(admission)) => Ok(admission.plugin),
         Ok(None) => Err(("load what serves already".into(), None)),
         Err(Denial::Refused(error)) => Err((error.to_string(), error.hint().map(str::to_owned))),
-        Err(Denial::Held(_, decision)) => Err((decision.refusal(), Some(decision.hint(folder)))),
+        Err(Denial::Held(held)) => Err((held.1.refusal(), Some(held.1.hint(folder)))),
     }
 }
 

@@ -23,6 +23,9 @@ pub struct GrantsConfig {
     /// To ask which folders the user works in.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roots: bool,
+    /// To say other things of itself whenever it is asked, although it holds grants.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub change_lists: bool,
 }
 
 /// The grant in short, or with what it allows.

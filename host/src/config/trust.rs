@@ -47,8 +47,9 @@ impl Config {
 
     /// What holds for one plugin.
     pub fn rules(&self, id: &PluginId, trust: Trust) -> Rules {
-        let by_hand = self.plugins.get(id.as_ref()).and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
-        Rules { trust, by_hand }
+        let own = self.plugins.get(id.as_ref());
+        let by_hand = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
+        Rules { trust, by_hand, free_words: own.is_some_and(|own| own.grants.change_lists) }
     }
 
     /// Whose signatures count. The keys were checked when the file was read.

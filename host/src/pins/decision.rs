@@ -26,6 +26,8 @@ pub struct Rules {
     pub trust: Trust,
     /// The one content that may run, pinned by hand in the configuration.
     pub by_hand: Option<Digest>,
+    /// The pinned content may say other things of itself at any time.
+    pub free_words: bool,
 }
 
 /// What is seen of a version before it may run.
@@ -136,7 +138,8 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, seen: &Seen) -> R
     if seen.grants.is_empty() && !strict {
         return Ok(());
     }
-    if seen.surface.is_some_and(|surface| surface != pin.surface) {
+    let free = rules.free_words && pin.content == seen.content;
+    if !free && seen.surface.is_some_and(|surface| surface != pin.surface) {
         return Err(Reason::OtherWords);
     }
     let known: BTreeSet<String> = pin.needs.union(&names(&seen.grants)).cloned().collect();

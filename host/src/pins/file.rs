@@ -108,8 +108,8 @@ impl Lock {
         };
         let found = file.metadata().map_err(failed)?;
         let folder = fs::symlink_metadata(&self.folder).map_err(failed)?;
-        for distrust in [distrust(&found, found.is_file()), distrust(&folder, folder.is_dir())].into_iter().flatten() {
-            return Err(self.error(format!("trust the pins: {}", distrust.0), Some(distrust.1)));
+        if let Some((why, hint)) = distrust(&found, found.is_file()).or(distrust(&folder, folder.is_dir())) {
+            return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
         }
         if found.len() > MAX_SIZE {
             return Err(self.error(format!("read more than {MAX_SIZE} bytes of pins"), None));

@@ -40,7 +40,7 @@ pub struct Version {
 impl Guard {
     /// Lets everything run and remembers nothing.
     pub fn open() -> Self {
-        let dev = |_: &PluginId| Rules { trust: Trust::Dev, by_hand: None };
+        let dev = |_: &PluginId| Rules { trust: Trust::Dev, ..Rules::default() };
         Self { pins: false, ..Self::new(None, dev, Signatures::default) }
     }
 
@@ -64,10 +64,11 @@ impl Guard {
 
     /// Whether the words of a plugin are fixed while it serves.
     pub fn fixes_words(&self, id: &PluginId, holds_grants: bool) -> bool {
-        match (self.rules)(id).trust {
+        let rules = (self.rules)(id);
+        match rules.trust {
             Trust::Dev => false,
-            Trust::Default => holds_grants,
-            Trust::Strict => true,
+            Trust::Default => holds_grants && !rules.free_words,
+            Trust::Strict => !rules.free_words,
         }
     }
 
@@ -223,11 +224,12 @@ impl Rules {
 
     /// The pin of a version that runs; equal to the one that is there if nothing is to be written.
     fn pin(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Pin {
-        let new = Pin::of(seen, self.by_hand.is_some());
-        match pins.of(id) {
-            Some(old) if old.content == new.content && old.surface == new.surface && old.signer == new.signer => {
-                Pin { gone: None, ..old.clone() }
-            }
+        let old = pins.of(id).filter(|old| old.content == seen.content);
+        // What a person approved stays so, whatever it may say now.
+        let approved = self.by_hand.is_some() || (self.free_words && old.is_some_and(|old| old.approved));
+        let new = Pin::of(seen, approved);
+        match old {
+            Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
             _ => new,
         }
     }

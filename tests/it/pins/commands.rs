@@ -1,6 +1,10 @@
 //! What the commands do with pins: `approve` and `revoke` change them, the others only look.
 
+use std::ffi::OsStr;
+
 use super::*;
+use crate::support::process::command;
+use crate::terminal::at_terminal;
 
 fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -76,13 +80,30 @@ fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_spelt_out_in_a_comparison() {
-    let home = home(GRANTED);
-    Client::start(&home).tools_until(|tools| tools.len() == 2);
-    // A name that cannot be served, and a schema whose words are of no tool's description.
-    let schema = r#"{"type":"object","properties":{"a":{"type":"string","description":"\u001b[2J hidden"}}}"#;
-    home.put_bytes(&Guest::saying("2").tools(&[("version", schema)]).described("act", "Does a thing.").build(), "p");
-    let output = folder_command(&home, &["status"]);
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(!text.contains('\u{1b}') && text.contains("tool version"), "{text}");
+fn a_person_at_a_terminal_decides() {
+    let home = home(STRICT);
+    let folder = home.plugins();
+    let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
+    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "n"));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(status(&home)["state"], "held");
+    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "y"));
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+#[test]
+fn a_server_that_others_reach_runs_nothing_unasked() {
+    let home = home("");
+    let folder = home.plugins();
+    let remote = ["--http", "0.0.0.0:0", "--allow-remote-without-auth"].map(OsStr::new);
+    let serve = |home: &Home, options: &[&OsStr]| {
+        let words = ["serve".as_ref(), folder.as_os_str()].into_iter().chain(options.iter().copied());
+        Process::start(command(home, words))
+    };
+    serve(&home, &remote).log_with("held: nobody has approved it");
+    // A word in the configuration wins, and this machine alone is another matter.
+    serve(&home, &["--http", "127.0.0.1:0"].map(OsStr::new)).log_with("loaded");
+    home.configure("[server]\ntrust = \"default\"\n");
+    serve(&home, &remote).log_with("loaded");
 }

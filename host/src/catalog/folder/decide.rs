@@ -41,7 +41,8 @@ impl Folder {
             if let Err(reason) = self.guard.may_stay(&file.id, &seen) {
                 (file.serving, file.loaded) = (false, None);
                 let decision = Decision::new(file.id.clone(), &seen, Err(reason));
-                file.held = Some(seen);
+                // A newer one may be held already.
+                file.held.get_or_insert(seen);
                 stopped.push((path.clone(), decision));
             }
         }

@@ -28,7 +28,7 @@ fn pin() -> Pin {
 
 /// What the three kinds of trust say.
 fn row(pin: Option<&Pin>, revoked: bool, seen: &Seen) -> [Result<(), Reason>; 3] {
-    TRUSTS.map(|trust| decide(&Rules { trust, by_hand: None }, pin, revoked, seen))
+    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revoked, seen))
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_table_row_by_row() {
 fn a_pin_by_hand_decides_alone() {
     for trust in TRUSTS {
         for pin in [None, Some(pin())] {
-            let rules = |content| Rules { trust, by_hand: Some(Digest::of(content)) };
+            let rules = |content| Rules { trust, by_hand: Some(Digest::of(content)), ..Rules::default() };
             assert_eq!(decide(&rules(b"content"), pin.as_ref(), false, &granted()), Ok(()));
             assert_eq!(decide(&rules(b"other"), pin.as_ref(), false, &granted()), Err(Reason::NotTheOnePinned));
             assert_eq!(decide(&rules(b"content"), pin.as_ref(), true, &granted()), Err(Reason::Revoked));
@@ -127,9 +127,20 @@ fn a_pin_by_hand_decides_alone() {
 }
 
 #[test]
+fn free_words_are_those_of_the_pinned_content() {
+    let other = Some(Digest::of(b"other"));
+    for trust in [Trust::Default, Trust::Strict] {
+        let rules = Rules { trust, free_words: true, ..Rules::default() };
+        assert_eq!(decide(&rules, Some(&pin()), false, &Seen { surface: other, ..granted() }), Ok(()));
+        let new = Seen { content: Digest::of(b"new"), surface: other, ..granted() };
+        assert!(decide(&rules, Some(&pin()), false, &new).is_err());
+    }
+}
+
+#[test]
 fn only_what_is_known_is_asked_with_its_grants() {
     let (content, other) = (Digest::of(b"content"), Digest::of(b"other"));
-    let rules = |trust, by_hand| Rules { trust, by_hand };
+    let rules = |trust, by_hand| Rules { trust, by_hand, ..Rules::default() };
     for trust in [Trust::Default, Trust::Strict] {
         assert!(is_known(&rules(trust, None), Some(&pin()), content));
         assert!(!is_known(&rules(trust, None), Some(&pin()), other));

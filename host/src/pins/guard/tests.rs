@@ -2,7 +2,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::{Guard, Version};
-use crate::pins::{Lock, Outcome, Reason, Rules, Seen, Trust};
+use crate::pins::{Lock, Outcome, Reason, Rules, Seen};
 use crate::plugin::{Access, Digest, PluginId, Signatures};
 
 fn version(content: &[u8], words: &str) -> Version {
@@ -17,7 +17,7 @@ fn version(content: &[u8], words: &str) -> Version {
 }
 
 fn guard(folder: &std::path::Path) -> Guard {
-    let rules = |_: &PluginId| Rules { trust: Trust::Default, by_hand: None };
+    let rules = |_: &PluginId| Rules::default();
     Guard::new(Some(Lock::new(folder.to_owned())), rules, Signatures::default)
 }
 
