@@ -23,7 +23,7 @@ cp "$guest" "$home/plugins/"
 cat >"$home/wharf.toml" <<'TOML'
 [plugins.everything]
 prefix = false
-grants = { elicit = true, sample = true, roots = true }
+grants = { elicit = true, sample = true, roots = true, change-lists = true }
 [server.http]
 poll-after = "500ms"
 TOML

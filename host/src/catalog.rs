@@ -2,7 +2,9 @@
 //!
 //! It does not know how a plugin runs, nor what a client may see of it.
 
+mod admission;
 mod again;
+mod event;
 mod extensions;
 mod files;
 mod folder;
@@ -10,9 +12,11 @@ mod names;
 mod snapshot;
 mod watcher;
 
+pub use admission::{Admission, Denial, admit};
+pub use event::{FolderEvent, Held, Refusal};
 pub use extensions::{Capabilities, Extensions};
-pub use files::plugin_of;
-pub use folder::{Folder, FolderEvent, PluginSettings, Refusal};
+pub use files::{plugin_files, plugin_of};
+pub use folder::{Folder, PluginSettings};
 pub use names::{Entry, Item, Names, PublicName, Warning};
 pub use snapshot::{Listings, Snapshot};
 
@@ -24,7 +28,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
-use crate::plugin::{PluginId, Provider};
+use crate::plugin::{Digest, PluginId, Provider};
 
 /// One plugin in service: who answers, and whether its names carry its own.
 #[derive(Clone)]
@@ -32,6 +36,8 @@ pub struct Member {
     pub provider: Arc<dyn Provider>,
     /// `<plugin>_<tool>` rather than `<tool>`.
     pub prefix: bool,
+    /// The hash of the surface that it must keep while it serves; `None`: it may change it.
+    pub surface: Option<Digest>,
 }
 
 /// The plugins in service. Readers take a [`Snapshot`] and keep it for as long as they
@@ -87,13 +93,19 @@ impl Catalog {
     }
 
     /// Runs a plugin under other settings from its next call on.
-    pub fn reconfigure(self: &Arc<Self>, id: &PluginId, settings: &PluginSettings) -> Vec<Warning> {
+    /// `surface` is that of [`Member::surface`].
+    pub fn reconfigure(
+        self: &Arc<Self>,
+        id: &PluginId,
+        settings: &PluginSettings,
+        surface: Option<Digest>,
+    ) -> Vec<Warning> {
         let snapshot = self.snapshot();
         let member = snapshot.members().iter().find(|member| member.provider.id() == id);
         let provider =
             member.and_then(|member| member.provider.with_settings(settings.limits.clone(), settings.grants.clone()));
         let Some(provider) = provider else { return Vec::new() };
-        let warnings = self.put(Member { provider: provider.clone(), prefix: settings.prefix });
+        let warnings = self.put(Member { provider: provider.clone(), prefix: settings.prefix, surface });
         // What it lists may follow from what it was granted.
         self.list_again(&provider);
         warnings

@@ -2,13 +2,17 @@
 //!
 //! stdout carries data or the wire; all else goes to stderr through [`crate::report`].
 
+mod approve;
 mod ask;
 mod call;
+mod changes;
 mod check;
 mod http;
 mod list;
 mod local;
+mod pins;
 mod serve;
+mod status;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -86,6 +90,29 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show which versions run, which are held, and what these would change
+    Status {
+        /// Folder of .wasm files [default: as for serve]
+        dir: Option<PathBuf>,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let the version of a plugin run that is in the folder
+    Approve {
+        /// The plugin's name, that of its file without .wasm
+        name: String,
+        /// Folder of .wasm files [default: as for serve]
+        dir: Option<PathBuf>,
+        /// Do not ask. It approves the version; what is granted is in the configuration alone
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Stop the version of a plugin that runs, and let it run nowhere until it is approved
+    Revoke {
+        /// The plugin's name
+        name: String,
+    },
     /// Print the defaults, as the configuration file that would set them
     Config,
     /// Compile the component on stdin; what the sandbox starts as a process of its own
@@ -125,6 +152,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
+            Command::Status { dir, json } => status::run(&options, dir, json).await,
+            Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
+            Command::Revoke { name } => approve::revoke(&name),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::CompileWorker => unreachable!("it was started before there was a runtime"),
         }
@@ -169,8 +199,7 @@ impl Options {
 fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> Closed {
     let mut closed = Closed::default();
     if let Some(base) = base {
-        closed.trees.extend([base.data.clone(), base.cache.clone()]);
-        closed.trees.extend(base.state.clone());
+        closed.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
         closed.tops.extend([base.home.clone(), base.config.clone()]);
     }
     closed.trees.extend(cache.map(Path::to_owned));

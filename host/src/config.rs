@@ -9,6 +9,7 @@ mod http;
 mod live;
 mod outbound;
 mod secret;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use live::Live;
 pub use outbound::HttpEntry;
 pub use secret::SecretConfig;
+pub use trust::{SignaturesConfig, TrustConfig};
 
 use crate::plugin::{Grants, Limits, PluginId};
 
@@ -35,6 +37,7 @@ const SHORTEST_STATE_KEY: usize = 32;
 pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
+    pub signatures: SignaturesConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Where the secrets are that grants name.
     pub secrets: BTreeMap<String, SecretConfig>,
@@ -58,6 +61,9 @@ pub struct ServerConfig {
     /// What several processes share that serve the same clients; else each makes its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_key: Option<SecretConfig>,
+    /// Which versions of plugins run unasked; what stands for it depends on who reaches the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustConfig>,
     pub http: HttpConfig,
 }
 
@@ -69,6 +75,7 @@ impl Default for ServerConfig {
             page_size: 1000,
             discovery: false,
             state_key: None,
+            trust: None,
             http: HttpConfig::default(),
         }
     }
@@ -107,13 +114,16 @@ pub struct LimitsConfig {
 pub struct PluginConfig {
     /// Whether its tools are called `<plugin>_<tool>`.
     pub prefix: bool,
+    /// The only content that runs, `blake3:` and 64 hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
     pub limits: LimitsConfig,
     pub grants: GrantsConfig,
 }
 
 impl Default for PluginConfig {
     fn default() -> Self {
-        Self { prefix: true, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
+        Self { prefix: true, pin: None, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
     }
 }
 
@@ -165,6 +175,7 @@ impl Config {
             let wrong = |why| ConfigError { reason: format!("[plugins.{name}.grants]: {why}"), hint: None };
             plugin.grants.check().map_err(wrong)?;
         }
+        config.check_trust()?;
         if config.server.page_size == 0 {
             return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
         }
@@ -245,9 +256,19 @@ const EXAMPLES: &str = "
 # [secrets]
 # weather = { env = \"WEATHER_TOKEN\" }  # or { file = \"weather-token\" }
 
+# Which versions run unasked: \"default\", those that use no grant for other words; \"strict\",
+# those that were approved, which is so where other machines reach the server; \"dev\", all.
+# trust = \"strict\"            # in [server]
+
+# Whose signatures count, each in NAME.wasm.minisig beside its file:
+# [signatures]
+# keys = [\"RW…\"]             # public keys of minisign
+# required = true             # nothing unsigned is loaded
+
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
+# pin = \"blake3:…\"           # only this version runs; wharf status shows it
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
@@ -260,6 +281,7 @@ const EXAMPLES: &str = "
 # fs = [{ host = \"./data\", guest = \"/data\", mode = \"write\", quota = \"64MiB\" }]  # or \"read\"
 # env = { LANG = \"C\" }       # its environment
 # config = { unit = \"metric\" }  # what it finds in wasi:config
+# change-lists = true         # say other things of itself at any time, while it holds grants
 ";
 
 impl LimitsConfig {
@@ -311,8 +333,8 @@ pub struct Base {
     pub home: PathBuf,
     /// `$XDG_DATA_HOME/wharf`, which holds plugins and the database.
     pub data: PathBuf,
-    /// `$XDG_STATE_HOME/wharf`
-    pub state: Option<PathBuf>,
+    /// `$XDG_STATE_HOME/wharf`: what was pinned.
+    pub state: PathBuf,
 }
 
 /// `None` without a home folder.
@@ -326,7 +348,8 @@ pub fn base() -> Option<Base> {
         cache: xdg.cache_dir().join("wharf"),
         home: xdg.home_dir().to_owned(),
         data: xdg.data_dir().join("wharf"),
-        state: xdg.state_dir().map(|state| state.join("wharf")),
+        // Where there are no such folders by the system's rules, it is beside the data.
+        state: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("wharf"),
     })
 }
 

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod json;
 pub mod jsonrpc;
+pub mod pins;
 pub mod plugin;
 pub mod protocol;
 mod report;

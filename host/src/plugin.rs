@@ -32,6 +32,7 @@ mod redact;
 mod sandbox;
 pub mod schema;
 mod secret;
+mod signature;
 mod state;
 mod surface;
 mod template;
@@ -54,6 +55,7 @@ pub use provider::{Call, Event, LogBody, Provider};
 pub use sandbox::{Compiler, Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use secret::Secret;
+pub use signature::{Signatures, Signer};
 pub use surface::{FrozenTemplate, FrozenTool, Surface};
 pub use template::UriTemplate;
 

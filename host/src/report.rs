@@ -11,8 +11,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
 
-use crate::catalog::{FolderEvent, Refusal};
+use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
+use crate::pins::Outcome;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -110,6 +111,21 @@ pub(crate) fn log(event: &FolderEvent) {
         FolderEvent::Loaded { id, digest, tools, took } => {
             tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
         }
+        FolderEvent::Admitted(decision) => {
+            let (plugin, version) = (&decision.plugin, decision.content.short());
+            match decision.outcome {
+                Ok(Outcome::Followed { other_words: true }) => {
+                    tracing::info!(%plugin, version, "it says other things of itself than the version before it");
+                }
+                _ => tracing::debug!(%plugin, version, "admitted: {}", decision.event()),
+            }
+        }
+        FolderEvent::Held(held) => {
+            let Held { path, decision, hint, still_serving } = held;
+            let (plugin, version) = (&decision.plugin, decision.content.short());
+            let Err(reason) = &decision.outcome else { return };
+            tracing::warn!(%plugin, version, file = %path.display(), still_serving, hint, "held: {reason}");
+        }
         FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "took up its settings"),
         FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
         FolderEvent::Refused(refusal) => {
@@ -146,8 +162,11 @@ pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>
         match &event {
             FolderEvent::Found(count) => bar.set_length(*count as u64),
             FolderEvent::Loading(id) => bar.set_message(id.to_string()),
-            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) => bar.inc(1),
-            FolderEvent::Reconfigured(_) | FolderEvent::Removed(_) | FolderEvent::Warned(_) => {}
+            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) | FolderEvent::Held(_) => bar.inc(1),
+            FolderEvent::Admitted(_)
+            | FolderEvent::Reconfigured(_)
+            | FolderEvent::Removed(_)
+            | FolderEvent::Warned(_) => {}
             FolderEvent::Settled => break,
         }
         bar.suspend(|| log(&event));

@@ -58,6 +58,8 @@ fn p25_another_version_of_the_plugin_does_not_take_the_state() {
 #[test]
 fn a_call_that_waits_outlives_its_plugins_file() {
     let home = Home::with(&["everything"]);
+    // It holds grants, and what replaces it says other things.
+    home.configure("[server]\ntrust = \"dev\"\n");
     let mut client = Client::able(Process::serve(&home), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
     let question = client.notification("roots/list");

@@ -19,6 +19,7 @@ mod keyvalue;
 mod lifecycle;
 mod outbound;
 mod pages;
+mod pins;
 mod refusals;
 mod reload;
 mod rmcp;

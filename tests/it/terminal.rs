@@ -1,8 +1,10 @@
-//! `wharf call` on a terminal: what a plugin asks is put to the person there.
+//! `wharf call` on a terminal: what a plugin asks is put to the person there. Other commands
+//! that ask are run here too.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -13,14 +15,14 @@ use crate::support::home::Home;
 use crate::support::process::command;
 
 /// The person's side of a terminal.
-struct Person {
+pub(crate) struct Person {
     keyboard: File,
     screen: Receiver<Vec<u8>>,
 }
 
 impl Person {
     /// Waits until the text is on the screen, and types.
-    fn sees(&mut self, text: &str, then_types: &str) {
+    pub(crate) fn sees(&mut self, text: &str, then_types: &str) {
         let mut seen = String::new();
         while !seen.contains(text) {
             let more = self.screen.recv_timeout(PATIENCE);
@@ -30,14 +32,22 @@ impl Person {
     }
 }
 
-/// What a command prints when a person answers it.
+/// What `wharf call` prints when a person answers it.
 fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
     let home = Home::with(&["everything"]);
+    let folder = home.plugins();
+    let output = at_terminal(&home, &["call".as_ref(), folder.as_os_str(), tool.as_ref()], person);
+    assert!(output.status.success(), "{}", output.status);
+    String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
+}
+
+/// Runs a command to its end, a person in front of it; its stdout is no terminal.
+pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
     let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
     let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
-    let mut command = command(&home, ["call".as_ref(), home.plugins().as_os_str(), tool.as_ref()]);
+    let mut command = command(home, arguments);
     command.stdin(terminal.try_clone().expect("a copy")).stderr(terminal).stdout(Stdio::piped());
     let child = command.spawn().expect("the binary starts");
     drop(command);
@@ -55,9 +65,7 @@ fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
         }
     });
     person(&mut Person { keyboard, screen: receiver });
-    let output = child.wait_with_output().expect("an end");
-    assert!(output.status.success(), "{}", output.status);
-    String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
+    child.wait_with_output().expect("an end")
 }
 
 #[test]

@@ -9,19 +9,20 @@ use crate::support::home::repository;
 
 /// What each module of the host may use of its siblings, and words that it must not know.
 /// `*` is everything.
-const FLOORS: [(&str, &[&str], &[&str]); 12] = [
+const FLOORS: [(&str, &[&str], &[&str]); 13] = [
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
     ("plugin", &["json"], &["jsonrpc"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
-    ("catalog", &["json", "plugin"], &["serde_json"]),
+    ("pins", &["plugin"], &["serde_json", "jsonrpc"]),
+    ("catalog", &["json", "plugin", "pins"], &["serde_json"]),
     (
         "server",
         &["json", "jsonrpc", "protocol", "plugin", "catalog"],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
     ("transport", &["json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),
-    ("config", &["json", "plugin"], &[]),
+    ("config", &["json", "plugin", "pins"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),
     ("lib", &["*"], &[]),

@@ -64,10 +64,18 @@ impl Catalog {
     }
 }
 
-/// Another version of the plugin, put into service meanwhile, has lists of its own.
+/// Another version of the plugin, put into service meanwhile, has lists of its own; and one
+/// whose words are fixed keeps to them.
 fn replace(members: &mut [Member], newer: Arc<dyn Provider>) {
     let same = |member: &&mut Member| member.provider.id() == newer.id() && member.provider.digest() == newer.digest();
-    if let Some(member) = members.iter_mut().find(same) {
+    let Some(member) = members.iter_mut().find(same) else { return };
+    if member.surface.is_some_and(|fixed| fixed != newer.surface().digest()) {
+        let plugin = newer.id();
+        tracing::warn!(%plugin, "it says other things of itself than what was approved; that is not taken up");
+    } else {
         member.provider = newer;
     }
 }
+
+#[cfg(test)]
+mod tests;

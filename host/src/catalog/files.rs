@@ -37,6 +37,28 @@ pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
     Some(PluginId::parse(stem).map_err(|invalid| invalid.to_string()))
 }
 
+/// The file that a path is the signature of, or else the path itself.
+pub(super) fn signed(path: &Path) -> PathBuf {
+    if path.extension().is_some_and(|extension| extension == "minisig") {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    }
+}
+
+/// The plugin files of a folder, by what they are called; of two with one name the first
+/// counts.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn plugin_files(folder: &Path) -> io::Result<BTreeMap<PluginId, PathBuf>> {
+    let mut files = BTreeMap::new();
+    for (path, id) in scan(folder)?.plugins {
+        files.entry(id).or_insert(path);
+    }
+    Ok(files)
+}
+
 /// Lists a folder and its direct subfolders.
 ///
 /// # Errors

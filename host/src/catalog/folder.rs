@@ -3,22 +3,25 @@
 //! A new version is loaded beside the old one and swapped in whole; one that fails leaves
 //! the old one serving. It decides when to load, not what loading means.
 
+mod decide;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use decide::fixed;
+
 use super::files::{self, Scan};
 use super::watcher::{Signal, Watcher};
-use super::{Catalog, Member};
-use crate::plugin::{
-    Digest, Grants, Limits, LoadError, Plugin, PluginId, Provider, Sandbox, exports_completions, read_component,
-};
+use super::{Admission, Catalog, Denial, FolderEvent, Member, Refusal, admit};
+use crate::pins::{Guard, Seen};
+use crate::plugin::{Digest, Grants, Limits, PluginId, Provider as _, Sandbox, exports_completions};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -32,43 +35,12 @@ pub struct PluginSettings {
     pub prefix: bool,
 }
 
-/// Why a file is not a plugin in service.
-#[derive(Clone, Debug)]
-pub struct Refusal {
-    pub path: PathBuf,
-    /// Reads after "failed to".
-    pub reason: String,
-    pub hint: Option<String>,
-    /// An older version of it goes on serving.
-    pub still_serving: bool,
-}
-
-/// What happens in the folder, for whoever shows it to people.
-#[derive(Clone, Debug)]
-pub enum FolderEvent {
-    /// The first scan found so many files.
-    Found(usize),
-    Loading(PluginId),
-    /// All that the first scan found is in service or refused.
-    Settled,
-    Loaded {
-        id: PluginId,
-        digest: Digest,
-        tools: usize,
-        took: Duration,
-    },
-    /// It serves on under other limits or grants.
-    Reconfigured(PluginId),
-    Removed(PluginId),
-    Refused(Refusal),
-    Warned(String),
-}
-
 /// A folder, and what it takes to load from it.
 pub struct Folder {
     root: PathBuf,
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
+    guard: Arc<Guard>,
     settings: Box<dyn Fn(&PluginId) -> PluginSettings + Send + Sync>,
     events: mpsc::UnboundedSender<FolderEvent>,
     /// Files that belong to a plugin in service or being loaded.
@@ -78,6 +50,8 @@ pub struct Folder {
     /// Ignored files that were spoken of already.
     ignored: HashSet<PathBuf>,
     loads: JoinSet<Load>,
+    /// How often what a person decides may have changed.
+    decisions: u64,
 }
 
 struct File {
@@ -87,6 +61,10 @@ struct File {
     loaded: Option<Digest>,
     /// What serves does so under these.
     settings: Option<PluginSettings>,
+    /// What was seen of what serves.
+    seen: Option<Seen>,
+    /// What was seen of a version that is held.
+    held: Option<Seen>,
     serving: bool,
     /// Its exports say so; what serves may be another version.
     completions: bool,
@@ -107,8 +85,10 @@ struct Load {
     path: PathBuf,
     began: Instant,
     settings: PluginSettings,
+    /// [`Folder::decisions`] when it began.
+    decisions: u64,
     /// `None`: the file's bytes are those that serve already.
-    result: Option<Result<Plugin, LoadError>>,
+    result: Option<Result<Admission, Denial>>,
 }
 
 impl Folder {
@@ -125,13 +105,20 @@ impl Folder {
             root: std::path::absolute(&root).unwrap_or(root),
             catalog,
             sandbox,
+            guard: Arc::new(Guard::open()),
             settings: Box::new(settings),
             events,
             files: BTreeMap::new(),
             owners: HashMap::new(),
             ignored: HashSet::new(),
             loads: JoinSet::new(),
+            decisions: 0,
         }
+    }
+
+    /// Holds versions against what is pinned; otherwise every version runs.
+    pub fn guarded(self, guard: Guard) -> Self {
+        Self { guard: Arc::new(guard), ..self }
     }
 
     /// Loads what is there now, and returns when all of it is in service or refused.
@@ -157,6 +144,7 @@ impl Folder {
     /// If the folder cannot be read at the start, or the system cannot watch files.
     pub async fn follow(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let mut watcher = Watcher::new(self.root.clone()).map_err(io::Error::other)?;
+        let mut pins = self.guard.watch();
         // Watch, then scan: what changes in between is seen twice rather than never.
         watcher.watch(&files::scan(&self.root)?.folders);
         let scan = files::scan(&self.root)?;
@@ -169,7 +157,15 @@ impl Folder {
             }
             tokio::select! {
                 Some(load) = self.loads.join_next() => self.finish(load),
-                Ok(()) = settings_changed.changed() => self.reconfigure(),
+                Ok(()) = settings_changed.changed() => {
+                    self.reconfigure();
+                    self.decisions += 1;
+                    self.decide_again();
+                }
+                () = pins.changed() => {
+                    self.decisions += 1;
+                    self.decide_again();
+                }
                 signal = watcher.next() => match signal {
                     Signal::Look(path) => self.look(path),
                     Signal::Rescan => {
@@ -181,20 +177,6 @@ impl Folder {
                 },
             }
         }
-    }
-
-    /// Takes up what has changed in the settings of plugins in service.
-    fn reconfigure(&mut self) {
-        let mut warnings = Vec::new();
-        for file in self.files.values_mut().filter(|file| file.serving) {
-            let settings = (self.settings)(&file.id);
-            if file.settings.as_ref() != Some(&settings) {
-                warnings.extend(self.catalog.reconfigure(&file.id, &settings));
-                file.settings = Some(settings);
-                let _ = self.events.send(FolderEvent::Reconfigured(file.id.clone()));
-            }
-        }
-        self.warn(warnings);
     }
 
     fn settled(&self) {
@@ -243,7 +225,16 @@ impl Folder {
             _ => self.owners.insert(id.clone(), path.clone()),
         };
         let completions = exports_completions(&path);
-        let new = File { id, state: State::Resting, loaded: None, settings: None, serving: false, completions };
+        let new = File {
+            id,
+            state: State::Resting,
+            loaded: None,
+            settings: None,
+            seen: None,
+            held: None,
+            serving: false,
+            completions,
+        };
         let file = self.files.entry(path).or_insert(new);
         file.completions = completions;
         file.state = match file.state {
@@ -265,6 +256,7 @@ impl Folder {
         // A load that is under way finds no file to belong to when it ends.
         let Some(file) = self.files.remove(path) else { return };
         self.owners.remove(&file.id);
+        self.guard.miss(file.id.clone());
         if file.serving {
             self.warn(self.catalog.remove(&file.id));
             self.tell(FolderEvent::Removed(file.id.clone()));
@@ -296,7 +288,13 @@ impl Folder {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
             let settings = (self.settings)(&file.id);
-            self.loads.spawn(load(self.sandbox.clone(), path.clone(), file.id.clone(), settings, file.loaded));
+            let (sandbox, guard, decisions) = (self.sandbox.clone(), self.guard.clone(), self.decisions);
+            let (path, id, loaded) = (path.clone(), file.id.clone(), file.loaded);
+            self.loads.spawn(async move {
+                let began = Instant::now();
+                let result = admit(&sandbox, &guard, &path, &id, &settings, loaded).await.transpose();
+                Load { path, began, settings, decisions, result }
+            });
         }
     }
 
@@ -315,23 +313,33 @@ impl Folder {
         file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
         let id = file.id.clone();
         match load.result {
-            None => {}
-            Some(Ok(plugin)) => {
+            None => file.held = None,
+            Some(Ok(Admission { plugin, seen, decision })) => {
                 let digest = *plugin.digest();
                 file.serving = true;
                 file.loaded = Some(digest);
+                (file.seen, file.held) = (Some(seen), None);
+                let surface = fixed(&self.guard, file);
                 let prefix = load.settings.prefix;
                 file.settings = Some(load.settings);
+                self.tell(FolderEvent::Admitted(decision));
                 for warning in plugin.warnings() {
                     self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
                 }
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix }));
+                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix, surface }));
                 self.tell(FolderEvent::Loaded { id, digest, tools, took: load.began.elapsed() });
                 // They may have changed while it was being loaded.
                 self.reconfigure();
             }
-            Some(Err(error)) => {
+            Some(Err(Denial::Held(held))) => {
+                let (seen, decision) = *held;
+                file.held = Some(seen);
+                let still_serving = file.serving;
+                self.tell_held(load.path, decision, still_serving);
+                self.reconfigure();
+            }
+            Some(Err(Denial::Refused(error))) => {
                 // The next touch tries again: the reason may have been a full disk.
                 file.loaded = None;
                 let refusal = Refusal {
@@ -342,6 +350,9 @@ impl Folder {
                 };
                 self.tell(FolderEvent::Refused(refusal));
             }
+        }
+        if load.decisions != self.decisions {
+            self.decide_again();
         }
     }
 
@@ -355,21 +366,4 @@ impl Folder {
         // Nobody has to listen.
         let _ = self.events.send(event);
     }
-}
-
-async fn load(
-    sandbox: Arc<Sandbox>,
-    path: PathBuf,
-    id: PluginId,
-    settings: PluginSettings,
-    loaded: Option<Digest>,
-) -> Load {
-    let began = Instant::now();
-    let component = read_component(&path).await;
-    let result = match component {
-        Ok(component) if loaded.is_some_and(|loaded| loaded == Digest::of(&component)) => None,
-        Ok(component) => Some(sandbox.load(id, component, settings.limits.clone(), settings.grants.clone()).await),
-        Err(error) => Some(Err(error)),
-    };
-    Load { path, began, settings, result }
 }

@@ -14,7 +14,7 @@ struct Listed {
     surface: Surface,
 }
 
-fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
+pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
     let freeze = |(name, description): &(&str, &str)| FrozenTool {
         tool: Tool {
             name: (*name).into(),
@@ -34,7 +34,7 @@ fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
     };
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix }
+    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix, surface: None }
 }
 
 #[async_trait]
@@ -189,7 +189,7 @@ fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
         ..Surface::default()
     };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: true }
+    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: true, surface: None }
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
         };
         let surface = Surface { offer: Some(offer), ..Surface::default() };
         let id = PluginId::parse(id).expect("an id");
-        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: false }
+        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: false, surface: None }
     };
     let catalog = Catalog::default();
     assert_eq!(catalog.put(offering("b", r#"{"n":2}"#)), []);

@@ -11,6 +11,8 @@ use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind, RecursiveMode};
 use tokio::sync::mpsc;
 
+use super::files;
+
 /// Between two looks at a file whose writer cannot be heard.
 const SETTLE: Duration = Duration::from_millis(150);
 /// Between attempts to watch a folder that is not there.
@@ -117,14 +119,14 @@ impl Watcher {
         if event.need_rescan() {
             return Some(Signal::Rescan);
         }
-        let path = event.paths.last()?.clone();
+        let path = files::signed(event.paths.last()?);
         if event.paths.iter().any(|path| self.watched.contains(path)) && removes(event.kind) {
             for path in &event.paths {
                 self.watched.remove(path);
             }
             return Some(Signal::Rescan);
         }
-        if super::files::plugin_of(&path).is_none() {
+        if files::plugin_of(&path).is_none() {
             // A new subfolder has to be watched, and may hold plugins already.
             let new_folder = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)))
                 && path.parent() == Some(&self.root)

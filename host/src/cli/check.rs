@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Options;
 use super::local::{id_of, load_file};
 use super::serve::plugin_settings;
+use crate::catalog::PluginSettings;
 use crate::config::Config;
 use crate::plugin::{
     Access, FolderGrant, FolderMode, Grants, Inspection, Provider as _, Sandbox, inspect, read_component,
@@ -56,7 +57,9 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         Ok(id) => {
             let settings = plugin_settings(config, &id);
             findings.grants = settings.grants.clone();
-            load_file(sandbox, file, &id, settings).await
+            // It may be a stranger, and only has to say what it offers.
+            let grants = settings.grants.none();
+            load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await
         }
         Err(refusal) => Err(refusal),
     };

@@ -58,6 +58,12 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     Ok(Some((listener, settings)))
 }
 
+/// Whether the file has the server listen where other machines reach it.
+pub(super) fn is_remote(config: &Config) -> bool {
+    let address = config.server.http.address.as_deref().map(str::parse);
+    matches!(address, Some(Ok(Address::Tcp(address))) if !address.ip().to_canonical().is_loopback())
+}
+
 fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Result<(), Failure> {
     if !settings.tokens.is_empty() || options.allow_remote_without_auth {
         return Ok(());

@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Options, is_component, serve};
-use crate::catalog::{Catalog, Folder, FolderEvent, Member, PluginSettings, Refusal, plugin_of};
+use super::{Options, is_component, pins, serve};
+use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, plugin_of};
+use crate::config::Config;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
 use crate::server::{Connection, Outgoing, Server};
@@ -25,7 +26,7 @@ pub(super) struct Local {
 impl Local {
     /// Loads a folder, or one file; what is refused is told on stderr.
     pub(super) async fn load(options: &Options, path: &Path) -> Result<Self, Failure> {
-        let config = options.config()?;
+        let config = Arc::new(options.config()?);
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), serve::settings(&config));
         let sandbox = options.sandbox(&config, &[path.to_owned()]).await?;
@@ -35,14 +36,15 @@ impl Local {
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
             let prefix = settings.prefix;
-            let plugin = load_file(&sandbox, path, &id, settings).await.map_err(failed)?;
-            catalog.put(Member { provider: Arc::new(plugin), prefix });
+            let plugin = admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
+            catalog.put(Member { provider: Arc::new(plugin), prefix, surface: None });
             catalog.set_ready();
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();
             let settings = config.clone();
             let mut folder =
-                Folder::new(path.to_owned(), catalog, sandbox, move |id| serve::plugin_settings(&settings, id), sender);
+                Folder::new(path.to_owned(), catalog, sandbox, move |id| serve::plugin_settings(&settings, id), sender)
+                    .guarded(pins::reading(&config));
             folder
                 .load_once()
                 .await
@@ -51,6 +53,11 @@ impl Local {
             while let Some(event) = events.recv().await {
                 match event {
                     FolderEvent::Refused(refusal) => {
+                        report::refusal(&refusal);
+                        refusals.push(refusal);
+                    }
+                    FolderEvent::Held(held) => {
+                        let refusal = held.refusal();
                         report::refusal(&refusal);
                         refusals.push(refusal);
                     }
@@ -131,7 +138,24 @@ pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     }
 }
 
-/// Loads one file.
+/// Loads one file if it may run.
+async fn admitted(
+    config: &Arc<Config>,
+    sandbox: &Arc<Sandbox>,
+    path: &Path,
+    id: &PluginId,
+    settings: &PluginSettings,
+) -> Result<Plugin, Refused> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    match admit(sandbox, &Arc::new(pins::reading(config)), path, id, settings, None).await {
+        Ok(Some(admission)) => Ok(admission.plugin),
+        Ok(None) => Err(("load what serves already".into(), None)),
+        Err(Denial::Refused(error)) => Err((error.to_string(), error.hint().map(str::to_owned))),
+        Err(Denial::Held(held)) => Err((held.1.refusal(), Some(held.1.hint(folder)))),
+    }
+}
+
+/// Loads one file, whether or not it may run.
 pub(super) async fn load_file(
     sandbox: &Arc<Sandbox>,
     path: &Path,

@@ -10,9 +10,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::http::HttpOptions;
-use super::{Options, plugin_folder};
+use super::{Options, pins, plugin_folder};
 use crate::catalog::{Catalog, Folder, PluginSettings, Snapshot};
 use crate::config::{Config, Live};
+use crate::pins::Trust;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -27,13 +28,14 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptio
     let dir = plugin_folder(dir)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
+    let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), Settings { state_key, ..settings(&config) });
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
-        let failure = match follow(options, Live::new(config), dir, catalog, client).await {
+        let failure = match follow(options, Live::new(config), trust, dir, catalog, client).await {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -84,6 +86,7 @@ pub(super) fn settings(config: &Config) -> Settings {
 async fn follow(
     options: Options,
     config: Live,
+    trust: Trust,
     dir: PathBuf,
     catalog: Arc<Catalog>,
     client: &'static str,
@@ -104,8 +107,15 @@ async fn follow(
     let failed = |error: io::Error| Failure::new(format!("watch the plugin folder: {error}: {shown}"));
     tokio::spawn(config.clone().follow(report::reconfigured(&config.get())));
     let changed = config.changed();
+    let guard = pins::guard(
+        {
+            let config = config.clone();
+            move || config.get()
+        },
+        trust,
+    );
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
-    match Folder::new(dir, catalog, sandbox, settings, events_sender).follow(changed).await {
+    match Folder::new(dir, catalog, sandbox, settings, events_sender).guarded(guard).follow(changed).await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }

@@ -41,6 +41,9 @@ pub struct GrantsConfig {
     /// What it finds in `wasi:config`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,
+    /// To say other things of itself whenever it is asked, although it holds grants.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub change_lists: bool,
 }
 
 /// The grant in short, or with what it allows.

@@ -31,12 +31,17 @@ pub async fn read_component(path: impl AsRef<Path>) -> Result<Vec<u8>, LoadError
 
 /// The same on the calling thread.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
+    read_most(path, MAX_SIZE)
+}
+
+/// The same for a file of which `most` bytes are enough.
+pub(super) fn read_most(path: &Path, most: u64) -> Result<Vec<u8>, LoadError> {
     let (mut file, before) = open(path)?;
+    if before.len() > most {
+        return Err(LoadError::TooLarge { size: before.len(), limit: most });
+    }
     let mut bytes = Vec::with_capacity(before.len() as usize);
-    file.by_ref()
-        .take(MAX_SIZE + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| LoadError::Unreadable(error.to_string()))?;
+    file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| LoadError::Unreadable(error.to_string()))?;
     let after = stat(&file)?;
     let same = |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
     if bytes.len() as u64 != after.len() || !same(&before, &after) {

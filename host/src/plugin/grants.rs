@@ -2,6 +2,7 @@
 //!
 //! Does not know how a grant is written, nor enforce one.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::abi::ClientFeatures;
@@ -76,6 +77,10 @@ impl FolderGrant {
 pub enum Access {
     Keyvalue,
     Http,
+    Fs,
+    Env,
+    Config,
+    Secrets,
     Elicit,
     Sample,
     Roots,
@@ -95,6 +100,10 @@ impl Access {
         match self {
             Self::Keyvalue => "keyvalue",
             Self::Http => "http",
+            Self::Fs => "fs",
+            Self::Env => "env",
+            Self::Config => "config",
+            Self::Secrets => "secrets",
             Self::Elicit => "elicit",
             Self::Sample => "sample",
             Self::Roots => "roots",
@@ -105,18 +114,41 @@ impl Access {
 impl Grants {
     /// Whether anything of that kind is granted.
     pub fn allow(&self, access: Access) -> bool {
-        match access {
-            Access::Keyvalue => self.keyvalue.is_some(),
-            Access::Http => !self.http.is_empty(),
-            Access::Elicit => self.elicit,
-            Access::Sample => self.sample,
-            Access::Roots => self.roots,
-        }
+        self.kinds().contains(&access)
     }
 
     /// A secret's value, if it is there.
     pub fn secret(&self, name: &str) -> Option<&str> {
         self.secrets.iter().find(|secret| secret.name == name)?.expose()
+    }
+
+    /// The secrets that the plugin itself may read, by their names.
+    pub(super) fn readable_secrets(&self) -> impl Iterator<Item = (String, String)> {
+        let readable = self.secrets.iter().filter(|secret| secret.readable);
+        readable.filter_map(|secret| Some((secret.name.clone(), secret.expose()?.to_owned())))
+    }
+
+    /// The kinds of which anything is granted.
+    pub fn kinds(&self) -> BTreeSet<Access> {
+        // Taken apart whole, so that no kind can be forgotten here.
+        let Self { keyvalue, http, secrets, elicit, sample, roots, folders, env, config, place: _ } = self;
+        let kinds = [
+            (Access::Keyvalue, keyvalue.is_some()),
+            (Access::Http, !http.is_empty()),
+            (Access::Fs, !folders.is_empty()),
+            (Access::Env, !env.is_empty()),
+            (Access::Config, !config.is_empty()),
+            (Access::Secrets, secrets.iter().any(|secret| secret.readable)),
+            (Access::Elicit, *elicit),
+            (Access::Sample, *sample),
+            (Access::Roots, *roots),
+        ];
+        kinds.into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
+    }
+
+    /// Nothing; a person can still grant more at the same place.
+    pub fn none(&self) -> Self {
+        Self { place: self.place.clone(), ..Self::default() }
     }
 
     /// What of a client the plugin may know and ask for.

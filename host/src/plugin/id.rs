@@ -45,7 +45,7 @@ impl fmt::Debug for PluginId {
     }
 }
 
-/// The BLAKE3 hash of a component's bytes.
+/// The BLAKE3 hash of a component's bytes, or of the text of what it offers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -53,6 +53,12 @@ impl Digest {
     /// Hashes a component.
     pub fn of(component: &[u8]) -> Self {
         Self(*blake3::hash(component).as_bytes())
+    }
+
+    /// Reads 64 hexadecimal digits, with or without `blake3:` before them.
+    pub fn parse(text: &str) -> Option<Self> {
+        let hash = blake3::Hash::from_hex(text.strip_prefix("blake3:").unwrap_or(text)).ok()?;
+        Some(Self(*hash.as_bytes()))
     }
 
     pub fn as_bytes(&self) -> &[u8; 32] {

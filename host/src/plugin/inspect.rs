@@ -113,7 +113,7 @@ pub(super) fn is_linked(import: &str) -> bool {
 }
 
 /// The grant that an import needs to be of use.
-fn grant(import: &str) -> Option<Access> {
+pub(super) fn grant(import: &str) -> Option<Access> {
     let name = import.split_once('@').map_or(import, |(name, _)| name);
     match name {
         "wharf:plugin/http" | "wasi:http/outgoing-handler" => Some(Access::Http),

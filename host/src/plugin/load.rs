@@ -5,6 +5,7 @@
 mod error;
 mod prescan;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -35,6 +36,7 @@ use super::{compile, inspect};
 pub struct Plugin {
     pub(super) program: Arc<Program>,
     surface: Arc<Surface>,
+    needs: Arc<BTreeSet<Access>>,
     warnings: Vec<String>,
 }
 
@@ -58,8 +60,10 @@ impl Sandbox {
             let program = program(&sandbox, id, digest, limits, grants, &compiled)?;
             // The listing's own time is short.
             program.granted.open_folders().await;
+            let imports = compiled.component_type();
+            let needs = imports.imports(sandbox.engine()).filter_map(|(name, _)| inspect::grant(name)).collect();
             let (surface, warnings) = list(&program).await?;
-            Ok(Plugin { program, surface: Arc::new(surface), warnings })
+            Ok(Plugin { program, surface: Arc::new(surface), needs: Arc::new(needs), warnings })
         });
         match loading.await {
             Ok(loaded) => loaded,
@@ -151,6 +155,24 @@ impl Plugin {
         &self.warnings
     }
 
+    /// The kinds of access without which some of its imports are of no use.
+    pub fn needs(&self) -> &BTreeSet<Access> {
+        &self.needs
+    }
+
+    /// The same plugin under other limits and grants, asked again what it offers.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`].
+    pub async fn granted(&self, limits: Limits, grants: Grants) -> Result<Self, LoadError> {
+        self.under(self.program.with_settings(limits, grants)).await
+    }
+
+    async fn under(&self, program: Arc<Program>) -> Result<Self, LoadError> {
+        let (surface, warnings) = list(&program).await?;
+        Ok(Self { program, surface: Arc::new(surface), needs: self.needs.clone(), warnings })
+    }
+
     /// Calls one function; what fails after a denial is told as that.
     async fn ask<P, R>(
         &self,
@@ -218,15 +240,20 @@ impl Provider for Plugin {
 
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
         let program = self.program.with_settings(limits, grants);
-        Some(Arc::new(Plugin { program, surface: self.surface.clone(), warnings: Vec::new() }))
+        Some(Arc::new(Plugin {
+            program,
+            surface: self.surface.clone(),
+            needs: self.needs.clone(),
+            warnings: Vec::new(),
+        }))
     }
 
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
-        let (surface, warnings) = list(&self.program).await?;
-        for warning in &warnings {
+        let newer = self.under(self.program.clone()).await?;
+        for warning in &newer.warnings {
             tracing::warn!(plugin = %self.program.id, "{warning}");
         }
-        Ok(Some(Arc::new(Plugin { program: self.program.clone(), surface: Arc::new(surface), warnings })))
+        Ok(Some(Arc::new(newer)))
     }
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {

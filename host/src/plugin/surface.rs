@@ -3,6 +3,7 @@
 //! A bad entry is dropped with a warning and the rest served; a surface that is too large
 //! refuses the plugin. Public names and order across plugins are the catalog's affair.
 
+mod canonical;
 mod checks;
 mod extension;
 

@@ -39,7 +39,7 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
         surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
         catalog: Arc::downgrade(catalog),
     };
-    for warning in catalog.put(Member { provider: Arc::new(discovery), prefix: false }) {
+    for warning in catalog.put(Member { provider: Arc::new(discovery), prefix: false, surface: None }) {
         tracing::warn!("{warning}");
     }
 }

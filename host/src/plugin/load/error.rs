@@ -55,6 +55,10 @@ pub enum LoadError {
     Unreadable(String),
     #[error("read the file, which changed meanwhile")]
     Changed,
+    #[error("find the signature that the configuration requires")]
+    Unsigned,
+    #[error("trust the file, whose signature is not right: {0}")]
+    BadSignature(String),
     #[error("list what the plugin offers; it refused: {0}")]
     ListingRefused(String),
     #[error("list what the plugin offers within its time")]
@@ -92,6 +96,11 @@ impl LoadError {
         Self::ListingRefused(quote(why, 300))
     }
 
+    /// Whether it became a plugin that did not say what it offers.
+    pub fn is_of_listing(&self) -> bool {
+        matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -104,6 +113,10 @@ impl LoadError {
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
                 "a plugin may import WASI 0.2, wasi:keyvalue@0.2.0-draft and wharf:plugin, nothing else"
+            }
+            Self::Unsigned => "put it beside the file: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig",
+            Self::BadSignature(_) => {
+                "sign the file as it is with one of the keys under [signatures], or remove the signature"
             }
             Self::Symlink => "copy the file into the folder in place of the link",
             Self::WritableByOthers => "chmod go-w the file",

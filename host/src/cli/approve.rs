@@ -1,0 +1,133 @@
+//! `wharf approve` and `wharf revoke`: what a person decides of a version.
+//!
+//! Neither grants anything: grants are in the configuration alone.
+
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use dialoguer::Confirm;
+
+use super::changes::{Change, changes};
+use super::local::Refused;
+use super::pins::{Candidate, lock};
+use super::{Options, plugin_folder};
+use crate::catalog::plugin_files;
+use crate::config::Config;
+use crate::pins::{LockError, Version};
+use crate::plugin::PluginId;
+use crate::report::{self, Failure, NAME};
+
+pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes: bool) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
+    let dir = plugin_folder(dir)?;
+    let id = plugin(name)?;
+    let files = plugin_files(&dir)
+        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
+    let path = files.get(&id).ok_or_else(|| Failure::usage(format!("find the plugin {id} in {}", dir.display())))?;
+    let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
+    let mut candidate = Candidate::read(&config, path, &id).await.map_err(refused)?;
+    by_hand(&config, &id, &candidate)?;
+    let lock = lock()?;
+    let pins = lock.read().map_err(unusable)?;
+    let pin = pins.of(&id);
+    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir)).await?;
+    let (plugin, version) = candidate.ask(&config, &sandbox, &id).await.map_err(refused)?;
+
+    let pinned = pin.and_then(|pin| lock.surface(pin.surface));
+    if pin.is_some() && pinned.is_none() {
+        report::tell("what the pinned version said of itself is not there any more; this is all that this one says");
+    }
+    show(&id, pinned.as_deref(), &version);
+    confirm(&format!("Let this version of {id} run?"), yes)?;
+    // A person has seen what it says without its grants. From here on it may use them, and
+    // must not say other things behind that.
+    let grants = config.grants(&id);
+    let mut approved = version.clone();
+    if !version.seen.grants.is_empty() {
+        let granted = plugin.granted(config.limits(&id), grants).await;
+        let granted = granted.map_err(|error| refused((error.to_string(), None)))?;
+        approved = candidate.said(&granted);
+        if approved.words != version.words {
+            report::tell("with its grants it says other things:");
+            show(&id, Some(&version.words), &approved);
+            confirm("Let it run with these words?", yes)?;
+        }
+    }
+    lock.approve(&id, &approved).map_err(unusable)?;
+    report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.seen.content));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn revoke(name: &str) -> Result<ExitCode, Failure> {
+    let id = plugin(name)?;
+    let revoked = lock()?.update(|pins| {
+        let content = pins.of(&id)?.content;
+        pins.revoke(&id, content);
+        Some(content)
+    });
+    match revoked.map_err(unusable)? {
+        Some(content) => {
+            report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; wharf approve {id} takes it back"));
+            Ok(ExitCode::SUCCESS)
+        }
+        None => Err(Failure::usage(format!("revoke what has never run: {id}"))
+            .hint("delete its file, and it is not served".to_owned())),
+    }
+}
+
+fn plugin(name: &str) -> Result<PluginId, Failure> {
+    PluginId::parse(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// A pin in the configuration is above what is approved.
+fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
+    let Some(pin) = config.plugins.get(id.as_ref()).and_then(|own| own.pin.as_deref()) else { return Ok(()) };
+    if pin.trim_start_matches("blake3:") == candidate.seen.content.to_string() {
+        return Ok(());
+    }
+    let hint = format!("change or remove `pin` under [plugins.{id}]; the file is blake3:{}", candidate.seen.content);
+    Err(Failure::new(format!("approve what the configuration does not pin: {id}")).hint(hint))
+}
+
+fn unusable(error: LockError) -> Failure {
+    Failure::new(error.to_string()).hint(error.hint.map(str::to_owned))
+}
+
+/// What a person has to know before he says yes.
+fn show(id: &PluginId, old: Option<&str>, new: &Version) {
+    let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
+        let names: Vec<&str> = kinds.collect();
+        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+    };
+    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.seen.content);
+    text += &match &new.seen.signer {
+        Some(signer) => format!("  signer   {signer}\n"),
+        None => "  signer   none\n".to_owned(),
+    };
+    text += &format!("  needs    {}\n", names(&mut new.seen.needs.iter().map(|access| access.name())));
+    text += &format!("  granted  {}\n", names(&mut new.seen.grants.iter().map(|access| access.name())));
+    let changes = changes(old, &new.words);
+    text += match (changes.is_empty(), old) {
+        (true, _) => "  says what it said before",
+        (false, Some(_)) => "  changes\n",
+        (false, None) => "  says\n",
+    };
+    text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
+    report::tell(&text);
+}
+
+fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(Failure::usage("ask whether to approve it: nobody is at a terminal")
+            .hint("give --yes after you have read the changes above".to_owned()));
+    }
+    match Confirm::new().with_prompt(question).default(false).interact() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::new("approve it: the answer was no")),
+        Err(error) => Err(Failure::new(format!("ask on the terminal: {error}"))),
+    }
+}

@@ -1,0 +1,76 @@
+//! The pins as the commands use them, and a look at one file without its grants.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::http::is_remote;
+use super::local::{Refused, load_file};
+use super::serve::plugin_settings;
+use crate::catalog::PluginSettings;
+use crate::config::{self, Config};
+use crate::pins::{Guard, Lock, Seen, Trust, Version};
+use crate::plugin::{Digest, Plugin, PluginId, Provider as _, Sandbox, read_component};
+use crate::report::Failure;
+
+/// What a server of that configuration holds versions against.
+pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
+    let signatures = config.clone();
+    let lock = config::base().map(|base| Lock::new(base.state));
+    Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
+}
+
+/// The same for those who pin nothing. The address of a server that is started with a flag is
+/// not known to them.
+pub(super) fn reading(config: &Arc<Config>) -> Guard {
+    let shared = config.clone();
+    guard(move || shared.clone(), config.trust(is_remote(config))).reading()
+}
+
+/// The file of pins.
+pub(super) fn lock() -> Result<Lock, Failure> {
+    let base = config::base().ok_or_else(|| Failure::usage("find the file of pins: there is no home folder"))?;
+    Ok(Lock::new(base.state))
+}
+
+/// A file and what is seen of it before it may run.
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    pub(super) seen: Seen,
+}
+
+impl Candidate {
+    /// Reads a file and checks its signature.
+    pub(super) async fn read(config: &Config, path: &Path, id: &PluginId) -> Result<Self, Refused> {
+        let refused = |error: crate::plugin::LoadError| (error.to_string(), error.hint().map(str::to_owned));
+        let component = read_component(path).await.map_err(refused)?;
+        let signer = config.signatures().check(path, &component).map_err(refused)?;
+        let grants = config.grants(id).kinds();
+        let seen = Seen { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };
+        Ok(Self { path: path.to_owned(), seen })
+    }
+
+    /// Asks it what it offers, without its grants.
+    pub(super) async fn ask(
+        &mut self,
+        config: &Config,
+        sandbox: &Arc<Sandbox>,
+        id: &PluginId,
+    ) -> Result<(Plugin, Version), Refused> {
+        let settings = plugin_settings(config, id);
+        let grants = settings.grants.none();
+        let plugin = load_file(sandbox, &self.path, id, PluginSettings { grants, ..settings }).await?;
+        if *plugin.digest() != self.seen.content {
+            return Err(("read the file, which changed meanwhile".into(), None));
+        }
+        let version = self.said(&plugin);
+        Ok((plugin, version))
+    }
+
+    /// Takes down what a plugin of this file says.
+    pub(super) fn said(&mut self, plugin: &Plugin) -> Version {
+        let words = plugin.surface().canonical();
+        self.seen.surface = Some(Digest::of(words.as_bytes()));
+        self.seen.needs = plugin.needs().clone();
+        Version { seen: self.seen.clone(), words }
+    }
+}

@@ -1,0 +1,202 @@
+//! `wharf status`: which versions run, which are held, and what these would change.
+//!
+//! It asks no server: it looks at the folder and at what is pinned, as a server does.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::changes::{Change, changes};
+use super::local::Refused;
+use super::pins::{Candidate, lock, reading};
+use super::{Options, plugin_folder};
+use crate::catalog::plugin_files;
+use crate::config::Config;
+use crate::pins::{Decision, Guard, Lock, Pin, Pins, Reason, Seen};
+use crate::plugin::{PluginId, Sandbox};
+use crate::report::{self, Failure, NAME};
+
+pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
+    let config = Arc::new(options.config()?);
+    let dir = plugin_folder(dir)?;
+    let files = plugin_files(&dir)
+        .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
+    let lock = lock()?;
+    let pins = lock.read().map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
+    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir)).await?;
+    let look = Look { guard: reading(&config), config, sandbox, lock, pins, dir };
+    let mut all_run = true;
+    let mut found = Vec::new();
+    for (id, path) in files {
+        let status = look.at(id, &path).await;
+        all_run &= status.state.is_ok();
+        found.push(status);
+    }
+    if json {
+        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&look.dir)).collect();
+        report::print(&json!({ "plugins": plugins }).to_string())?;
+    } else if found.is_empty() {
+        report::tell(&format!("no plugins in {}", look.dir.display()));
+    } else {
+        report::print(&found.iter().map(|status| status.to_text(&look.dir)).collect::<String>())?;
+    }
+    Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What it takes to look.
+struct Look {
+    config: Arc<Config>,
+    guard: Guard,
+    sandbox: Arc<Sandbox>,
+    lock: Lock,
+    pins: Pins,
+    dir: PathBuf,
+}
+
+/// What there is to say of one plugin.
+struct Status {
+    id: PluginId,
+    pin: Option<Pin>,
+    /// Of the file, if it can be read.
+    seen: Option<Seen>,
+    /// From what is pinned to what is in the file.
+    changes: Vec<Change>,
+    state: Result<(), NotRunning>,
+}
+
+enum NotRunning {
+    Held(Reason),
+    Refused(Refused),
+}
+
+impl Look {
+    async fn at(&self, id: PluginId, path: &Path) -> Status {
+        let pin = self.pins.of(&id).cloned();
+        let mut status = Status { id, pin, seen: None, changes: Vec::new(), state: Ok(()) };
+        status.state = self.examine(&mut status, path).await;
+        status
+    }
+
+    async fn examine(&self, status: &mut Status, path: &Path) -> Result<(), NotRunning> {
+        let mut candidate = Candidate::read(&self.config, path, &status.id).await.map_err(NotRunning::Refused)?;
+        status.seen = Some(candidate.seen.clone());
+        if status.pin.as_ref().is_none_or(|pin| pin.content != candidate.seen.content) {
+            let asked = candidate.ask(&self.config, &self.sandbox, &status.id).await;
+            if let Ok((_, version)) = &asked {
+                let pinned = status.pin.as_ref().and_then(|pin| self.lock.surface(pin.surface));
+                status.changes = changes(pinned.as_deref(), &version.words);
+            }
+            status.seen = Some(candidate.seen.clone());
+            // One that says nothing without its grants may be held for another reason.
+            self.guard.may_run(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
+            asked.map_err(NotRunning::Refused)?;
+            return Ok(());
+        }
+        self.guard.may_run(&status.id, &candidate.seen).map_err(NotRunning::Held)
+    }
+}
+
+impl Status {
+    /// Kinds of access that the file needs, and that the pinned version did not.
+    fn more_needs(&self) -> Vec<&'static str> {
+        let (Some(seen), Some(pin)) = (&self.seen, &self.pin) else { return Vec::new() };
+        seen.needs.iter().map(|access| access.name()).filter(|name| !pin.needs.contains(*name)).collect()
+    }
+
+    fn hint(&self, dir: &Path) -> Option<String> {
+        match &self.state {
+            Ok(()) => None,
+            Err(NotRunning::Refused((_, hint))) => hint.clone(),
+            Err(NotRunning::Held(reason)) => {
+                let seen = self.seen.as_ref()?;
+                Some(Decision::new(self.id.clone(), seen, Err(reason.clone())).command(dir))
+            }
+        }
+    }
+
+    fn to_text(&self, dir: &Path) -> String {
+        let mut text = format!("{NAME}{}{NAME:#}\n", self.id);
+        match &self.pin {
+            None => text += "  pinned   nothing\n",
+            Some(pin) => {
+                let by = if pin.approved { "approved" } else { "by the rules" };
+                let time = humantime::format_rfc3339_seconds(pin.time);
+                text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
+                text += &listed("needs", pin.needs.iter().map(String::as_str));
+                text += &listed("granted", pin.grants.iter().map(String::as_str));
+                if let Some(signer) = &pin.signer {
+                    text += &format!("  signer   {signer}\n");
+                }
+            }
+        }
+        if let Some(seen) =
+            self.seen.as_ref().filter(|seen| self.pin.as_ref().is_none_or(|pin| pin.content != seen.content))
+        {
+            text += &format!("  file     blake3:{}\n", seen.content);
+            if let Some(signer) = &seen.signer {
+                text += &format!("  signer   {signer}\n");
+            }
+        }
+        match &self.state {
+            Ok(()) if self.pin.is_none() => text += "  state    runs when it is first served\n",
+            Ok(()) => text += "  state    runs\n",
+            Err(NotRunning::Held(reason)) => text += &format!("  state    held: {reason}\n"),
+            Err(NotRunning::Refused((reason, _))) => text += &format!("  state    refused: failed to {reason}\n"),
+        }
+        // What runs unasked says what it says; the list of tools has it.
+        if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
+            text += if self.pin.is_some() { "  changes\n" } else { "  says\n" };
+            text += &self.changes.iter().map(Change::to_text).collect::<String>();
+        }
+        text += &listed("needs, in addition", self.more_needs().into_iter());
+        if let Some(hint) = self.hint(dir) {
+            text += &format!("  hint     {hint}\n");
+        }
+        text
+    }
+
+    fn to_json(&self, dir: &Path) -> Value {
+        let pin = self.pin.as_ref().map(|pin| {
+            json!({
+                "content": format!("blake3:{}", pin.content),
+                "surface": format!("blake3:{}", pin.surface),
+                "needs": pin.needs,
+                "grants": pin.grants,
+                "signer": pin.signer,
+                "approved": pin.approved,
+                "time": humantime::format_rfc3339_seconds(pin.time).to_string(),
+            })
+        });
+        let file = self.seen.as_ref().map(|seen| {
+            json!({
+                "content": format!("blake3:{}", seen.content),
+                "surface": seen.surface.map(|surface| format!("blake3:{surface}")),
+                "needs": seen.needs.iter().map(|access| access.name()).collect::<Vec<_>>(),
+                "grants": seen.grants.iter().map(|access| access.name()).collect::<Vec<_>>(),
+                "signer": seen.signer.as_ref().map(ToString::to_string),
+            })
+        });
+        let (state, code, reason) = match &self.state {
+            Ok(()) => ("runs", None, None),
+            Err(NotRunning::Held(reason)) => ("held", Some(reason.code()), Some(reason.to_string())),
+            Err(NotRunning::Refused((reason, _))) => ("refused", None, Some(reason.clone())),
+        };
+        json!({
+            "plugin": self.id.as_ref(),
+            "state": state,
+            "code": code,
+            "reason": reason,
+            "pinned": pin,
+            "file": file,
+            "changes": self.changes.iter().map(Change::to_json).collect::<Vec<_>>(),
+            "hint": self.hint(dir),
+        })
+    }
+}
+
+fn listed<'a>(label: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { String::new() } else { format!("  {label:<8} {}\n", names.join(", ")) }
+}

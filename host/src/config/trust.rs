@@ -1,0 +1,83 @@
+//! What the file says of which versions run: how much runs unasked, pins by hand, and whose
+//! signatures count.
+//!
+//! The rules themselves are in `pins`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Config, ConfigError};
+use crate::pins::{Rules, Trust};
+use crate::plugin::{Digest, PluginId, Signatures};
+
+/// `server.trust`.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustConfig {
+    Dev,
+    Default,
+    Strict,
+}
+
+/// `[signatures]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SignaturesConfig {
+    /// Public keys of minisign, each in its one line.
+    pub keys: Vec<String>,
+    /// Whether nothing unsigned is loaded.
+    pub required: bool,
+}
+
+impl From<TrustConfig> for Trust {
+    fn from(trust: TrustConfig) -> Self {
+        match trust {
+            TrustConfig::Dev => Self::Dev,
+            TrustConfig::Default => Self::Default,
+            TrustConfig::Strict => Self::Strict,
+        }
+    }
+}
+
+impl Config {
+    /// How much runs unasked; `remote`, whether other machines reach the server.
+    pub fn trust(&self, remote: bool) -> Trust {
+        let unset = if remote { Trust::Strict } else { Trust::Default };
+        self.server.trust.map_or(unset, Trust::from)
+    }
+
+    /// What holds for one plugin.
+    pub fn rules(&self, id: &PluginId, trust: Trust) -> Rules {
+        let own = self.plugins.get(id.as_ref());
+        let by_hand = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
+        Rules { trust, by_hand, free_words: own.is_some_and(|own| own.grants.change_lists) }
+    }
+
+    /// Whose signatures count. The keys were checked when the file was read.
+    pub fn signatures(&self) -> Signatures {
+        Signatures::new(&self.signatures.keys, self.signatures.required).unwrap_or_default()
+    }
+
+    pub(super) fn check_trust(&self) -> Result<(), ConfigError> {
+        for (name, plugin) in &self.plugins {
+            if let Some(pin) = plugin.pin.as_ref().filter(|pin| Digest::parse(pin).is_none()) {
+                return Err(ConfigError {
+                    reason: format!("[plugins.{name}] pin: not a hash: {pin:?}"),
+                    hint: Some("write blake3: and 64 hexadecimal digits; wharf status shows a file's".into()),
+                });
+            }
+        }
+        if let Err(key) = Signatures::new(&self.signatures.keys, false) {
+            return Err(ConfigError {
+                reason: format!("signatures.keys: not a public key of minisign: {key:?}"),
+                hint: Some("write the second line of minisign.pub, which begins with RW".into()),
+            });
+        }
+        if self.signatures.required && self.signatures.keys.is_empty() {
+            return Err(ConfigError {
+                reason: "signatures.required: there are no keys".into(),
+                hint: Some("set signatures.keys, or no plugin can be loaded".into()),
+            });
+        }
+        Ok(())
+    }
+}

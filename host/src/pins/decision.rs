@@ -1,0 +1,158 @@
+//! The table: whether a version of a plugin may run, given what was pinned.
+//!
+//! Pure; docs/security.md has it in words.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::pin::{Pin, names};
+use crate::plugin::{Access, Digest, Signer};
+
+/// How much runs unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// All but what was revoked; nothing is remembered. For a folder that its developer builds into.
+    Dev,
+    /// What comes first, and what follows it without using what was granted for other words.
+    #[default]
+    Default,
+    /// What a person approved.
+    Strict,
+}
+
+/// What holds for one plugin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    pub trust: Trust,
+    /// The one content that may run, pinned by hand in the configuration.
+    pub by_hand: Option<Digest>,
+    /// The pinned content may say other things of itself at any time.
+    pub free_words: bool,
+}
+
+/// What is seen of a version before it may run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    pub content: Digest,
+    pub signer: Option<Signer>,
+    /// Kinds of access that the plugin holds.
+    pub grants: BTreeSet<Access>,
+    /// `None`: it has not been asked yet, and counts as if it said what was pinned.
+    pub surface: Option<Digest>,
+    /// Of its imports; known as soon as the surface is.
+    pub needs: BTreeSet<Access>,
+}
+
+/// Why a version does not run until a person has decided. Reads after "held: ".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    Revoked,
+    /// The configuration pins another content.
+    NotTheOnePinned,
+    /// Nobody has approved it, and trust is strict.
+    Unapproved,
+    SignatureLost,
+    SignerChanged {
+        from: String,
+        to: String,
+    },
+    /// It says other things of itself than what was pinned, and the plugin holds grants.
+    OtherWords,
+    /// It needs kinds of access that the pinned version did not, and the plugin holds grants.
+    NeedsMore(BTreeSet<String>),
+    /// It cannot be asked what it offers without using its grants, and the plugin holds some.
+    Silent,
+    /// What was pinned cannot be known.
+    NoLock,
+}
+
+impl Reason {
+    /// A word for machines.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Revoked => "revoked",
+            Self::NotTheOnePinned => "not_the_one_pinned",
+            Self::Unapproved => "unapproved",
+            Self::SignatureLost => "signature_lost",
+            Self::SignerChanged { .. } => "signer_changed",
+            Self::OtherWords => "other_words",
+            Self::NeedsMore(_) => "needs_more",
+            Self::Silent => "silent",
+            Self::NoLock => "no_lock",
+        }
+    }
+
+    /// Whether it holds for what is in service as well.
+    pub fn stops_service(&self) -> bool {
+        matches!(self, Self::Revoked | Self::NotTheOnePinned)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Revoked => "it was revoked",
+            Self::NotTheOnePinned => "the configuration pins another version",
+            Self::Unapproved => "nobody has approved it",
+            Self::SignatureLost => "the version before it was signed, and it is not",
+            Self::SignerChanged { from, to } => {
+                return write!(f, "it is signed by {to}, and the version before it by {from}");
+            }
+            Self::OtherWords => "the plugin holds grants, and what it says of itself has changed",
+            Self::NeedsMore(kinds) => {
+                let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+                return write!(f, "the plugin holds grants, and needs more than before: {}", kinds.join(", "));
+            }
+            Self::Silent => "the plugin holds grants, and does not say without them what it offers",
+            Self::NoLock => "the plugin holds grants, and it cannot be known which version was approved",
+        })
+    }
+}
+
+/// Whether a version may run. `pin` is that of its plugin, if there is one; `revoked`, whether
+/// its content was.
+///
+/// # Errors
+/// Why it is held.
+pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, seen: &Seen) -> Result<(), Reason> {
+    if revoked {
+        return Err(Reason::Revoked);
+    }
+    match (rules.by_hand, rules.trust) {
+        (Some(content), _) if content != seen.content => return Err(Reason::NotTheOnePinned),
+        (Some(_), _) | (None, Trust::Dev) => return Ok(()),
+        (None, Trust::Default | Trust::Strict) => {}
+    }
+    let strict = rules.trust == Trust::Strict;
+    let Some(pin) = pin else { return if strict { Err(Reason::Unapproved) } else { Ok(()) } };
+    if strict && !(pin.approved && pin.content == seen.content) {
+        return Err(Reason::Unapproved);
+    }
+    if let Some(from) = &pin.signer {
+        match seen.signer.as_ref().map(Signer::to_string) {
+            None => return Err(Reason::SignatureLost),
+            Some(to) if to != *from => return Err(Reason::SignerChanged { from: from.clone(), to }),
+            Some(_) => {}
+        }
+    }
+    if seen.grants.is_empty() && !strict {
+        return Ok(());
+    }
+    let free = rules.free_words && pin.content == seen.content;
+    if !free && seen.surface.is_some_and(|surface| surface != pin.surface) {
+        return Err(Reason::OtherWords);
+    }
+    let known: BTreeSet<String> = pin.needs.union(&names(&seen.grants)).cloned().collect();
+    let more: BTreeSet<String> = names(&seen.needs).difference(&known).cloned().collect();
+    if more.is_empty() { Ok(()) } else { Err(Reason::NeedsMore(more)) }
+}
+
+/// Whether a version may use its plugin's grants while it is asked what it offers: it is the
+/// pinned one, or there is nothing to hold what it says against.
+pub(super) fn is_known(rules: &Rules, pin: Option<&Pin>, content: Digest) -> bool {
+    let free = rules.trust == Trust::Dev || rules.by_hand == Some(content);
+    free || pin.is_none_or(|pin| pin.content == content)
+}
+
+#[cfg(test)]
+mod tests;

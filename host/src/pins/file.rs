@@ -1,0 +1,177 @@
+//! The file of pins, `lock.toml`: replaced whole, by one process at a time.
+//!
+//! What stands in it is taken as it is; a file that cannot be trusted or read is left alone.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+use super::pin::{Pins, VERSION};
+
+const FILE: &str = "lock.toml";
+/// Where the next file is written; only whoever holds the turn does.
+const NEXT: &str = "lock.toml.next";
+/// Whose lock is the turn to write. The file of pins itself is replaced, and with it its lock.
+const TURN: &str = "lock.toml.turn";
+/// Bytes; a pin has some hundreds.
+const MAX_SIZE: u64 = 4 << 20;
+/// Others hold the turn for milliseconds; one that is stopped must not stop everybody.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Why there are no pins to be had. Reads after "failed to".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {}", path.display())]
+pub struct LockError {
+    what: String,
+    path: PathBuf,
+    pub hint: Option<&'static str>,
+}
+
+/// The file, and the folder that is its own.
+#[derive(Debug)]
+pub struct Lock {
+    folder: PathBuf,
+}
+
+/// What tells one state of the file from another: it is replaced, never written into.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stamp(u64, Option<SystemTime>, u64);
+
+impl Lock {
+    /// In that folder, which is made when something is first pinned.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What is pinned. Without a file nothing is.
+    ///
+    /// # Errors
+    /// If others could have written the file, or it is not what this version writes.
+    pub fn read(&self) -> Result<Pins, LockError> {
+        let Some(text) = self.text()? else { return Ok(Pins::default()) };
+        let damaged = |what: String| self.error(what, Some("mend it, or move it away; what it pinned is then unknown"));
+        let pins: Pins = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            damaged(format!("read the pins, line {line}: {}", error.message()))
+        })?;
+        match pins.version {
+            VERSION => Ok(pins),
+            other => Err(damaged(format!("read pins of the form {other}"))),
+        }
+    }
+
+    /// Changes what is pinned, on the calling thread. The file is written if there is a change,
+    /// and is on the disk when this returns.
+    ///
+    /// # Errors
+    /// As [`Lock::read`], or if it cannot be written; the file is then as it was.
+    pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, LockError> {
+        let failed = |error: io::Error| self.error(format!("keep the pins: {error}"), None);
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        // Dropping it ends the turn.
+        let _turn = self.turn().map_err(failed)?;
+        let before = self.read()?;
+        let mut pins = before.clone();
+        let result = edit(&mut pins);
+        pins.forget(SystemTime::now());
+        if pins != before {
+            let text = toml::to_string(&pins).map_err(|error| failed(io::Error::other(error)))?;
+            self.replace(&text).map_err(failed)?;
+        }
+        Ok(result)
+    }
+
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let file = fs::symlink_metadata(self.folder.join(FILE)).ok()?;
+        Some(Stamp(file.ino(), file.modified().ok(), file.len()))
+    }
+
+    fn text(&self) -> Result<Option<String>, LockError> {
+        let failed = |error: io::Error| self.error(format!("read the pins: {error}"), None);
+        // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(self.folder.join(FILE));
+        let mut file = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
+        let found = file.metadata().map_err(failed)?;
+        let folder = fs::symlink_metadata(&self.folder).map_err(failed)?;
+        if let Some((why, hint)) = distrust(&found, found.is_file()).or(distrust(&folder, folder.is_dir())) {
+            return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
+        }
+        if found.len() > MAX_SIZE {
+            return Err(self.error(format!("read more than {MAX_SIZE} bytes of pins"), None));
+        }
+        let mut text = String::new();
+        (&mut file).take(MAX_SIZE).read_to_string(&mut text).map_err(failed)?;
+        Ok(Some(text))
+    }
+
+    fn turn(&self) -> io::Result<File> {
+        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(flags.bits() as i32)
+            .open(self.folder.join(TURN))?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => thread::sleep(LOOK),
+                Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another process does not end its turn")),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Readers see the old file or the new one, also after a crash.
+    fn replace(&self, text: &str) -> io::Result<()> {
+        let next = self.folder.join(NEXT);
+        // Left there by a process that was killed.
+        let _ = fs::remove_file(&next);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&next, self.folder.join(FILE))?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    fn error(&self, what: String, hint: Option<&'static str>) -> LockError {
+        LockError { what, path: self.folder.join(FILE), hint }
+    }
+}
+
+/// Why something may have been written by others, and what to do.
+fn distrust(found: &Metadata, right_kind: bool) -> Option<(&'static str, &'static str)> {
+    if !right_kind {
+        return Some(("the file or its folder is of the wrong kind", "put the file itself there"));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Some(("the file or its folder belongs to another user", "chown both to the user that runs wharf"));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Some((
+            "others can write the file or its folder",
+            "chmod go-w both, after a look at what is in the file",
+        ));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

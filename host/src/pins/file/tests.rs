@@ -1,0 +1,157 @@
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use super::{Lock, NEXT};
+use crate::pins::{Pin, Pins, Seen};
+use crate::plugin::{Access, Digest, PluginId, Signer};
+
+fn lock() -> (TempDir, Lock) {
+    let home = tempfile::tempdir().expect("a folder");
+    let lock = Lock::new(home.path().join("state/wharf"));
+    (home, lock)
+}
+
+fn id(name: &str) -> PluginId {
+    PluginId::parse(name).expect("an id")
+}
+
+fn pin(content: &[u8]) -> Pin {
+    let seen = Seen {
+        content: Digest::of(content),
+        signer: Some(Signer::recorded("RWa")),
+        grants: [Access::Elicit].into(),
+        surface: Some(Digest::of(b"surface")),
+        needs: [Access::Keyvalue].into(),
+    };
+    Pin::of(&seen, true)
+}
+
+#[test]
+fn what_is_pinned_is_read_back() {
+    let (_home, lock) = lock();
+    assert_eq!(lock.read(), Ok(Pins::default()));
+    assert!(!lock.folder().exists(), "reading makes nothing");
+    lock.update(|pins| {
+        pins.put(&id("a"), pin(b"a"));
+        pins.revoke(&id("b"), Digest::of(b"b"));
+    })
+    .expect("it is written");
+    let pins = lock.read().expect("it is read");
+    let read = pins.of(&id("a")).expect("a pin");
+    assert_eq!(*read, Pin { time: read.time, ..pin(b"a") });
+    assert!(pins.is_revoked(Digest::of(b"b")) && !pins.is_revoked(Digest::of(b"a")));
+    // Approving takes the revocation back.
+    lock.update(|pins| pins.approve(&id("b"), pin(b"b"))).expect("it is written");
+    assert!(!lock.read().expect("it is read").is_revoked(Digest::of(b"b")));
+}
+
+#[test]
+fn no_change_is_no_write() {
+    let (_home, lock) = lock();
+    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    let stamp = lock.stamp();
+    lock.update(|pins| pins.miss(&id("nobody"))).expect("nothing to write");
+    assert_eq!(lock.stamp(), stamp);
+}
+
+/// A process that is killed between writing and renaming leaves the next file in any state.
+#[test]
+fn half_a_write_is_no_write() {
+    let (_home, lock) = lock();
+    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    let before = lock.read();
+    let whole = fs::read(lock.folder().join("lock.toml")).expect("the file");
+    for written in 0..=whole.len() {
+        fs::write(lock.folder().join(NEXT), &whole[..written]).expect("the rest of a process");
+        assert_eq!(lock.read(), before);
+    }
+    lock.update(|pins| pins.put(&id("b"), pin(b"b"))).expect("it is written");
+    assert!(lock.read().expect("it is read").of(&id("b")).is_some());
+    assert!(!lock.folder().join(NEXT).exists());
+}
+
+#[test]
+fn a_file_cut_anywhere_is_damaged_and_left() {
+    let (_home, lock) = lock();
+    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    let file = lock.folder().join("lock.toml");
+    let (before, whole) = (lock.read().expect("it is read"), fs::read(&file).expect("the file"));
+    let mut damaged = 0;
+    for length in 0..whole.len() {
+        fs::write(&file, &whole[..length]).expect("a damaged file");
+        match lock.read() {
+            // Without the last line break, or the last whole key that need not be there.
+            Ok(pins) => assert!(pins == before || length > 0, "{length}"),
+            Err(error) => {
+                damaged += 1;
+                assert!(error.to_string().contains("lock.toml"), "{error}");
+                assert!(lock.update(|pins| pins.put(&id("b"), pin(b"b"))).is_err());
+                assert_eq!(fs::read(&file).expect("the file"), &whole[..length]);
+            }
+        }
+    }
+    assert!(damaged > whole.len() / 2);
+}
+
+#[test]
+fn what_others_could_have_written_is_not_read() {
+    let (home, lock) = lock();
+    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    let file = lock.folder().join("lock.toml");
+    let mode =
+        |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+    for bad in [0o620, 0o602] {
+        mode(&file, bad);
+        assert!(lock.read().is_err_and(|error| error.to_string().contains("others can write")));
+    }
+    mode(&file, 0o600);
+    mode(lock.folder(), 0o770);
+    assert!(lock.read().is_err());
+    mode(lock.folder(), 0o700);
+    assert!(lock.read().is_ok());
+    let elsewhere = home.path().join("elsewhere.toml");
+    fs::rename(&file, &elsewhere).expect("moved");
+    symlink(elsewhere, &file).expect("a link");
+    assert!(lock.read().is_err());
+}
+
+#[test]
+fn nobodys_change_is_lost() {
+    let (_home, lock) = lock();
+    let lock = Arc::new(lock);
+    let writers = (0..4).map(|writer| {
+        let lock = lock.clone();
+        std::thread::spawn(move || {
+            for n in 0..10 {
+                lock.update(|pins| pins.put(&id(&format!("p{writer}-{n}")), pin(b"a"))).expect("it is written");
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.join().expect("it has written");
+    }
+    assert_eq!(lock.read().expect("it is read").all().count(), 40);
+}
+
+#[test]
+fn what_has_been_gone_for_long_is_forgotten() {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let now = SystemTime::now();
+    let mut pins = Pins::default();
+    let gone = [
+        ("here", None),
+        ("lately", Some(now - 29 * day)),
+        ("yet-to-come", Some(now + day)),
+        ("long-ago", Some(now - 31 * day)),
+    ];
+    for (name, gone) in gone {
+        pins.put(&id(name), Pin { gone, ..pin(b"a") });
+    }
+    pins.forget(now);
+    let left: Vec<&str> = pins.all().map(|(name, _)| name).collect();
+    assert_eq!(left, ["here", "lately", "yet-to-come"]);
+}

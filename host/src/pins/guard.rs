@@ -1,0 +1,284 @@
+//! Holds versions against what is pinned while plugins are loaded, and pins what runs.
+//!
+//! The rules are in `decision`.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::{Interval, MissedTickBehavior};
+
+use super::decision::{Reason, Rules, Seen, Trust, decide, is_known};
+use super::file::{Lock, LockError, Stamp};
+use super::pin::{Pin, Pins, names, now};
+use super::verdict::Outcome;
+use crate::plugin::{Digest, PluginId, Signatures, Signer};
+
+/// Between two looks at the file.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What stands between a file and its service.
+pub struct Guard {
+    /// `None`: there is no place to remember anything.
+    lock: Option<Lock>,
+    /// Whether what runs is pinned, or the file is only read.
+    pins: bool,
+    rules: Box<dyn Fn(&PluginId) -> Rules + Send + Sync>,
+    signatures: Box<dyn Fn() -> Signatures + Send + Sync>,
+    /// What was last told of a file that cannot be used.
+    told: Mutex<Option<LockError>>,
+}
+
+/// A version that was asked what it offers.
+#[derive(Clone, Debug)]
+pub struct Version {
+    pub seen: Seen,
+    /// As [`crate::plugin::Surface::canonical`] has it.
+    pub words: String,
+}
+
+impl Guard {
+    /// Lets everything run and remembers nothing.
+    pub fn open() -> Self {
+        let dev = |_: &PluginId| Rules { trust: Trust::Dev, ..Rules::default() };
+        Self { pins: false, ..Self::new(None, dev, Signatures::default) }
+    }
+
+    pub fn new(
+        lock: Option<Lock>,
+        rules: impl Fn(&PluginId) -> Rules + Send + Sync + 'static,
+        signatures: impl Fn() -> Signatures + Send + Sync + 'static,
+    ) -> Self {
+        let (rules, signatures) = (Box::new(rules), Box::new(signatures));
+        Self { lock, pins: true, rules, signatures, told: Mutex::default() }
+    }
+
+    /// Only reads what is pinned.
+    pub fn reading(self) -> Self {
+        Self { pins: false, ..self }
+    }
+
+    pub fn signatures(&self) -> Signatures {
+        (self.signatures)()
+    }
+
+    /// Whether the words of a plugin are fixed while it serves.
+    pub fn fixes_words(&self, id: &PluginId, holds_grants: bool) -> bool {
+        let rules = (self.rules)(id);
+        match rules.trust {
+            Trust::Dev => false,
+            Trust::Default => holds_grants && !rules.free_words,
+            Trust::Strict => !rules.free_words,
+        }
+    }
+
+    /// Whether a version may be asked what it offers, and if so whether it may use its
+    /// plugin's grants meanwhile.
+    ///
+    /// # Errors
+    /// Why it is held, whatever it would say.
+    pub async fn may_ask(self: &Arc<Self>, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
+        let (guard, id, seen) = (self.clone(), id.clone(), seen.clone());
+        blocking(move || {
+            let rules = (guard.rules)(&id);
+            let pins = guard.pins(&rules, &seen)?;
+            decide(&rules, pins.of(&id), pins.is_revoked(seen.content), &seen)?;
+            Ok(is_known(&rules, pins.of(&id), seen.content))
+        })
+        .await
+    }
+
+    /// Whether a version may run, as far as was seen of it.
+    ///
+    /// # Errors
+    /// Why it is held.
+    pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
+        let rules = (self.rules)(id);
+        let pins = self.pins(&rules, seen)?;
+        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)
+    }
+
+    /// Whether a version that was held may be worth another load. One that was approved is,
+    /// whatever it said when it was held: it may say other things with its grants.
+    pub fn may_retry(&self, id: &PluginId, seen: &Seen) -> bool {
+        let rules = (self.rules)(id);
+        let Ok(pins) = self.pins(&rules, seen) else { return false };
+        let known = is_known(&rules, pins.of(id), seen.content);
+        if !known && seen.surface.is_none() {
+            return false;
+        }
+        let unasked = Seen { surface: None, needs: Default::default(), ..seen.clone() };
+        let seen = if known { &unasked } else { seen };
+        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen).is_ok()
+    }
+
+    /// Whether what serves must stop.
+    ///
+    /// # Errors
+    /// Why it must.
+    pub fn may_stay(&self, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
+        let rules = (self.rules)(id);
+        let pins = self.pins(&rules, seen).unwrap_or_default();
+        match decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen) {
+            Err(reason) if reason.stops_service() => Err(reason),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a version may run; if it may, it is pinned when this returns.
+    ///
+    /// # Errors
+    /// Why it is held.
+    pub async fn admit(self: &Arc<Self>, id: &PluginId, version: Version) -> Result<Outcome, Reason> {
+        let (guard, id) = (self.clone(), id.clone());
+        blocking(move || {
+            let rules = (guard.rules)(&id);
+            let pins = guard.pins(&rules, &version.seen)?;
+            let outcome = rules.judge(&pins, &id, &version.seen)?;
+            let lock = guard.lock.as_ref().filter(|_| guard.pins && rules.trust != Trust::Dev);
+            let Some(lock) = lock.filter(|_| pins.of(&id) != Some(&rules.pin(&pins, &id, &version.seen))) else {
+                return Ok(outcome);
+            };
+            // Another process may have pinned something meanwhile: it is judged again, in turn.
+            let pinned = lock.update(|pins| {
+                let outcome = rules.judge(pins, &id, &version.seen)?;
+                let pin = rules.pin(pins, &id, &version.seen);
+                pins.put(&id, pin);
+                Ok((outcome, pins.clone()))
+            });
+            match pinned {
+                Ok(Ok((outcome, pins))) => {
+                    if let Err(error) = lock.keep_surface(&version.words, &pins) {
+                        tracing::warn!(plugin = %id, "failed to keep what a plugin says of itself: {error}");
+                    }
+                    Ok(outcome)
+                }
+                Ok(Err(reason)) => Err(reason),
+                // A full or read-only disk: what ran unasked before does so again.
+                Err(error) => {
+                    guard.tell(error);
+                    Ok(outcome)
+                }
+            }
+        })
+        .await
+    }
+
+    /// Notes that a plugin's file is gone.
+    pub fn miss(self: &Arc<Self>, id: PluginId) {
+        let guard = self.clone();
+        tokio::task::spawn_blocking(move || {
+            let Some(lock) = guard.lock.as_ref().filter(|_| guard.pins) else { return };
+            if lock.read().is_ok_and(|pins| pins.of(&id).is_some())
+                && let Err(error) = lock.update(|pins| pins.miss(&id))
+            {
+                guard.tell(error);
+            }
+        });
+    }
+
+    /// Wakes when other things are pinned.
+    pub fn watch(self: &Arc<Self>) -> Watch {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        Watch { guard: self.clone(), looks, seen: self.stamp() }
+    }
+
+    fn stamp(&self) -> Option<Stamp> {
+        self.lock.as_ref()?.stamp()
+    }
+
+    /// What is pinned. If that cannot be known, only those go on that need no pin.
+    fn pins(&self, rules: &Rules, seen: &Seen) -> Result<Pins, Reason> {
+        let Some(lock) = &self.lock else { return Ok(Pins::default()) };
+        let error = match lock.read() {
+            Ok(pins) => return Ok(pins),
+            Err(error) => error,
+        };
+        self.tell(error);
+        let free = rules.trust == Trust::Dev || rules.by_hand.is_some();
+        let drops_in = rules.trust == Trust::Default && seen.grants.is_empty();
+        if free || drops_in { Ok(Pins::default()) } else { Err(Reason::NoLock) }
+    }
+
+    fn tell(&self, error: LockError) {
+        let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if told.as_ref() != Some(&error) {
+            tracing::error!(hint = error.hint, "failed to {error}");
+            *told = Some(error);
+        }
+    }
+}
+
+impl Rules {
+    fn judge(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Result<Outcome, Reason> {
+        let pin = pins.of(id);
+        decide(self, pin, pins.is_revoked(seen.content), seen)?;
+        let other_words = pin.is_some_and(|pin| Some(pin.surface) != seen.surface);
+        Ok(match pin {
+            None => Outcome::First,
+            Some(pin) if pin.content == seen.content && !other_words => Outcome::Same,
+            Some(_) => Outcome::Followed { other_words },
+        })
+    }
+
+    /// The pin of a version that runs; equal to the one that is there if nothing is to be written.
+    fn pin(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Pin {
+        let old = pins.of(id).filter(|old| old.content == seen.content);
+        // What a person approved stays so, whatever it may say now.
+        let approved = self.by_hand.is_some() || (self.free_words && old.is_some_and(|old| old.approved));
+        let new = Pin::of(seen, approved);
+        match old {
+            Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
+            _ => new,
+        }
+    }
+}
+
+impl Pin {
+    /// The pin of a version as it is seen. One that was not asked says nothing.
+    pub fn of(seen: &Seen, approved: bool) -> Self {
+        Self {
+            content: seen.content,
+            surface: seen.surface.unwrap_or_else(|| Digest::of(b"")),
+            needs: names(&seen.needs),
+            grants: names(&seen.grants),
+            signer: seen.signer.as_ref().map(Signer::to_string),
+            approved,
+            time: now(),
+            gone: None,
+        }
+    }
+}
+
+/// See [`Guard::watch`].
+pub struct Watch {
+    guard: Arc<Guard>,
+    looks: Interval,
+    seen: Option<Stamp>,
+}
+
+impl Watch {
+    /// Cancel-safe.
+    pub async fn changed(&mut self) {
+        loop {
+            self.looks.tick().await;
+            let now = self.guard.stamp();
+            if now != self.seen {
+                self.seen = now;
+                return;
+            }
+        }
+    }
+}
+
+async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R, Reason> + Send + 'static) -> Result<R, Reason> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(io::Error::from).unwrap_or_else(|error| {
+        tracing::error!(%error, "a look at the pins ended abnormally");
+        Err(Reason::NoLock)
+    })
+}
+
+#[cfg(test)]
+mod tests;

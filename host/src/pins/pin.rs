@@ -1,0 +1,166 @@
+//! What is remembered of each plugin, as it stands in the file.
+//!
+//! It decides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::plugin::{Access, Digest, PluginId};
+
+/// Of the file's form. A file of another one is not touched.
+pub(super) const VERSION: u32 = 1;
+/// How long a plugin is remembered whose file is gone, so that nobody starts anew by
+/// deleting it first.
+const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// All of it.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Pins {
+    pub(super) version: u32,
+    /// By the plugins' names.
+    #[serde(default)]
+    pub(super) plugins: BTreeMap<String, Pin>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) revoked: Vec<Revoked>,
+}
+
+/// The version of a plugin that ran last, or that a person approved.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// Of the file.
+    #[serde(with = "hash")]
+    pub content: Digest,
+    /// Of what it says of itself.
+    #[serde(with = "hash")]
+    pub surface: Digest,
+    /// Kinds of access that its imports need, by name. Names that this version does not know
+    /// are kept.
+    pub needs: BTreeSet<String>,
+    /// Kinds of access that it held.
+    pub grants: BTreeSet<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+    /// A person said so; else it is what came first, or what followed by the rules.
+    pub approved: bool,
+    #[serde(with = "moment")]
+    pub time: SystemTime,
+    /// Since when there is no file of it.
+    #[serde(default, with = "moment", skip_serializing_if = "Option::is_none")]
+    pub gone: Option<SystemTime>,
+}
+
+/// A file's content that must not run again.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Revoked {
+    pub(super) plugin: String,
+    #[serde(with = "hash")]
+    pub(super) content: Digest,
+    #[serde(with = "moment")]
+    pub(super) time: SystemTime,
+}
+
+impl Default for Pins {
+    fn default() -> Self {
+        Self { version: VERSION, plugins: BTreeMap::new(), revoked: Vec::new() }
+    }
+}
+
+impl Pins {
+    pub fn of(&self, id: &PluginId) -> Option<&Pin> {
+        self.plugins.get(id.as_ref())
+    }
+
+    /// Every plugin that is remembered, with its pin, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Pin)> {
+        self.plugins.iter().map(|(name, pin)| (name.as_str(), pin))
+    }
+
+    pub fn is_revoked(&self, content: Digest) -> bool {
+        self.revoked.iter().any(|revoked| revoked.content == content)
+    }
+
+    pub fn put(&mut self, id: &PluginId, pin: Pin) {
+        self.plugins.insert(id.to_string(), pin);
+    }
+
+    /// Approving takes back a revocation.
+    pub fn approve(&mut self, id: &PluginId, pin: Pin) {
+        self.revoked.retain(|revoked| revoked.content != pin.content);
+        self.put(id, Pin { approved: true, ..pin });
+    }
+
+    pub fn revoke(&mut self, id: &PluginId, content: Digest) {
+        if !self.is_revoked(content) {
+            self.revoked.push(Revoked { plugin: id.to_string(), content, time: now() });
+        }
+    }
+
+    /// Notes that a plugin's file is gone.
+    pub(super) fn miss(&mut self, id: &PluginId) {
+        if let Some(pin) = self.plugins.get_mut(id.as_ref()) {
+            pin.gone.get_or_insert(now());
+        }
+    }
+
+    /// Forgets what has been gone for long. A moment that is yet to come, after a clock was
+    /// set back, is not long ago.
+    pub(super) fn forget(&mut self, now: SystemTime) {
+        let long_gone = |gone: SystemTime| now.duration_since(gone).is_ok_and(|gone| gone > REMEMBERED);
+        self.plugins.retain(|_, pin| !pin.gone.is_some_and(long_gone));
+    }
+}
+
+/// Kinds of access by their names.
+pub(super) fn names(kinds: &BTreeSet<Access>) -> BTreeSet<String> {
+    kinds.iter().map(|kind| kind.name().to_owned()).collect()
+}
+
+/// To the second, as the file has it.
+pub(super) fn now() -> SystemTime {
+    let now = SystemTime::now();
+    let past = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(past.as_secs())
+}
+
+/// `blake3:` and 64 hexadecimal digits.
+mod hash {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::plugin::Digest;
+
+    pub(super) fn serialize<S: Serializer>(digest: &Digest, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("blake3:{digest}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("a hash is blake3: and 64 hexadecimal digits"))
+    }
+}
+
+/// RFC 3339, in UTC.
+mod moment {
+    use std::time::SystemTime;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        moment: &(impl Copy + Into<Option<SystemTime>>),
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match (*moment).into() {
+            Some(moment) => serializer.collect_str(&humantime::format_rfc3339_seconds(moment)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, T: From<SystemTime>>(deserializer: D) -> Result<T, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        humantime::parse_rfc3339(&text).map(T::from).map_err(serde::de::Error::custom)
+    }
+}

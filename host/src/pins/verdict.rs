@@ -1,0 +1,80 @@
+//! What was decided of a version, in words for a person or a record.
+
+use std::path::Path;
+
+use super::decision::{Reason, Seen};
+use crate::plugin::{Digest, PluginId, Signer};
+
+/// How a version came to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There was none before it.
+    First,
+    /// It is the pinned one.
+    Same,
+    /// It follows the pinned one by the rules.
+    Followed {
+        /// It says other things of itself.
+        other_words: bool,
+    },
+}
+
+/// What was decided of a version, for a person or a record.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    pub plugin: PluginId,
+    pub content: Digest,
+    /// `None`: it was not asked.
+    pub surface: Option<Digest>,
+    pub signer: Option<Signer>,
+    /// Why it is held, or how it came to run.
+    pub outcome: Result<Outcome, Reason>,
+}
+
+impl Decision {
+    pub fn new(plugin: PluginId, seen: &Seen, outcome: Result<Outcome, Reason>) -> Self {
+        Self { plugin, content: seen.content, surface: seen.surface, signer: seen.signer.clone(), outcome }
+    }
+
+    /// A word for machines.
+    pub fn event(&self) -> &'static str {
+        match &self.outcome {
+            Ok(Outcome::First) => "first_use",
+            Ok(Outcome::Same) => "same",
+            Ok(Outcome::Followed { other_words: false }) => "followed",
+            Ok(Outcome::Followed { other_words: true }) => "followed_with_other_words",
+            Err(_) => "hold",
+        }
+    }
+
+    /// Why it is held; reads after "failed to".
+    pub fn refusal(&self) -> String {
+        self.outcome.as_ref().err().map_or_else(String::new, |reason| format!("run it unasked: {reason}"))
+    }
+
+    /// What a person can do about it. `folder` is where the plugin's file is.
+    pub fn hint(&self, folder: &Path) -> String {
+        let command = self.command(folder);
+        match &self.outcome {
+            Err(Reason::NotTheOnePinned | Reason::NoLock) => command,
+            _ => format!("to see what it would change: wharf status {}; {command}", word(folder)),
+        }
+    }
+
+    /// The same for who sees already what it would change.
+    pub fn command(&self, folder: &Path) -> String {
+        let id = &self.plugin;
+        match &self.outcome {
+            Err(Reason::NotTheOnePinned) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
+            Err(Reason::NoLock) => "the log says what is wrong with the file of pins".into(),
+            _ => format!("to let it run: wharf approve {id} {}", word(folder)),
+        }
+    }
+}
+
+/// A path as one word of the shell.
+fn word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
+    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}

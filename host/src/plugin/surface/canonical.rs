@@ -1,0 +1,179 @@
+//! What a plugin offers as one text that is the same for the same words, however often and
+//! in whatever order they are listed; and its hash.
+//!
+//! Resources that one of the plugin's own templates makes are left out: they are what it
+//! keeps, and come and go. Every other word is in it.
+
+use serde_json::{Map, Value, json};
+
+use super::Surface;
+use crate::plugin::abi::{
+    Annotations, Capability, Icon, IconTheme, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate,
+    Role, TaskSupport, Tool, ToolAnnotations,
+};
+use crate::plugin::id::Digest;
+
+impl Surface {
+    /// A JSON object; its members are lists of entries, sorted by what they are called.
+    pub fn canonical(&self) -> String {
+        let Self { tools, resources, templates, prompts, completions, offer } = self;
+        let is_made = |uri: &str| templates.iter().any(|template| template.uri.makes(uri));
+        let named = resources.iter().flatten().filter(|resource| !is_made(&resource.uri));
+        let (mut experimental, mut extensions, mut methods) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(Offer { experimental: e, extensions: x, methods: m }) = offer {
+            experimental = e.iter().map(capability).collect();
+            extensions = x.iter().map(capability).collect();
+            methods = m.iter().map(|name| json!({ "name": name })).collect();
+        }
+        let lists = json!({
+            "tools": list(tools.iter().flatten().map(|frozen| tool(&frozen.tool)).collect(), "name"),
+            "prompts": list(prompts.iter().flatten().map(prompt).collect(), "name"),
+            "resources": list(named.map(resource).collect(), "uri"),
+            "templates": list(templates.iter().map(|frozen| template(&frozen.template)).collect(), "uriTemplate"),
+            "completions": completions,
+            "experimental": list(experimental, "name"),
+            "extensions": list(extensions, "name"),
+            "methods": list(methods, "name"),
+        });
+        sorted(lists).to_string()
+    }
+
+    /// The hash of [`Surface::canonical`].
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.canonical().as_bytes())
+    }
+}
+
+// Records are taken apart whole, so that a member that is added cannot be forgotten here.
+
+fn tool(tool: &Tool) -> Value {
+    let Tool { name, title, description, input_schema, output_schema, annotations, task_support, icons, meta } = tool;
+    let annotations = annotations.as_ref().map(|hints| {
+        let ToolAnnotations { read_only, destructive, idempotent, open_world } = hints;
+        json!({ "readOnly": read_only, "destructive": destructive, "idempotent": idempotent, "openWorld": open_world })
+    });
+    let tasks = match task_support {
+        TaskSupport::Forbidden => "forbidden",
+        TaskSupport::Optional => "optional",
+        TaskSupport::Required => "required",
+    };
+    object(json!({
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": parsed(Some(input_schema)),
+        "outputSchema": parsed(output_schema.as_ref()),
+        "annotations": annotations.map(object),
+        "taskSupport": tasks,
+        "icons": self::icons(icons),
+        "meta": parsed(meta.as_ref()),
+    }))
+}
+
+fn prompt(prompt: &Prompt) -> Value {
+    let Prompt { name, title, description, arguments, icons, meta } = prompt;
+    let argument = |argument: &PromptArgument| {
+        let PromptArgument { name, title, description, required } = argument;
+        object(json!({ "name": name, "title": title, "description": description, "required": required }))
+    };
+    object(json!({
+        "name": name,
+        "title": title,
+        "description": description,
+        "arguments": arguments.iter().map(argument).collect::<Vec<_>>(),
+        "icons": self::icons(icons),
+        "meta": parsed(meta.as_ref()),
+    }))
+}
+
+fn resource(resource: &ResourceDescription) -> Value {
+    let ResourceDescription { uri, name, title, description, mime_type, size, annotations, icons, meta } = resource;
+    object(json!({
+        "uri": uri,
+        "name": name,
+        "title": title,
+        "description": description,
+        "mimeType": mime_type,
+        "size": size,
+        "annotations": self::annotations(annotations.as_ref()),
+        "icons": self::icons(icons),
+        "meta": parsed(meta.as_ref()),
+    }))
+}
+
+fn template(template: &ResourceTemplate) -> Value {
+    let ResourceTemplate { uri_template, name, title, description, mime_type, annotations, icons, meta } = template;
+    object(json!({
+        "uriTemplate": uri_template,
+        "name": name,
+        "title": title,
+        "description": description,
+        "mimeType": mime_type,
+        "annotations": self::annotations(annotations.as_ref()),
+        "icons": self::icons(icons),
+        "meta": parsed(meta.as_ref()),
+    }))
+}
+
+fn capability(capability: &Capability) -> Value {
+    let Capability { name, settings } = capability;
+    json!({ "name": name, "settings": parsed(Some(settings)) })
+}
+
+fn annotations(annotations: Option<&Annotations>) -> Option<Value> {
+    let Annotations { audience, priority, last_modified } = annotations?;
+    let role = |role: &Role| match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let audience: Vec<&str> = audience.iter().map(role).collect();
+    Some(object(json!({ "audience": audience, "priority": priority, "lastModified": last_modified })))
+}
+
+fn icons(icons: &[Icon]) -> Option<Vec<Value>> {
+    let icon = |icon: &Icon| {
+        let Icon { src, mime_type, sizes, theme } = icon;
+        let theme = theme.as_ref().map(|theme| match theme {
+            IconTheme::Light => "light",
+            IconTheme::Dark => "dark",
+        });
+        object(json!({ "src": src, "mimeType": mime_type, "sizes": sizes, "theme": theme }))
+    };
+    (!icons.is_empty()).then(|| icons.iter().map(icon).collect())
+}
+
+/// The members that are there.
+fn object(mut value: Value) -> Value {
+    if let Value::Object(members) = &mut value {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}
+
+/// JSON that was checked when the plugin was asked; what is none after all counts as a text.
+fn parsed(json: Option<&String>) -> Value {
+    json.map_or(Value::Null, |json| serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())))
+}
+
+/// Entries in the order of what they are called, which is unique.
+fn list(mut entries: Vec<Value>, key: &str) -> Vec<Value> {
+    entries.sort_by(|a, b| a[key].as_str().cmp(&b[key].as_str()));
+    entries
+}
+
+/// The same value, the members of each object sorted by name. It nests no deeper than what
+/// is listed may.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(String, Value)> = members.into_iter().collect();
+            members.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::Object(members.into_iter().map(|(name, member)| (name, sorted(member))).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

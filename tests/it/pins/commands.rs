@@ -1,0 +1,109 @@
+//! What the commands do with pins: `approve` and `revoke` change them, the others only look.
+
+use std::ffi::OsStr;
+
+use super::*;
+use crate::support::process::command;
+use crate::terminal::at_terminal;
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn list_call_check_and_status_pin_nothing() {
+    let home = home(GRANTED);
+    for words in [["list"], ["status"], ["check"]] {
+        let output = if words == ["check"] {
+            run(&home, ["check".as_ref(), home.plugin("p").as_os_str()])
+        } else {
+            folder_command(&home, &words)
+        };
+        assert!(output.status.success(), "{words:?}: {}", err(&output));
+    }
+    let output = run(&home, ["call".as_ref(), home.plugins().as_os_str(), "p_version".as_ref()]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(!home.path("state/wharf").exists());
+}
+
+#[test]
+fn list_and_call_run_nothing_that_is_held() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    home.put_bytes(&version("2", "Does another thing."), "p");
+    let output = folder_command(&home, &["list"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty() && err(&output).contains("failed to run it unasked"), "{}", err(&output));
+    for path in [home.plugins(), home.plugin("p")] {
+        let output = run(&home, ["call".as_ref(), path.as_os_str(), "p_version".as_ref()]);
+        assert!(!output.status.success() && err(&output).contains("wharf approve p"), "{}", err(&output));
+    }
+}
+
+#[test]
+fn approving_needs_a_person_or_a_flag_and_grants_nothing() {
+    let home = home(STRICT);
+    let output = folder_command(&home, &["approve", "p"]);
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    // What is approved was shown all the same.
+    assert!(said.contains("+ Does a thing.") && said.contains("--yes"), "{said}");
+    assert!(!home.path("state/wharf/lock.toml").exists());
+    let before = fs::read(home.path("config/wharf/wharf.toml")).expect("the configuration");
+    approve(&home, "p");
+    assert_eq!(fs::read(home.path("config/wharf/wharf.toml")).expect("the configuration"), before);
+    let pinned = lock(&home);
+    assert_eq!(pinned["plugins"]["p"]["grants"].as_array().map(Vec::len), Some(0));
+    let output = folder_command(&home, &["approve", "--yes", "nobody"]);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+}
+
+#[test]
+fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
+    let home = home("");
+    let mut client = Client::start(&home);
+    client.tools_until(|tools| tools.len() == 2);
+    let output = run(&home, ["revoke", "p"]);
+    assert!(output.status.success(), "{}", err(&output));
+    client.tools_until(|tools| tools.is_empty());
+    client.process().log_with("held: it was revoked");
+    // Under another name too, and for who runs everything.
+    home.put_bytes(&version("1", "Does a thing."), "other");
+    home.configure("[server]\ntrust = \"dev\"\n");
+    let mut second = Client::start(&home);
+    assert_eq!(second.tools(), [""; 0]);
+    assert_eq!(status(&home)["code"], "revoked");
+    home.configure("");
+    approve(&home, "p");
+    client.tools_until(|tools| tools.len() == 4);
+    assert_eq!(run(&home, ["revoke", "nobody"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_person_at_a_terminal_decides() {
+    let home = home(STRICT);
+    let folder = home.plugins();
+    let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
+    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "n"));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(status(&home)["state"], "held");
+    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "y"));
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+#[test]
+fn a_server_that_others_reach_runs_nothing_unasked() {
+    let home = home("");
+    let folder = home.plugins();
+    let remote = ["--http", "0.0.0.0:0", "--allow-remote-without-auth"].map(OsStr::new);
+    let serve = |home: &Home, options: &[&OsStr]| {
+        let words = ["serve".as_ref(), folder.as_os_str()].into_iter().chain(options.iter().copied());
+        Process::start(command(home, words))
+    };
+    serve(&home, &remote).log_with("held: nobody has approved it");
+    // A word in the configuration wins, and this machine alone is another matter.
+    serve(&home, &["--http", "127.0.0.1:0"].map(OsStr::new)).log_with("loaded");
+    home.configure("[server]\ntrust = \"default\"\n");
+    serve(&home, &remote).log_with("loaded");
+}

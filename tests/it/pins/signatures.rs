@@ -1,0 +1,108 @@
+//! Signatures beside plugin files: right, wrong, missing, and of somebody else.
+
+use minisign::{KeyPair, sign};
+
+use super::*;
+
+struct Author(KeyPair);
+
+impl Author {
+    fn new() -> Self {
+        Self(KeyPair::generate_unencrypted_keypair().expect("a key"))
+    }
+
+    fn key(&self) -> String {
+        self.0.pk.to_base64()
+    }
+
+    /// Puts a version and its signature in the folder, the signature first.
+    fn publish(&self, home: &Home, component: &[u8]) {
+        self.sign(home, component);
+        home.put_bytes(component, "p");
+    }
+
+    fn sign(&self, home: &Home, component: &[u8]) {
+        let signature = sign(None, &self.0.sk, component, None, None).expect("a signature").into_string();
+        fs::write(beside(home), signature).expect("a file");
+    }
+}
+
+fn beside(home: &Home) -> std::path::PathBuf {
+    home.plugin("p").with_extension("wasm.minisig")
+}
+
+fn settings(authors: &[&Author], required: bool) -> String {
+    let keys: Vec<String> = authors.iter().map(|author| format!("{:?}", author.key())).collect();
+    format!("[signatures]\nkeys = [{}]\nrequired = {required}\n", keys.join(", "))
+}
+
+#[test]
+fn a_right_signature_is_recorded_and_a_wrong_one_refuses() {
+    let (author, stranger) = (Author::new(), Author::new());
+    let home = Home::new();
+    home.configure(&settings(&[&author], false));
+    author.publish(&home, &version("1", "Does a thing."));
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    assert_eq!(status(&home)["pinned"]["signer"], author.key());
+    // Of a key that does not count, then of other bytes.
+    for answer in ["2", "3"] {
+        stranger.sign(&home, b"anything");
+        home.put_bytes(&version(answer, "Does a thing."), "p");
+        client.process().log_with("whose signature is not right");
+        assert_eq!(client.text("p_version", json!({})), "1");
+    }
+    // The signature may come after the file.
+    author.sign(&home, &version("3", "Does a thing."));
+    until(&mut client, "3");
+}
+
+#[test]
+fn a_missing_signature_refuses_where_one_is_required() {
+    let author = Author::new();
+    let home = home(&settings(&[&author], true));
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), [""; 0]);
+    client.process().log_with("failed to find the signature that the configuration requires");
+    assert_eq!(status(&home)["state"], "refused");
+    author.sign(&home, &version("1", "Does a thing."));
+    client.tools_until(|tools| tools.len() == 2);
+    assert_eq!(folder_command(&home, &["list"]).status.code(), Some(0));
+}
+
+#[test]
+fn another_signer_and_no_signer_are_held() {
+    let (author, heir) = (Author::new(), Author::new());
+    let home = Home::new();
+    home.configure(&settings(&[&author, &heir], false));
+    author.publish(&home, &version("1", "Does a thing."));
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "1");
+
+    fs::remove_file(beside(&home)).expect("the signature");
+    home.put_bytes(&version("2", "Does a thing."), "p");
+    client.process().log_with("held: the version before it was signed, and it is not");
+    assert_eq!(client.text("p_version", json!({})), "1");
+    heir.publish(&home, &version("3", "Does a thing."));
+    let said = format!("held: it is signed by {}, and the version before it by {}", heir.key(), author.key());
+    client.process().log_with(&said);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    assert_eq!(status(&home)["code"], "signer_changed");
+
+    approve(&home, "p");
+    until(&mut client, "3");
+    assert_eq!(status(&home)["pinned"]["signer"], heir.key());
+}
+
+#[test]
+fn a_signature_does_not_let_other_words_pass() {
+    let author = Author::new();
+    let home = Home::new();
+    home.configure(&format!("{GRANTED}{}", settings(&[&author], true)));
+    author.publish(&home, &version("1", "Does a thing."));
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    author.publish(&home, &version("2", "Does another thing."));
+    client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    assert_eq!(client.text("p_version", json!({})), "1");
+}
