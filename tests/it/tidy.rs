@@ -207,7 +207,8 @@ fn types_have_names_that_say_something() {
     let mut offences = Vec::new();
     for folder in ["host/src", "plugin-sdk/src"] {
         for source in sources(folder) {
-            for (line, code) in source.code() {
+            // What an associated type is called, its trait says.
+            for (line, code) in source.code().filter(|(_, code)| !code.starts_with("    type ")) {
                 let words: Vec<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
                 for pair in
                     words.windows(2).filter(|pair| ["struct", "enum", "trait", "type", "union"].contains(&pair[0]))
