@@ -6,6 +6,7 @@ mod again;
 mod extensions;
 mod files;
 mod folder;
+mod lookalike;
 mod names;
 mod snapshot;
 mod watcher;

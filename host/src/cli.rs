@@ -3,6 +3,7 @@
 //! stdout carries data or the wire; all else goes to stderr through [`crate::report`].
 
 mod ask;
+mod audit;
 mod call;
 mod check;
 mod http;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::audit::Audit;
 use crate::config::{self, Config};
 use crate::plugin::{self, Compiler, Sandbox, SandboxSettings};
 use crate::report::{self, Failure};
@@ -86,6 +88,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Look into the audit log
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Print the defaults, as the configuration file that would set them
     Config,
     /// Compile the component on stdin; what the sandbox starts as a process of its own
@@ -125,6 +130,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
+            Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::CompileWorker => unreachable!("it was started before there was a runtime"),
         }
@@ -147,14 +153,14 @@ impl Options {
     }
 
     /// Builds the engine; milliseconds of work, off the threads that answer clients.
-    async fn sandbox(&self) -> Result<Arc<Sandbox>, Failure> {
+    async fn sandbox(&self, audit: Audit) -> Result<Arc<Sandbox>, Failure> {
         let base = config::base();
         let store = base.as_ref().map(|base| base.store.clone());
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let compiler = Compiler::ChildProcess(program);
-        let settings = SandboxSettings { cache_dir, compiler, store, ..SandboxSettings::default() };
+        let settings = SandboxSettings { cache_dir, compiler, store, audit, ..SandboxSettings::default() };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
             Ok(Ok(sandbox)) => Ok(sandbox),
             Ok(Err(error)) => Err(failed(format!("{error:#}"))),

@@ -3,6 +3,7 @@
 //! Never read from the current folder or the plugin folder: whoever drops a file there
 //! would grant himself rights.
 
+mod audit;
 mod grants;
 mod http;
 mod live;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
+pub use audit::AuditConfig;
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use live::Live;
@@ -31,6 +33,7 @@ const SHORTEST_STATE_KEY: usize = 32;
 pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
+    pub audit: AuditConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Where it was read, or would have been.
     #[serde(skip)]
@@ -167,6 +170,7 @@ impl Config {
             });
         }
         config.server.http.check()?;
+        config.audit.check()?;
         Ok(config)
     }
 
@@ -232,6 +236,10 @@ const EXAMPLES: &str = "
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 
+# In [audit], what is recorded of calls and plugins:
+# enabled = false             # or true: serve nothing without
+# path = \"audit.jsonl\"        # else $XDG_STATE_HOME/wharf/audit.jsonl
+
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
@@ -289,6 +297,8 @@ pub struct Base {
     pub plugins: PathBuf,
     /// The database of what plugins store.
     pub store: PathBuf,
+    /// The audit log.
+    pub audit: PathBuf,
     pub cache: PathBuf,
 }
 
@@ -300,13 +310,17 @@ pub fn base() -> Option<Base> {
         config: xdg.config_dir().join("wharf"),
         plugins: xdg.data_dir().join("wharf/plugins"),
         store: xdg.data_dir().join("wharf/keyvalue.sqlite"),
+        audit: xdg.state_dir()?.join("wharf/audit.jsonl"),
         cache: xdg.cache_dir().join("wharf"),
     })
 }
 
 /// Sizes as people write them: `64MiB`, `1500`.
-fn plain_size<S: serde::Serializer>(size: &Option<ByteSize>, serializer: S) -> Result<S::Ok, S::Error> {
-    let bytes = size.map_or(0, |size| size.as_u64());
+fn plain_size<S: serde::Serializer>(
+    size: &(impl Copy + Into<Option<ByteSize>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let bytes = (*size).into().map_or(0, |size| size.as_u64());
     match bytes {
         0 => serializer.serialize_u64(0),
         _ if bytes.is_multiple_of(1 << 20) => serializer.collect_str(&format_args!("{}MiB", bytes >> 20)),

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::files::{self, Scan};
+use super::lookalike::look_alike;
 use super::watcher::{Signal, Watcher};
 use super::{Catalog, Member};
 use crate::plugin::{
@@ -54,6 +55,8 @@ pub enum FolderEvent {
     Loaded {
         id: PluginId,
         digest: Digest,
+        /// Other content of it was in service.
+        swapped: bool,
         tools: usize,
         took: Duration,
     },
@@ -318,16 +321,19 @@ impl Folder {
             None => {}
             Some(Ok(plugin)) => {
                 let digest = *plugin.digest();
-                file.serving = true;
+                let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
                 let prefix = load.settings.prefix;
                 file.settings = Some(load.settings);
                 for warning in plugin.warnings() {
                     self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
                 }
+                if !swapped {
+                    self.warn_of_look_alikes(&id);
+                }
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
                 self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix }));
-                self.tell(FolderEvent::Loaded { id, digest, tools, took: load.began.elapsed() });
+                self.tell(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
                 // They may have changed while it was being loaded.
                 self.reconfigure();
             }
@@ -341,6 +347,15 @@ impl Folder {
                     still_serving: file.serving,
                 };
                 self.tell(FolderEvent::Refused(refusal));
+            }
+        }
+    }
+
+    fn warn_of_look_alikes(&self, id: &PluginId) {
+        for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
+            if look_alike(id.as_ref(), other.as_ref()) {
+                let what = format!("plugin '{id}' has a name that may be taken for that of plugin '{other}'");
+                self.tell(FolderEvent::Warned(what));
             }
         }
     }

@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use super::Options;
 use super::local::{id_of, load_file};
 use super::serve::plugin_settings;
+use crate::audit::Audit;
 use crate::config::Config;
 use crate::plugin::{Access, Grants, Inspection, Provider as _, Sandbox, inspect, read_component};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let sandbox = options.sandbox().await?;
+    let sandbox = options.sandbox(Audit::default()).await?;
     let mut all_load = true;
     for file in files {
         let findings = check(&config, &sandbox, file).await;

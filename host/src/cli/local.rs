@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Options, is_component, serve};
+use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Member, PluginSettings, Refusal, plugin_of};
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
@@ -28,7 +29,7 @@ impl Local {
         let config = options.config()?;
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), serve::settings(&config));
-        let sandbox = options.sandbox().await?;
+        let sandbox = options.sandbox(Audit::default()).await?;
         let mut refusals = Vec::new();
         if is_component(path) && !path.is_dir() {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);

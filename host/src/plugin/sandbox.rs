@@ -17,6 +17,7 @@ use super::keyvalue::Store;
 use super::quota::Budget;
 use super::state::State;
 use super::ticker::Ticker;
+use crate::audit::Audit;
 
 /// Threads for file system calls of guests; no other part of the process waits for them.
 const BLOCKING_THREADS: usize = 64;
@@ -41,6 +42,8 @@ pub struct SandboxSettings {
     /// The database file of what plugins store, made when it is first needed; without it
     /// that is kept in memory.
     pub store: Option<PathBuf>,
+    /// Hears which plugins are left alone.
+    pub audit: Audit,
     /// Bytes that all running guests together may hold.
     pub memory_budget: u64,
     /// Threads that run guests. One of them is kept free of any one plugin.
@@ -56,6 +59,7 @@ impl Default for SandboxSettings {
             cache_dir: None,
             compiler: Compiler::InProcess,
             store: None,
+            audit: Audit::default(),
             memory_budget: 1 << 30,
             workers: cores.max(4),
         }
@@ -72,6 +76,7 @@ pub struct Sandbox {
     slots: Arc<Semaphore>,
     workers: u32,
     pub(super) store: Arc<Store>,
+    pub(super) audit: Audit,
     pub(super) compiler: Compiler,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
@@ -98,6 +103,7 @@ impl Sandbox {
             slots: Arc::new(Semaphore::new(engine::SLOTS as usize)),
             workers: workers as u32,
             store: Store::new(settings.store),
+            audit: settings.audit,
             compiler: settings.compiler,
             compiling: Semaphore::new(1),
             cache,
