@@ -8,6 +8,7 @@ mod event;
 mod extensions;
 mod files;
 mod folder;
+mod lookalike;
 mod names;
 mod snapshot;
 mod watcher;

@@ -4,6 +4,7 @@
 
 mod approve;
 mod ask;
+mod audit;
 mod call;
 mod changes;
 mod check;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
 use crate::report::{self, Failure};
@@ -113,6 +115,9 @@ enum Command {
         /// The plugin's name
         name: String,
     },
+    /// Look into the audit log
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Print the defaults, as the configuration file that would set them
     Config,
     /// Compile the component on stdin; what the sandbox starts as a process of its own
@@ -154,7 +159,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
-            Command::Revoke { name } => approve::revoke(&name),
+            Command::Revoke { name } => approve::revoke(&options, &name),
+            Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::CompileWorker => unreachable!("it was started before there was a runtime"),
         }
@@ -178,7 +184,7 @@ impl Options {
 
     /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
     /// are the folders and files that plugins come from.
-    async fn sandbox(&self, config: &Config, plugins: &[PathBuf]) -> Result<Arc<Sandbox>, Failure> {
+    async fn sandbox(&self, config: &Config, plugins: &[PathBuf], audit: Audit) -> Result<Arc<Sandbox>, Failure> {
         let base = config::base();
         let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());
@@ -186,7 +192,7 @@ impl Options {
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let compiler = Compiler::ChildProcess(program);
-        let settings = SandboxSettings { cache_dir, compiler, store, closed, ..SandboxSettings::default() };
+        let settings = SandboxSettings { cache_dir, compiler, store, closed, audit, ..SandboxSettings::default() };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
             Ok(Ok(sandbox)) => Ok(sandbox),
             Ok(Err(error)) => Err(failed(format!("{error:#}"))),

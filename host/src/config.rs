@@ -3,6 +3,7 @@
 //! Never read from the current folder or the plugin folder: whoever drops a file there
 //! would grant himself rights.
 
+mod audit;
 mod folders;
 mod grants;
 mod http;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
+pub use audit::AuditConfig;
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
@@ -38,6 +40,7 @@ pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
     pub signatures: SignaturesConfig,
+    pub audit: AuditConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Where the secrets are that grants name.
     pub secrets: BTreeMap<String, SecretConfig>,
@@ -187,6 +190,7 @@ impl Config {
         }
         config.server.http.check()?;
         config.check_secrets()?;
+        config.audit.check()?;
         Ok(config)
     }
 
@@ -265,6 +269,10 @@ const EXAMPLES: &str = "
 # keys = [\"RW…\"]             # public keys of minisign
 # required = true             # nothing unsigned is loaded
 
+# In [audit], what is recorded of calls and plugins:
+# enabled = false             # or true: serve nothing without
+# path = \"audit.jsonl\"        # else $XDG_STATE_HOME/wharf/audit.jsonl
+
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
@@ -333,7 +341,7 @@ pub struct Base {
     pub home: PathBuf,
     /// `$XDG_DATA_HOME/wharf`, which holds plugins and the database.
     pub data: PathBuf,
-    /// `$XDG_STATE_HOME/wharf`: what was pinned.
+    /// `$XDG_STATE_HOME/wharf`: what was pinned, and the audit log.
     pub state: PathBuf,
 }
 
@@ -354,8 +362,11 @@ pub fn base() -> Option<Base> {
 }
 
 /// Sizes as people write them: `64MiB`, `1500`.
-fn plain_size<S: serde::Serializer>(size: &Option<ByteSize>, serializer: S) -> Result<S::Ok, S::Error> {
-    let bytes = size.map_or(0, |size| size.as_u64());
+fn plain_size<S: serde::Serializer>(
+    size: &(impl Copy + Into<Option<ByteSize>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let bytes = (*size).into().map_or(0, |size| size.as_u64());
     match bytes {
         0 => serializer.serialize_u64(0),
         _ if bytes.is_multiple_of(1 << 20) => serializer.collect_str(&format_args!("{}MiB", bytes >> 20)),

@@ -2,6 +2,7 @@
 //! WebAssembly components.
 //! ARCHITECTURE.md says how the modules stand on each other.
 
+pub mod audit;
 pub mod catalog;
 pub mod cli;
 pub mod config;

@@ -4,6 +4,7 @@
 //! Knows nothing of MCP, JSON-RPC or configuration files.
 
 pub mod abi;
+mod breaker;
 mod cache;
 mod call;
 pub mod compile;

@@ -108,7 +108,7 @@ pub(crate) fn start_log(filter: &str) -> Result<(), Failure> {
 pub(crate) fn log(event: &FolderEvent) {
     match event {
         FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::Settled => {}
-        FolderEvent::Loaded { id, digest, tools, took } => {
+        FolderEvent::Loaded { id, digest, tools, took, .. } => {
             tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
         }
         FolderEvent::Admitted(decision) => {
@@ -138,19 +138,20 @@ pub(crate) fn log(event: &FolderEvent) {
 
 /// Logs each reading of the configuration file. `start` is what the server was started with.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
-    let server = start.server.clone();
+    let (server, audit) = (start.server.clone(), start.audit.clone());
     move |read| match read {
-        Ok(config) if config.server != server => {
-            tracing::warn!("read the configuration again; what changed in [server] counts from the next start");
+        Ok(config) if config.server != server || config.audit != audit => {
+            let told = "read the configuration again; what changed in [server] and [audit] counts from the next start";
+            tracing::warn!("{told}");
         }
         Ok(_) => tracing::info!("read the configuration again"),
         Err(error) => tracing::error!(hint = error.hint, "the configuration stays as it was: failed to {error}"),
     }
 }
 
-/// Logs the first scan, and shows on a terminal how it goes, until all that it found is in
+/// Tells of the first scan, and shows on a terminal how it goes, until all that it found is in
 /// service or refused.
-pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>) {
+pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, tell: impl Fn(&FolderEvent)) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if io::stderr().is_terminal() {
         let style = ProgressStyle::with_template("{spinner} loading {pos}/{len} {wide_msg}");
@@ -169,7 +170,7 @@ pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>
             | FolderEvent::Warned(_) => {}
             FolderEvent::Settled => break,
         }
-        bar.suspend(|| log(&event));
+        bar.suspend(|| tell(&event));
     }
     bar.finish_and_clear();
 }

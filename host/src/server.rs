@@ -16,6 +16,7 @@ mod room;
 mod scope;
 mod seal;
 mod session;
+mod trail;
 mod updates;
 mod wire;
 
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
 use seal::{EXPIRY, Seal};
@@ -69,6 +71,8 @@ pub struct Settings {
     /// Closes and signs what clients carry from one request to the next. Without it the process
     /// makes its own, and takes nothing from another.
     pub state_key: Option<[u8; 32]>,
+    /// Where each call of a plugin is recorded.
+    pub audit: Audit,
 }
 
 impl Default for Settings {
@@ -90,6 +94,7 @@ impl Default for Settings {
             ask_timeout: EXPIRY,
             discovery: false,
             state_key: None,
+            audit: Audit::default(),
         }
     }
 }

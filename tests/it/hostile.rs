@@ -4,6 +4,7 @@
 
 mod crash;
 mod listing;
+mod quarantine;
 mod time;
 mod wire;
 

@@ -7,6 +7,7 @@ mod support;
 
 mod abuse;
 mod asking;
+mod audit;
 mod cli;
 mod discovery;
 mod engine;

@@ -49,6 +49,8 @@ pub enum FolderEvent {
     Loaded {
         id: PluginId,
         digest: Digest,
+        /// Other content of it was in service.
+        swapped: bool,
         tools: usize,
         took: Duration,
     },

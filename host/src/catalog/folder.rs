@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use decide::fixed;
 
 use super::files::{self, Scan};
+use super::lookalike::look_alike;
 use super::watcher::{Signal, Watcher};
 use super::{Admission, Catalog, Denial, FolderEvent, Member, Refusal, admit};
 use crate::pins::{Guard, Seen};
@@ -316,7 +317,7 @@ impl Folder {
             None => file.held = None,
             Some(Ok(Admission { plugin, seen, decision })) => {
                 let digest = *plugin.digest();
-                file.serving = true;
+                let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
                 (file.seen, file.held) = (Some(seen), None);
                 let surface = fixed(&self.guard, file);
@@ -326,9 +327,12 @@ impl Folder {
                 for warning in plugin.warnings() {
                     self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
                 }
+                if !swapped {
+                    self.warn_of_look_alikes(&id);
+                }
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
                 self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix, surface }));
-                self.tell(FolderEvent::Loaded { id, digest, tools, took: load.began.elapsed() });
+                self.tell(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
                 // They may have changed while it was being loaded.
                 self.reconfigure();
             }
@@ -353,6 +357,15 @@ impl Folder {
         }
         if load.decisions != self.decisions {
             self.decide_again();
+        }
+    }
+
+    fn warn_of_look_alikes(&self, id: &PluginId) {
+        for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
+            if look_alike(id.as_ref(), other.as_ref()) {
+                let what = format!("plugin '{id}' has a name that may be taken for that of plugin '{other}'");
+                self.tell(FolderEvent::Warned(what));
+            }
         }
     }
 

@@ -11,7 +11,8 @@ use dialoguer::Confirm;
 use super::changes::{Change, changes};
 use super::local::Refused;
 use super::pins::{Candidate, lock};
-use super::{Options, plugin_folder};
+use super::{Options, audit, plugin_folder};
+use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::Config;
 use crate::pins::{LockError, Version};
@@ -31,7 +32,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let lock = lock()?;
     let pins = lock.read().map_err(unusable)?;
     let pin = pins.of(&id);
-    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir)).await?;
+    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let (plugin, version) = candidate.ask(&config, &sandbox, &id).await.map_err(refused)?;
 
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
@@ -55,11 +56,13 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         }
     }
     lock.approve(&id, &approved).map_err(unusable)?;
+    audit::decided(&config, Event::Approve, &id, approved.seen.content)?;
     report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.seen.content));
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn revoke(name: &str) -> Result<ExitCode, Failure> {
+pub(super) fn revoke(options: &Options, name: &str) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
     let id = plugin(name)?;
     let revoked = lock()?.update(|pins| {
         let content = pins.of(&id)?.content;
@@ -68,6 +71,7 @@ pub(super) fn revoke(name: &str) -> Result<ExitCode, Failure> {
     });
     match revoked.map_err(unusable)? {
         Some(content) => {
+            audit::decided(&config, Event::Revoke, &id, content)?;
             report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; wharf approve {id} takes it back"));
             Ok(ExitCode::SUCCESS)
         }

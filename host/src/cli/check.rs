@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Options;
 use super::local::{id_of, load_file};
 use super::serve::plugin_settings;
+use crate::audit::Audit;
 use crate::catalog::PluginSettings;
 use crate::config::Config;
 use crate::plugin::{
@@ -19,7 +20,7 @@ use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let sandbox = options.sandbox(&config, files).await?;
+    let sandbox = options.sandbox(&config, files, Audit::default()).await?;
     let mut all_load = true;
     for file in files {
         let findings = check(&config, &sandbox, file).await;

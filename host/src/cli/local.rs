@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Options, is_component, pins, serve};
+use crate::audit::Audit;
 use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, plugin_of};
 use crate::config::Config;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
@@ -29,7 +30,7 @@ impl Local {
         let config = Arc::new(options.config()?);
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), serve::settings(&config));
-        let sandbox = options.sandbox(&config, &[path.to_owned()]).await?;
+        let sandbox = options.sandbox(&config, &[path.to_owned()], Audit::default()).await?;
         let mut refusals = Vec::new();
         if is_component(path) && !path.is_dir() {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);

@@ -10,8 +10,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::http::HttpOptions;
-use super::{Options, pins, plugin_folder};
-use crate::catalog::{Catalog, Folder, PluginSettings, Snapshot};
+use super::{Options, audit, pins, plugin_folder};
+use crate::audit::Audit;
+use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings, Snapshot};
 use crate::config::{Config, Live};
 use crate::pins::Trust;
 use crate::plugin::PluginId;
@@ -26,16 +27,17 @@ const ON_HTTP: &str = "MCP clients are expected at the address above: put it int
 pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptions) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
+    let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
     let catalog = Arc::new(Catalog::default());
-    let server = Server::new(catalog.clone(), Settings { state_key, ..settings(&config) });
+    let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
-        let failure = match follow(options, Live::new(config), trust, dir, catalog, client).await {
+        let failure = match follow(options, Live::new(config), trust, dir, catalog, audit, client).await {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -55,10 +57,14 @@ pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptio
         };
         transport::http::serve(server, listener, settings, shutdown).await;
     };
-    tokio::select! {
+    let ended = tokio::select! {
         () = serve => Ok(ExitCode::SUCCESS),
         Some(failure) = failed.recv() => Err(failure),
+    };
+    if let Some(writer) = writer {
+        writer.close(audit::CLOSING);
     }
+    ended
 }
 
 /// Tells systemd, if it is there to be told.
@@ -89,18 +95,25 @@ async fn follow(
     trust: Trust,
     dir: PathBuf,
     catalog: Arc<Catalog>,
+    audit: Audit,
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
-    let sandbox = options.sandbox(&config.get(), std::slice::from_ref(&dir)).await?;
+    let sandbox = options.sandbox(&config.get(), std::slice::from_ref(&dir), audit.clone()).await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
     tokio::spawn(async move {
-        report::first_scan(&mut events).await;
+        let tell = |event: &FolderEvent| {
+            report::log(event);
+            if let Some(record) = audit::folder_record(event) {
+                audit.record(record);
+            }
+        };
+        report::first_scan(&mut events, &tell).await;
         if io::stdin().is_terminal() {
             greet(&shown_dir, &shown_catalog.snapshot(), client);
         }
         while let Some(event) = events.recv().await {
-            report::log(&event);
+            tell(&event);
         }
     });
     let shown = dir.display().to_string();

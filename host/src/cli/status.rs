@@ -12,6 +12,7 @@ use super::changes::{Change, changes};
 use super::local::Refused;
 use super::pins::{Candidate, lock, reading};
 use super::{Options, plugin_folder};
+use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;
 use crate::pins::{Decision, Guard, Lock, Pin, Pins, Reason, Seen};
@@ -25,7 +26,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
     let lock = lock()?;
     let pins = lock.read().map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
-    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir)).await?;
+    let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let look = Look { guard: reading(&config), config, sandbox, lock, pins, dir };
     let mut all_run = true;
     let mut found = Vec::new();

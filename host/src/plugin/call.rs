@@ -14,6 +14,7 @@ use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre,
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 use super::abi::{CallContext, Exports};
+use super::breaker::Breaker;
 use super::cpu::{CpuMeter, Metered};
 use super::fault::Fault;
 use super::granted::Granted;
@@ -26,6 +27,7 @@ use super::redact::Said;
 use super::sandbox::Sandbox;
 use super::state::State;
 use super::text;
+use crate::audit::{Event, Record};
 
 /// Handles of component resources that a store may hold.
 const COMPONENT_HANDLES: usize = 4096;
@@ -41,6 +43,8 @@ pub(super) struct Program {
     pre: InstancePre<State>,
     sandbox: Arc<Sandbox>,
     pub(super) granted: Arc<Granted>,
+    /// Around every call that a client makes.
+    pub(super) breaker: Breaker,
     turns: Arc<Semaphore>,
     waiting: AtomicU32,
 }
@@ -57,10 +61,21 @@ impl Program {
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let turns = limits.concurrency.clamp(1, sandbox.max_concurrency());
+        let (plugin, audit) = (id.clone(), sandbox.audit.clone());
+        let breaker = Breaker::new(move |pause| {
+            tracing::warn!(%plugin, seconds = pause.as_secs(), "quarantined: its calls fail again and again");
+            audit.record(Record {
+                plugin: Some(plugin.to_string()),
+                content: Some(*digest.as_bytes()),
+                took: Some(pause),
+                ..Record::new(Event::Quarantine)
+            });
+        });
         Arc::new(Self {
             granted: Granted::new(id.clone(), grants, &sandbox),
             id,
             digest,
+            breaker,
             exports,
             pre,
             sandbox,

@@ -43,6 +43,8 @@ pub enum Fault {
     Denied { access: Access, said: Option<String> },
     /// Too many calls are waiting.
     Busy,
+    /// It failed so often that it is not called for that long.
+    Quarantined { left: Duration },
     /// The host itself failed; the details are in its log.
     Host,
 }
@@ -59,6 +61,7 @@ impl Fault {
             Self::BadOutput(_) => "bad-output",
             Self::Denied { .. } => "denied",
             Self::Busy => "busy",
+            Self::Quarantined { .. } => "quarantined",
             Self::Host => "host-error",
         }
     }
@@ -68,7 +71,12 @@ impl Fault {
         match self {
             Self::Timeout { limit } | Self::Cpu { limit } => Some(limit.as_millis() as u64),
             Self::Memory { limit } | Self::OutputTooLarge { limit } => Some(*limit),
-            Self::Trap | Self::BadOutput(_) | Self::Denied { .. } | Self::Busy | Self::Host => None,
+            Self::Trap
+            | Self::BadOutput(_)
+            | Self::Denied { .. }
+            | Self::Busy
+            | Self::Quarantined { .. }
+            | Self::Host => None,
         }
     }
 
@@ -108,6 +116,13 @@ impl Fault {
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
+            }
+            Self::Quarantined { left } => {
+                // Up to the whole second, so that who waits that long is not too early.
+                let seconds = left.as_millis().div_ceil(1000).max(1);
+                format!(
+                    "Plugin '{plugin}' failed so often that it is not called for a while. Try again in {seconds} s."
+                )
             }
             Self::Host => format!("The host failed while it ran plugin '{plugin}'."),
         }

@@ -262,14 +262,17 @@ impl Provider for Plugin {
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
-        let outcome = self.ask(tools.call, call, |context| (name, arguments, context)).await?;
-        let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
-        match (outcome, denials.last()) {
-            (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
-                Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
+        let called = async {
+            let outcome = self.ask(tools.call, call, |context| (name, arguments, context)).await?;
+            let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
+            match (outcome, denials.last()) {
+                (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
+                    Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
+                }
+                (outcome, _) => Ok(outcome),
             }
-            (outcome, _) => Ok(outcome),
-        }
+        };
+        self.program.breaker.around(called).await
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
@@ -277,8 +280,11 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let uri = uri.to_owned();
-        let outcome = self.ask(resources.read, call, |context| (uri, context)).await?;
-        Ok(outcome::read(outcome, self.program.limits.output)?)
+        let called = async {
+            let outcome = self.ask(resources.read, call, |context| (uri, context)).await?;
+            Ok(outcome::read(outcome, self.program.limits.output)?)
+        };
+        self.program.breaker.around(called).await
     }
 
     async fn get_prompt(
@@ -291,8 +297,11 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let name = name.to_owned();
-        let outcome = self.ask(prompts.get, call, |context| (name, arguments, context)).await?;
-        Ok(outcome::prompt(outcome, self.program.limits.output)?)
+        let called = async {
+            let outcome = self.ask(prompts.get, call, |context| (name, arguments, context)).await?;
+            Ok(outcome::prompt(outcome, self.program.limits.output)?)
+        };
+        self.program.breaker.around(called).await
     }
 
     async fn complete(
@@ -307,8 +316,12 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, value) = (name.to_owned(), value.to_owned());
-        let outcome = self.ask(completions.complete, call, |context| (subject, name, value, given, context)).await?;
-        Ok(outcome::completion(outcome, self.program.limits.output)?)
+        let called = async {
+            let outcome =
+                self.ask(completions.complete, call, |context| (subject, name, value, given, context)).await?;
+            Ok(outcome::completion(outcome, self.program.limits.output)?)
+        };
+        self.program.breaker.around(called).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
@@ -316,7 +329,10 @@ impl Provider for Plugin {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, params) = (name.to_owned(), params.to_owned());
-        let outcome = self.ask(extensions.call, call, |context| (name, params, context)).await?;
-        Ok(outcome::method(outcome, self.program.limits.output)?)
+        let called = async {
+            let outcome = self.ask(extensions.call, call, |context| (name, params, context)).await?;
+            Ok(outcome::method(outcome, self.program.limits.output)?)
+        };
+        self.program.breaker.around(called).await
     }
 }

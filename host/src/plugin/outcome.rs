@@ -104,7 +104,11 @@ pub(super) fn method(mut result: String, limit: u64) -> Checked<String> {
 
 /// A guest's own error, its texts cut to a length that is still read.
 pub(super) fn guest_error(error: GuestError) -> CallError {
-    let cut = |reason: String| text::prefix(&reason, MAX_REASON).to_owned();
+    let cut = |reason: String| {
+        let mut reason = text::prefix(&reason, MAX_REASON).to_owned();
+        text::drop_hidden(&mut reason);
+        reason
+    };
     CallError::Guest(match error {
         GuestError::NotFound => GuestError::NotFound,
         GuestError::Failed(reason) => GuestError::Failed(cut(reason)),
@@ -154,9 +158,10 @@ fn contents(list: &mut [Content]) -> Checked<()> {
 
 fn content(content: &mut Content) -> Checked<()> {
     match content {
-        Content::Text(text) => {
-            annotations(&mut text.annotations);
-            text.meta = checked_meta(text.meta.take())?;
+        Content::Text(said) => {
+            text::drop_hidden(&mut said.text);
+            annotations(&mut said.annotations);
+            said.meta = checked_meta(said.meta.take())?;
         }
         Content::Image(media) | Content::Audio(media) => {
             annotations(&mut media.annotations);
@@ -169,6 +174,8 @@ fn content(content: &mut Content) -> Checked<()> {
         }
         Content::Link(link) => {
             uri(&link.uri)?;
+            text::drop_hidden(&mut link.name);
+            link.title.iter_mut().chain(&mut link.description).for_each(text::drop_hidden);
             annotations(&mut link.annotations);
             link.meta = checked_meta(link.meta.take())?;
         }
@@ -218,8 +225,14 @@ fn input_required(wanted: &mut InputRequired) -> Checked<()> {
 
 fn ask(ask: &mut Ask) -> Checked<()> {
     match ask {
-        Ask::Form(form) => object(&mut form.schema, "a form's schema"),
-        Ask::Url(visit) => page(&visit.url),
+        Ask::Form(form) => {
+            text::drop_hidden(&mut form.message);
+            object(&mut form.schema, "a form's schema")
+        }
+        Ask::Url(visit) => {
+            text::drop_hidden(&mut visit.message);
+            page(&visit.url)
+        }
         Ask::Roots => Ok(()),
         Ask::Sample(sampling) => {
             for message in &mut sampling.messages {
@@ -248,9 +261,10 @@ fn ask(ask: &mut Ask) -> Checked<()> {
 
 fn sampled(content: &mut SamplingContent) -> Checked<()> {
     match content {
-        SamplingContent::Text(text) => {
-            annotations(&mut text.annotations);
-            text.meta = checked_meta(text.meta.take())?;
+        SamplingContent::Text(said) => {
+            text::drop_hidden(&mut said.text);
+            annotations(&mut said.annotations);
+            said.meta = checked_meta(said.meta.take())?;
         }
         SamplingContent::Image(media) | SamplingContent::Audio(media) => {
             annotations(&mut media.annotations);

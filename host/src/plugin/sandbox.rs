@@ -21,6 +21,7 @@ use super::quota::Budget;
 use super::state::State;
 use super::threads::Threads;
 use super::ticker::Ticker;
+use crate::audit::Audit;
 
 /// Threads for file system calls of guests; no other part of the process waits for them.
 const BLOCKING_THREADS: usize = 64;
@@ -47,6 +48,8 @@ pub struct SandboxSettings {
     pub store: Option<PathBuf>,
     /// Folders that no plugin is given, also if it is granted them.
     pub closed: Closed,
+    /// Hears which plugins are left alone.
+    pub audit: Audit,
     /// Bytes that all running guests together may hold.
     pub memory_budget: u64,
     /// Threads that run guests. One of them is kept free of any one plugin.
@@ -65,6 +68,7 @@ impl Default for SandboxSettings {
             compiler: Compiler::InProcess,
             store: None,
             closed: Closed::default(),
+            audit: Audit::default(),
             memory_budget: 1 << 30,
             workers: cores.max(4),
             outbound: OutboundSettings::default(),
@@ -88,6 +92,7 @@ pub struct Sandbox {
     pub(super) closed: Arc<Closed>,
     /// What all calls may have open of their folders.
     pub(super) files: Arc<Semaphore>,
+    pub(super) audit: Audit,
     pub(super) compiler: Compiler,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
@@ -121,6 +126,7 @@ impl Sandbox {
             outbound: Outbound::start(settings.outbound)?,
             closed: Arc::new(settings.closed),
             files: Arc::new(Semaphore::new(OPEN_IN_ALL)),
+            audit: settings.audit,
             compiler: settings.compiler,
             compiling: Semaphore::new(1),
             cache,

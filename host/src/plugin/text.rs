@@ -25,6 +25,33 @@ pub fn deceptive_in_line(text: &str) -> Option<char> {
     text.chars().find(|c| is_deceptive(*c) || matches!(c, '\n' | '\r' | '\t'))
 }
 
+/// Whether a character is seen by nobody, is read by models, and has no use in plain text: tags,
+/// which spell whole sentences, what turns the direction of the text around it, and other
+/// control by characters that nothing writes any more. Joiners, spaces without width and
+/// marks of direction are not among them: scripts and emoji need those.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{202a}'..='\u{202e}' | '\u{2061}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Drops hidden characters, and all but the first of several variation selectors in a row,
+/// which spell bytes.
+pub fn drop_hidden(text: &mut String) {
+    // The first bytes of all of these in UTF-8; most texts have none of them.
+    if memchr::memchr3(0xe2, 0xef, 0xf3, text.as_bytes()).is_none() {
+        return;
+    }
+    let mut selected = false;
+    text.retain(|c| {
+        let again = std::mem::replace(&mut selected, is_variation_selector(c)) && selected;
+        !again && !is_hidden(c)
+    });
+}
+
 /// One line, safe to print: deceptive characters and line breaks become `\u{…}`, and
 /// what is longer than `max` bytes is cut, with an ellipsis.
 pub fn quote(text: &str, max: usize) -> String {

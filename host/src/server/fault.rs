@@ -28,6 +28,21 @@ pub(super) enum Refusal {
     Request(ErrorObject),
 }
 
+impl Refusal {
+    /// A word for programs: that of the fault, or what else it comes to.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            Self::Call(CallError::Fault(fault)) => fault.code(),
+            Self::Call(CallError::Guest(GuestError::Failed(_))) => "error",
+            Self::Call(CallError::Guest(GuestError::InvalidInput(_))) => "bad-input",
+            Self::Call(CallError::Guest(GuestError::NotFound)) => "not-found",
+            Self::NeedsClient(_) => "needs-client",
+            Self::TooManyRounds => "bad-output",
+            Self::Request(_) => "refused",
+        }
+    }
+}
+
 impl From<CallError> for Refusal {
     fn from(error: CallError) -> Self {
         Self::Call(error)

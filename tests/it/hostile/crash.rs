@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use super::{fault, home_of, unharmed};
+use super::{fault, unharmed};
 use crate::support::client::Client;
 use crate::support::guest::{Guest, bodies};
+use crate::support::home::Home;
 
 #[test]
 fn a_crash_costs_one_call() {
@@ -16,14 +17,17 @@ fn a_crash_costs_one_call() {
         ("exit", bodies::EXIT, "trap"),
         ("memory", bodies::TAKE_MEMORY, "memory"),
     ];
-    let guest = crashes.iter().fold(Guest::saying("1"), |guest, (name, body, _)| guest.does(name, body));
-    let home = home_of(&guest);
+    let home = Home::with(&["echo"]);
+    // One for each, so that none fails often enough to be left alone.
+    for (name, body, _) in crashes {
+        home.put_bytes(&Guest::saying("1").does("crash", body).build(), name);
+    }
     let mut client = Client::start(&home);
     let process = client.process().id();
     for _ in 0..2 {
         for (name, _, code) in crashes {
-            fault(&mut client, "hostile", name, code);
-            assert_eq!(client.text("hostile_version", json!({})), "1", "after {name}");
+            fault(&mut client, name, "crash", code);
+            assert_eq!(client.text(&format!("{name}_version"), json!({})), "1");
             assert_eq!(client.text("echo", json!({"message": name})), name);
         }
     }
@@ -34,15 +38,18 @@ fn a_crash_costs_one_call() {
 #[test]
 fn crashes_at_the_same_time_are_told_apart() {
     let guest = Guest::saying("1").does("trap", bodies::TRAP).does("memory", bodies::TAKE_MEMORY);
-    let home = home_of(&guest);
+    let (home, plugins) = (Home::with(&["echo"]), ["one", "two", "three", "four"]);
+    for plugin in plugins {
+        home.put_bytes(&guest.build(), plugin);
+    }
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<(u64, &str)> = ["trap", "memory", "version"]
-        .into_iter()
-        .cycle()
-        .take(24)
-        .map(|tool| (client.post("tools/call", json!({"name": format!("hostile_{tool}")})), tool))
-        .collect();
+    let mut asked = Vec::new();
+    for tool in ["trap", "memory", "version", "trap", "memory", "version"] {
+        for plugin in plugins {
+            asked.push((client.post("tools/call", json!({"name": format!("{plugin}_{tool}")})), tool));
+        }
+    }
     for (id, tool) in asked {
         let answer = client.answer(id);
         let code = &answer["result"]["_meta"]["wharf/fault"]["code"];
@@ -57,12 +64,16 @@ fn crashes_at_the_same_time_are_told_apart() {
 #[test]
 fn taken_memory_is_given_back() {
     let guest = Guest::saying("1").does("memory", bodies::TAKE_MEMORY);
-    let home = home_of(&guest);
+    let (home, plugins) = (Home::with(&["echo"]), ["one", "two", "three", "four", "five"]);
+    for plugin in plugins {
+        home.put_bytes(&guest.build(), plugin);
+    }
     let mut client = Client::start(&home);
-    assert_eq!(client.text("hostile_version", json!({})), "1");
+    assert_eq!(client.text("one_version", json!({})), "1");
     let before = client.process().resident();
-    for _ in 0..20 {
-        fault(&mut client, "hostile", "memory", "memory");
+    // Four are not enough to be left alone.
+    for plugin in plugins.into_iter().cycle().take(20) {
+        fault(&mut client, plugin, "memory", "memory");
     }
     // Twenty times 64 MiB, if it were kept.
     let grown = client.process().resident().saturating_sub(before);

@@ -21,6 +21,17 @@ fn a_crowd_of_tools_is_refused() {
 }
 
 #[test]
+fn a_name_that_looks_like_anothers_is_told() {
+    let home = home_of(&Guest::saying("1"));
+    let mut client = Client::start(&home);
+    client.tools();
+    home.put_bytes(&Guest::saying("2").build(), "h0stile");
+    client.tools_until(|tools| tools.contains(&"h0stile_version".to_owned()));
+    client.process().log_with("plugin 'h0stile' has a name that may be taken for that of plugin 'hostile'");
+    unharmed(client);
+}
+
+#[test]
 fn bad_entries_are_dropped_and_the_others_served() {
     let long = "a".repeat(65);
     let names = [

@@ -100,9 +100,14 @@ fn structured_content_that_is_no_json_stays_inside() {
     let good = Guest::saying("1").gives("nested-64", &most);
     let guest = bad.iter().fold(good, |guest, (name, json)| guest.gives(name, json));
     let home = home_of(&guest);
+    // Four faults are not enough to be left alone.
+    let plugins = ["hostile", "second", "third", "fourth"];
+    for plugin in &plugins[1..] {
+        home.put_bytes(&guest.build(), plugin);
+    }
     let mut client = Client::start(&home);
-    for (name, _) in bad {
-        fault(&mut client, "hostile", name, "bad-output");
+    for ((name, _), plugin) in bad.iter().zip(plugins.into_iter().cycle()) {
+        fault(&mut client, plugin, name, "bad-output");
     }
     let result = client.call("hostile_nested-64", json!({}));
     assert_eq!(result["structuredContent"].to_string(), most, "{result}");
@@ -121,13 +126,24 @@ fn a_result_over_its_limit_stays_inside() {
     let home = home_of(&guest);
     let mut client = Client::start(&home);
     assert_eq!(client.text("hostile_fits", json!({})), "\0".repeat(1 << 20));
-    for _ in 0..3 {
-        fault(&mut client, "hostile", "large", "output-too-large");
-        fault(&mut client, "hostile", "huge", "output-too-large");
-        let claimed = client.call("hostile_claimed", json!({}));
+    for plugin in ["hostile", "second", "third"] {
+        home.put_bytes(&guest.build(), plugin);
+        client.tools_until(|tools| tools.contains(&format!("{plugin}_huge")));
+        fault(&mut client, plugin, "large", "output-too-large");
+        fault(&mut client, plugin, "huge", "output-too-large");
+        let claimed = client.call(&format!("{plugin}_claimed"), json!({}));
         assert_eq!(claimed["isError"], true, "{claimed}");
     }
     assert_eq!(client.text("hostile_version", json!({})), "1");
+    unharmed(client);
+}
+
+#[test]
+fn hidden_instructions_do_not_leave() {
+    let hidden: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+    let home = home_of(&Guest::saying(&format!("seen{hidden}\u{202e}by all")));
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("hostile_version", json!({})), "seenby all");
     unharmed(client);
 }
 

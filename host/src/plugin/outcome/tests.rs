@@ -1,4 +1,5 @@
 use super::*;
+use crate::plugin::abi::{EmbeddedResource, ResourceBody, TextContent};
 
 #[test]
 fn questions_have_keys_of_their_own_and_small_states() {
@@ -39,4 +40,21 @@ fn only_https_pages_are_visited() {
     {
         assert!(page(bad).is_err(), "{bad}");
     }
+}
+
+/// Texts are read by models and people; what programs read is left as it is.
+#[test]
+fn hidden_characters_leave_texts_alone() {
+    let hidden = "a\u{e0041}\u{202e}b";
+    let text = TextContent { text: hidden.into(), annotations: None, meta: None };
+    let body =
+        ResourceContents { uri: "x:y".into(), mime_type: None, body: ResourceBody::Text(hidden.into()), meta: None };
+    let embedded = EmbeddedResource { contents: body, annotations: None, meta: None };
+    let mut list = [Content::Text(text), Content::Embedded(embedded)];
+    contents(&mut list).expect("good content");
+    let [Content::Text(text), Content::Embedded(embedded)] = list else { panic!("the same kinds") };
+    assert_eq!(text.text, "ab");
+    assert_eq!(embedded.contents.body, ResourceBody::Text(hidden.into()));
+    let error = guest_error(GuestError::Failed(hidden.into()));
+    assert_eq!(error, CallError::Guest(GuestError::Failed("ab".into())));
 }

@@ -13,6 +13,7 @@ use crate::protocol::request::{Complete, Reference};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
 use crate::server::scope::Scope;
+use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
 
 pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Complete<'_>) -> Reply {
@@ -20,23 +21,35 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Com
     let reference = asked.reference.into_owned();
     let (argument, value, given) = (asked.argument.into_owned(), asked.value.into_owned(), asked.context);
     Reply::Later(Box::pin(async move {
+        let mut trail = Trail::begin(&server, &scope, "completion/complete", reference.text());
+        trail.input(&value);
         server.catalog.ready(server.settings.first_scan).await;
         if !server.catalog.offers_completions() {
-            return Err(error::not_offered("completion/complete", "completions"));
+            return trail.end(Err(error::not_offered("completion/complete", "completions")));
         }
-        let (provider, subject) = find(&server.catalog.snapshot(), &reference, &argument)?;
+        let (provider, subject) = match find(&server.catalog.snapshot(), &reference, &argument) {
+            Ok(found) => found,
+            Err(error) => return trail.end(Err(error)),
+        };
+        trail.leads_to(&provider, reference.text());
         let completion = match subject.filter(|_| provider.surface().completions) {
             Some(subject) => {
                 let complete = |call| provider.complete(subject, &argument, &value, given, call);
-                once(&server, &scope, &provider, complete).await.map_err(|error| {
-                    let not_found = error::unknown_argument(reference.text(), &argument, []);
-                    fault::without_result(&scope, provider.id(), "params.argument", not_found, error.into())
-                })?
+                match once(&server, &scope, &provider, complete).await {
+                    Ok(completion) => completion,
+                    Err(error) => {
+                        let (error, id) = (error.into(), provider.id());
+                        trail.refused(&error);
+                        let not_found = error::unknown_argument(reference.text(), &argument, []);
+                        let error = fault::without_result(&scope, id, "params.argument", not_found, error);
+                        return trail.end(Err(error));
+                    }
+                }
             }
             None => Completion { values: Vec::new(), total: None, has_more: false },
         };
         let members = wire::completion::result(&completion);
-        Ok(result::object(scope.revision, &server.implementation, &members, Envelope::default()))
+        trail.end(Ok(result::object(scope.revision, &server.implementation, &members, Envelope::default())))
     }))
 }
 

@@ -10,12 +10,14 @@ use serde_json::{Map, Value};
 
 use super::rounds::once;
 use super::{Answer, Reply};
+use crate::audit::Record;
 use crate::catalog::{Capabilities, Snapshot};
 use crate::json;
 use crate::protocol::error;
 use crate::protocol::request::Custom;
 use crate::protocol::result::{self, Envelope};
 use crate::server::scope::Scope;
+use crate::server::trail::Trail;
 use crate::server::{Server, fault};
 
 /// Members that the host alone sets; `_meta` is sent after its check.
@@ -38,21 +40,29 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custo
     }
     let server = server.clone();
     Reply::Later(Box::pin(async move {
+        let mut trail = Trail::begin(&server, &scope, Record::capped(&request.method), &request.method);
+        trail.input(&request.params);
         server.catalog.ready(server.settings.first_scan).await;
-        answer(&server, &scope, &request).await
+        let answer = answer(&server, &scope, &request, &mut trail).await;
+        trail.end(answer)
     }))
 }
 
-async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom) -> Answer {
+async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, trail: &mut Trail) -> Answer {
     let not_found = || error::method_not_found(scope.revision, &request.method);
     let snapshot = server.catalog.snapshot();
     let Some((provider, name)) = snapshot.extensions.method(&request.method) else { return Err(not_found()) };
     let provider = provider.clone();
     drop(snapshot);
-    let outcome = once(server, scope, &provider, |call| provider.call_method(name, &request.params, call))
-        .await
-        .map_err(|error| fault::without_result(scope, provider.id(), "params", not_found(), error.into()))?;
-    Ok(shape(server, scope, &outcome))
+    trail.leads_to(&provider, &request.method);
+    match once(server, scope, &provider, |call| provider.call_method(name, &request.params, call)).await {
+        Ok(outcome) => Ok(shape(server, scope, &outcome)),
+        Err(error) => {
+            let error = error.into();
+            trail.refused(&error);
+            Err(fault::without_result(scope, provider.id(), "params", not_found(), error))
+        }
+    }
 }
 
 /// Puts the envelope of the revision around the members of the plugin's result, which was

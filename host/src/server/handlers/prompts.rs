@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
-use super::Reply;
 use super::page::List;
 use super::rounds::{Brought, Rounds, Settled};
+use super::{Answer, Reply};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::error;
 use crate::protocol::result::{self, Envelope};
 use crate::server::scope::Scope;
+use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
 
 pub(in crate::server) static LIST: List<Prompt> = List {
@@ -30,44 +31,59 @@ pub(in crate::server) fn get(
 ) -> Reply {
     let (server, name) = (server.clone(), name.to_owned());
     Reply::Later(Box::pin(async move {
-        server.catalog.ready(server.settings.first_scan).await;
-        let snapshot = server.catalog.snapshot();
-        let Some(entry) = snapshot.prompts.get(&name) else {
-            return Err(error::unknown_prompt(&name, snapshot.prompts.names()));
-        };
-        let entry = entry.clone();
-        drop(snapshot);
-        let prompt = entry.item();
-        let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
-        let missing: Vec<&str> = prompt
-            .arguments
-            .iter()
-            .filter(|argument| argument.required && !given(&argument.name))
-            .map(|argument| argument.name.as_str())
-            .collect();
-        if !missing.is_empty() {
-            return Err(error::missing_arguments(&name, &missing));
-        }
-        let given = wire::Object::of_strings(&arguments);
-        let rounds = Rounds {
-            server: &server,
-            scope: &scope,
-            provider: &entry.provider,
-            method: "prompts/get",
-            name: &name,
-            arguments: &given,
-        };
-        let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
-        let outcome = match rounds.settle(brought, invoke).await {
-            Ok(Settled::Complete(outcome)) => outcome,
-            Ok(Settled::Asks(result)) => return Ok(result),
-            Err(error) => {
-                let not_found = error::unknown_prompt(&name, []);
-                return Err(fault::without_result(&scope, entry.provider.id(), "params.arguments", not_found, error));
-            }
-        };
-        let members = wire::prompt::result(scope.revision, &outcome);
-        let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-        Ok(result::object(scope.revision, &server.implementation, &members, envelope))
+        let mut trail = Trail::begin(&server, &scope, "prompts/get", &name);
+        let answer = answer(&server, &scope, &name, arguments, brought, &mut trail).await;
+        trail.end(answer)
     }))
+}
+
+async fn answer(
+    server: &Arc<Server>,
+    scope: &Scope,
+    name: &str,
+    arguments: Vec<(String, String)>,
+    brought: Brought,
+    trail: &mut Trail,
+) -> Answer {
+    server.catalog.ready(server.settings.first_scan).await;
+    let snapshot = server.catalog.snapshot();
+    let Some(entry) = snapshot.prompts.get(name) else {
+        trail.code("not-found");
+        return Err(error::unknown_prompt(name, snapshot.prompts.names()));
+    };
+    let entry = entry.clone();
+    drop(snapshot);
+    trail.leads_to(&entry.provider, name);
+    let given_text = wire::Object::of_strings(&arguments);
+    trail.input(&given_text);
+    let prompt = entry.item();
+    let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
+    let missing: Vec<&str> = prompt
+        .arguments
+        .iter()
+        .filter(|argument| argument.required && !given(&argument.name))
+        .map(|argument| argument.name.as_str())
+        .collect();
+    if !missing.is_empty() {
+        trail.code("bad-input");
+        return Err(error::missing_arguments(name, &missing));
+    }
+    let rounds =
+        Rounds { server, scope, provider: &entry.provider, method: "prompts/get", name, arguments: &given_text };
+    let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
+    let outcome = match rounds.settle(brought, invoke).await {
+        Ok(Settled::Complete(outcome)) => outcome,
+        Ok(Settled::Asks(result)) => {
+            trail.code("asks");
+            return Ok(result);
+        }
+        Err(error) => {
+            trail.refused(&error);
+            let not_found = error::unknown_prompt(name, []);
+            return Err(fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error));
+        }
+    };
+    let members = wire::prompt::result(scope.revision, &outcome);
+    let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+    Ok(result::object(scope.revision, &server.implementation, &members, envelope))
 }

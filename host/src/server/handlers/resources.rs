@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use super::Reply;
 use super::page::List;
 use super::rounds::{Brought, Rounds, Settled};
+use super::{Answer, Reply};
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
 use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
@@ -14,6 +14,7 @@ use crate::protocol::error;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::server::fault::Refusal;
 use crate::server::scope::Scope;
+use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
 
 /// Milliseconds that a plugin may ask for; a client that keeps something longer would
@@ -36,35 +37,40 @@ pub(in crate::server) static TEMPLATES: List<FrozenTemplate> = List {
 
 pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, brought: Brought) -> Reply {
     let (server, uri) = (server.clone(), uri.to_owned());
-    let retried = brought.is_something();
     Reply::Later(Box::pin(async move {
-        server.catalog.ready(server.settings.first_scan).await;
-        let Some(provider) = server.catalog.snapshot().provider_of(&uri) else {
-            return Err(error::resource_not_found(scope.revision, &uri));
-        };
-        let rounds = Rounds {
-            server: &server,
-            scope: &scope,
-            provider: &provider,
-            method: "resources/read",
-            name: &uri,
-            arguments: "{}",
-        };
-        let settled = rounds.settle(brought, |call| provider.read_resource(&uri, call)).await;
-        let outcome = match settled.and_then(|settled| of_its_own(&server, &provider, settled)) {
-            Ok(Settled::Complete(outcome)) => outcome,
-            Ok(Settled::Asks(result)) => return Ok(result),
-            Err(error) => {
-                let not_found = error::resource_not_found(scope.revision, &uri);
-                return Err(fault::without_result(&scope, provider.id(), "params.uri", not_found, error));
-            }
-        };
-        let members = wire::resource::result(scope.revision, &outcome);
-        // What came of answers is not what the URI alone stands for.
-        let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
-        let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-        Ok(result::object(scope.revision, &server.implementation, &members, envelope))
+        let mut trail = Trail::begin(&server, &scope, "resources/read", &uri);
+        let answer = answer(&server, &scope, &uri, brought, &mut trail).await;
+        trail.end(answer)
     }))
+}
+
+async fn answer(server: &Arc<Server>, scope: &Scope, uri: &str, brought: Brought, trail: &mut Trail) -> Answer {
+    let retried = brought.is_something();
+    server.catalog.ready(server.settings.first_scan).await;
+    let Some(provider) = server.catalog.snapshot().provider_of(uri) else {
+        trail.code("not-found");
+        return Err(error::resource_not_found(scope.revision, uri));
+    };
+    trail.leads_to(&provider, uri);
+    let rounds = Rounds { server, scope, provider: &provider, method: "resources/read", name: uri, arguments: "{}" };
+    let settled = rounds.settle(brought, |call| provider.read_resource(uri, call)).await;
+    let outcome = match settled.and_then(|settled| of_its_own(server, &provider, settled)) {
+        Ok(Settled::Complete(outcome)) => outcome,
+        Ok(Settled::Asks(result)) => {
+            trail.code("asks");
+            return Ok(result);
+        }
+        Err(error) => {
+            trail.refused(&error);
+            let not_found = error::resource_not_found(scope.revision, uri);
+            return Err(fault::without_result(scope, provider.id(), "params.uri", not_found, error));
+        }
+    };
+    let members = wire::resource::result(scope.revision, &outcome);
+    // What came of answers is not what the URI alone stands for.
+    let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
+    let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+    Ok(result::object(scope.revision, &server.implementation, &members, envelope))
 }
 
 /// Nobody answers for what another plugin holds, also not beside what it was asked for.

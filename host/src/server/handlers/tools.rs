@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::Reply;
 use super::page::List;
-use super::rounds::{Rounds, Settled};
+use super::rounds::{Brought, Rounds, Settled};
+use super::{Answer, Reply};
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
@@ -16,6 +16,7 @@ use crate::protocol::error;
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::server::scope::Scope;
+use crate::server::trail::Trail;
 use crate::server::{Server, discovery, fault, wire};
 
 pub(in crate::server) static LIST: List<FrozenTool> = List {
@@ -27,46 +28,66 @@ pub(in crate::server) static LIST: List<FrozenTool> = List {
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
     let (server, brought) = (server.clone(), call.retry.into());
-    let mut name = call.name.into_owned();
-    let mut arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
+    let name = call.name.into_owned();
+    let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
     Reply::Later(Box::pin(async move {
-        server.catalog.ready(server.settings.first_scan).await;
-        let snapshot = server.catalog.snapshot();
-        // Headers speak of the tool that the client named, not of one that it is redirected to.
-        let mut headers = scope.headers.as_deref();
-        let entry = loop {
-            let Some(entry) = snapshot.tools.get(&name) else {
-                return Err(error::unknown_tool(&name, snapshot.tools.names()));
-            };
-            if let Some(headers) = headers.take() {
-                for Mirrored { header, path } in &entry.item().mirrored {
-                    headers.check_param(header, path, &arguments)?;
-                }
-            }
-            if let Err(violations) = entry.item().input.validate_text(&arguments) {
-                return fault::invalid_arguments(&server.implementation, &scope, entry, &violations);
-            }
-            match discovery::redirection(entry, &arguments)? {
-                None => break entry.clone(),
-                Some(called) => (name, arguments) = called,
-            }
-        };
-        drop(snapshot);
-        let frozen = entry.item();
-        let rounds = Rounds {
-            server: &server,
-            scope: &scope,
-            provider: &entry.provider,
-            method: "tools/call",
-            name: &name,
-            arguments: &arguments,
-        };
-        match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, &arguments, call)).await {
-            Ok(Settled::Complete(outcome)) => Ok(complete(&server, &scope, frozen, &outcome)),
-            Ok(Settled::Asks(result)) => Ok(result),
-            Err(error) => fault::tool(&server.implementation, &scope, &entry, error),
-        }
+        let mut trail = Trail::begin(&server, &scope, "tools/call", &name);
+        trail.input(&arguments);
+        let answer = answer(&server, &scope, name, arguments, brought, &mut trail).await;
+        trail.end(answer)
     }))
+}
+
+async fn answer(
+    server: &Arc<Server>,
+    scope: &Scope,
+    mut name: String,
+    mut arguments: String,
+    brought: Brought,
+    trail: &mut Trail,
+) -> Answer {
+    server.catalog.ready(server.settings.first_scan).await;
+    let snapshot = server.catalog.snapshot();
+    // Headers speak of the tool that the client named, not of one that it is redirected to.
+    let mut headers = scope.headers.as_deref();
+    let entry = loop {
+        let Some(entry) = snapshot.tools.get(&name) else {
+            trail.code("not-found");
+            return Err(error::unknown_tool(&name, snapshot.tools.names()));
+        };
+        trail.leads_to(&entry.provider, &name);
+        if let Some(headers) = headers.take() {
+            for Mirrored { header, path } in &entry.item().mirrored {
+                headers.check_param(header, path, &arguments)?;
+            }
+        }
+        if let Err(violations) = entry.item().input.validate_text(&arguments) {
+            trail.code("bad-input");
+            return fault::invalid_arguments(&server.implementation, scope, entry, &violations);
+        }
+        match discovery::redirection(entry, &arguments)? {
+            None => break entry.clone(),
+            Some(called) => (name, arguments) = called,
+        }
+    };
+    drop(snapshot);
+    let frozen = entry.item();
+    let rounds =
+        Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
+    match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, &arguments, call)).await {
+        Ok(Settled::Complete(outcome)) => {
+            trail.code(if outcome.is_error { "error" } else { "ok" });
+            Ok(complete(server, scope, frozen, &outcome))
+        }
+        Ok(Settled::Asks(result)) => {
+            trail.code("asks");
+            Ok(result)
+        }
+        Err(error) => {
+            trail.refused(&error);
+            fault::tool(&server.implementation, scope, &entry, error)
+        }
+    }
 }
 
 fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> String {

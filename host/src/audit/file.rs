@@ -1,0 +1,202 @@
+//! The file of the log: one for all processes of a user, appended to under a lock.
+//!
+//! A lock file of its own holds the lock, since the log itself is put aside when it is large.
+//! Each batch looks anew at what is there: another process may have written, or somebody may
+//! have moved the file away.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use super::Settings;
+use super::chain;
+use super::line::Link;
+
+/// How much of a file is looked at first for its last line.
+const TAIL: u64 = 4 << 10;
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("open the audit log: {0}")]
+    Io(#[from] io::Error),
+    #[error("trust the audit log: {why}: {}", .path.display())]
+    Untrusted { path: PathBuf, why: &'static str },
+}
+
+/// The log of this process's settings.
+pub(super) struct LogFile {
+    path: PathBuf,
+    lock: File,
+    size: u64,
+    files: u32,
+    /// How this process left the file.
+    left: Option<Left>,
+}
+
+#[derive(PartialEq)]
+struct Left {
+    device: u64,
+    inode: u64,
+    length: u64,
+    last: Link,
+}
+
+impl LogFile {
+    pub(super) fn open(settings: &Settings) -> Result<Self, OpenError> {
+        let path = settings.path.clone();
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            let found = fs::metadata(folder)?;
+            // In a sticky folder others cannot replace what is mine.
+            if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
+                return Err(OpenError::Untrusted { path: folder.to_owned(), why: "others can write to its folder" });
+            }
+        }
+        let (lock, _) = open(&with_suffix(&path, "lock"))?;
+        open(&path)?;
+        Ok(Self { path, lock, size: settings.size, files: settings.files.max(2), left: None })
+    }
+
+    /// Appends whole lines, which `lines` puts into its second argument. They follow its first,
+    /// which it moves on; its third is whether the last line there had been cut off. If this
+    /// fails, the file is as it was.
+    ///
+    /// # Errors
+    /// If it cannot be opened, locked or written, or is not to be trusted any more.
+    pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, bool)) -> Result<(), OpenError> {
+        flock(&self.lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+        let appended = self.append_locked(lines);
+        // The lock goes with the process at the latest.
+        let _ = flock(&self.lock, FlockOperation::Unlock);
+        appended
+    }
+
+    fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, bool)) -> Result<(), OpenError> {
+        let (mut file, found) = open(&self.path)?;
+        let same = |left: &Left| (left.device, left.inode, left.length) == (found.dev(), found.ino(), found.len());
+        let (mut link, whole) = match self.left.take().filter(same) {
+            Some(left) => (left.last, found.len()),
+            None => self.end(&mut file, found.len())?,
+        };
+        let cut = whole < found.len();
+        if cut {
+            file.set_len(whole)?;
+        }
+        let mut bytes = Vec::new();
+        lines(&mut link, &mut bytes, cut);
+        if let Err(error) = file.write_all(&bytes) {
+            file.set_len(whole)?;
+            return Err(error.into());
+        }
+        let length = whole + bytes.len() as u64;
+        self.left = Some(Left { device: found.dev(), inode: found.ino(), length, last: link });
+        if length >= self.size
+            && let Err(error) = self.put_aside()
+        {
+            tracing::warn!("failed to put the audit log aside, it grows on: {error}: {}", self.path.display());
+        }
+        Ok(())
+    }
+
+    /// The last line, and where it ends. In an empty file that is the last one of the file before.
+    fn end(&self, file: &mut File, length: u64) -> io::Result<(Link, u64)> {
+        if let Some((line, end)) = last_line(file, length)? {
+            return Ok((link(&line), end));
+        }
+        let line = match File::open(generation(&self.path, 1)) {
+            Ok(mut before) => {
+                let length = before.metadata()?.len();
+                last_line(&mut before, length)?
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok((line.map_or(Link::START, |(line, _)| link(&line)), 0))
+    }
+
+    /// Makes room for the next file; the oldest one goes.
+    fn put_aside(&self) -> io::Result<()> {
+        for number in (1..self.files).rev() {
+            let younger = if number == 1 { self.path.clone() } else { generation(&self.path, number - 1) };
+            match fs::rename(younger, generation(&self.path, number)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line that is no record is followed all the same: where the chain breaks is for
+/// [`super::verify`] to say.
+fn link(line: &[u8]) -> Link {
+    chain::link(line).unwrap_or(Link { seq: 0, hash: blake3::hash(line) })
+}
+
+/// The last whole line without its end, and the place behind that.
+fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
+    let mut size = TAIL;
+    loop {
+        let start = length.saturating_sub(size);
+        let mut tail = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        (&mut *file).take(length - start).read_to_end(&mut tail)?;
+        if let Some(end) = memchr::memrchr(b'\n', &tail) {
+            let before = memchr::memrchr(b'\n', &tail[..end]);
+            if let Some(from) = before.map(|at| at + 1).or((start == 0).then_some(0)) {
+                return Ok(Some((tail[from..end].to_vec(), start + end as u64 + 1)));
+            }
+        } else if start == 0 {
+            return Ok(None);
+        }
+        size *= 4;
+    }
+}
+
+/// Opens a file for appending that nobody else can write; makes it if it is not there.
+fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
+    // Without NONBLOCK, opening a FIFO would wait for someone to read it.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(flags.bits() as i32)
+        .open(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", path.display())))?;
+    let found = file.metadata()?;
+    let untrusted = |why| Err(OpenError::Untrusted { path: path.to_owned(), why });
+    if !found.is_file() {
+        return untrusted("it is no regular file");
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return untrusted("it belongs to another user");
+    }
+    if found.mode() & 0o022 != 0 {
+        return untrusted("others can write it");
+    }
+    Ok((file, found))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+/// The file that was put aside so many files ago.
+fn generation(path: &Path, number: u32) -> PathBuf {
+    with_suffix(path, &number.to_string())
+}
+
+/// The files of a log that are there, the oldest first.
+pub fn generations(path: &Path, files: u32) -> Vec<PathBuf> {
+    let aside = (1..files).rev().map(|number| generation(path, number));
+    aside.chain([path.to_owned()]).filter(|path| path.exists()).collect()
+}

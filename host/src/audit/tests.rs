@@ -1,0 +1,203 @@
+use std::fs::{self, File};
+use std::io::{BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::*;
+
+/// However busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn settings(folder: &TempDir) -> Settings {
+    Settings { path: folder.path().join("audit.jsonl"), bodies: false, size: 64 << 20, files: 8 }
+}
+
+fn call(name: &str) -> Record {
+    Record { tool: Some(name.into()), code: Some("ok"), ..Record::new(Event::Call) }
+}
+
+/// Records so many calls and ends.
+fn record(settings: &Settings, names: impl IntoIterator<Item = String>) {
+    let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+    for name in names {
+        audit.record(call(&name));
+    }
+    writer.close(PATIENCE);
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("a log");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn verified(text: &[u8]) -> Verified {
+    verify(text, &mut None).expect("readable")
+}
+
+#[test]
+fn any_change_but_of_the_end_is_found() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = settings(&folder);
+    record(&settings, (0..5).map(|n| format!("tool-{n}")));
+    let text = fs::read(&settings.path).expect("a log");
+    let whole = verified(&text);
+    assert_eq!((whole.records, whole.broken.as_ref(), whole.cut), (5, None, 0));
+    let ends: Vec<usize> = (0..).zip(&text).filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    // Every byte before the last record.
+    for at in 0..ends[3] {
+        let mut changed = text.clone();
+        changed[at] ^= 1;
+        assert!(verified(&changed).broken.is_some(), "byte {at} is another, and nobody notices");
+    }
+    let line = |n: usize| &text[if n == 0 { 0 } else { ends[n - 1] }..ends[n]];
+    let of = |order: &[usize]| verified(&order.iter().flat_map(|n| line(*n)).copied().collect::<Vec<_>>());
+    for (order, broken) in
+        [(&[0, 2, 3, 4][..], 2), (&[0, 1, 3, 2, 4], 3), (&[0, 1, 1, 2, 3, 4], 3), (&[1, 0, 2, 3, 4], 2)]
+    {
+        assert_eq!(of(order).broken.expect("a break").line, broken, "{order:?}");
+    }
+    // A file that was put aside is the beginning of no chain.
+    assert_eq!(of(&[2, 3, 4]).broken, None);
+    assert_eq!(verified(&text[..text.len() - 7]).cut, line(4).len() as u64 - 7);
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_the_end_and_the_next_process_goes_on() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = settings(&folder);
+    record(&settings, ["before".into()]);
+    let mut file = File::options().append(true).open(&settings.path).expect("the log");
+    file.write_all(br#"{"ts":"2026-01-01T00:00:00Z","seq":2,"pr"#).expect("half a line");
+    let found = verified(&fs::read(&settings.path).expect("a log"));
+    assert_eq!((found.records, found.broken, found.cut), (1, None, 40));
+    record(&settings, ["after".into()]);
+    let found = verified(&fs::read(&settings.path).expect("a log"));
+    assert_eq!((found.records, found.broken, found.cut), (3, None, 0));
+    let lines = lines(&settings.path);
+    assert_eq!((&lines[1]["event"], &lines[1]["count"]), (&"lost".into(), &1.into()));
+    assert_eq!(lines[2]["tool"], "after");
+}
+
+#[test]
+fn several_writers_make_one_chain_over_all_files() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = Settings { size: 64 << 10, files: 100, ..settings(&folder) };
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let settings = &settings;
+            scope.spawn(move || record(settings, (0..500).map(|n| format!("{writer}-{n}"))));
+        }
+    });
+    let files = generations(&settings.path, settings.files);
+    assert!(files.len() > 3, "{files:?}");
+    let (mut after, mut tools) = (None, Vec::new());
+    for file in &files {
+        let found = verify(BufReader::new(File::open(file).expect("a file")), &mut after).expect("readable");
+        assert_eq!((found.broken, found.cut), (None, 0), "{}", file.display());
+        tools.extend(lines(file).into_iter().map(|line| line["tool"].as_str().expect("a tool").to_owned()));
+    }
+    assert_eq!(after.expect("a last record").0, 2000);
+    for writer in 0..4 {
+        let of_one: Vec<&String> = tools.iter().filter(|tool| tool.starts_with(&format!("{writer}-"))).collect();
+        assert!((0..500).map(|n| format!("{writer}-{n}")).eq(of_one.into_iter().cloned()), "in its own order");
+    }
+}
+
+#[test]
+fn the_oldest_file_goes() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = Settings { size: 16 << 10, files: 3, ..settings(&folder) };
+    for round in 0..10 {
+        record(&settings, (0..128).map(|n| format!("{round}-{n}")));
+    }
+    assert!(generations(&settings.path, 100).len() <= 3);
+    let mut after = None;
+    for file in generations(&settings.path, 3) {
+        let found = verify(BufReader::new(File::open(file).expect("a file")), &mut after).expect("readable");
+        assert_eq!(found.broken, None);
+    }
+    assert_eq!(after.expect("a last record").0, 1280);
+}
+
+/// Whoever records never waits, however long the disk takes.
+#[test]
+fn a_full_queue_drops_counts_and_says_so() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = settings(&folder);
+    let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+    let lock = File::open(folder.path().join("audit.jsonl.lock")).expect("the lock");
+    flock(&lock, FlockOperation::LockExclusive).expect("nobody holds it");
+    let all = QUEUE as u64 * 2;
+    for n in 0..all {
+        audit.record(call(&n.to_string()));
+    }
+    flock(&lock, FlockOperation::Unlock).expect("it is held");
+    writer.close(PATIENCE);
+    let lines = lines(&settings.path);
+    let lost: u64 =
+        lines.iter().filter(|line| line["event"] == "lost").map(|line| line["count"].as_u64().unwrap()).sum();
+    let kept = lines.iter().filter(|line| line["event"] == "call").count() as u64;
+    assert!(lost >= all / 2 - 2 * 128 && lost + kept == all, "{lost} lost, {kept} kept, of {all}");
+    assert_eq!(verified(&fs::read(&settings.path).expect("a log")).broken, None);
+}
+
+#[test]
+fn lines_are_plain_ascii_and_texts_are_capped() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = Settings { bodies: true, ..settings(&folder) };
+    let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+    let odd = "a\n\u{1b}[31m\u{7f}\u{85}\u{202e}é🦀\"\\";
+    let record = Record {
+        tool: Some(Record::capped(&(odd.to_owned() + &"x".repeat(10_000)))),
+        input: Some(audit.body(odd)),
+        output: Some(audit.body(&"é".repeat(BODY))),
+        ..Record::new(Event::Call)
+    };
+    audit.record(record);
+    writer.close(PATIENCE);
+    let text = fs::read(&settings.path).expect("a log");
+    assert!(text[..text.len() - 1].iter().all(|byte| (0x20..0x7f).contains(byte)));
+    let line = lines(&settings.path).remove(0);
+    assert!(line["tool"].as_str().is_some_and(|tool| tool.starts_with(odd) && tool.len() <= TEXT));
+    assert_eq!(line["in"], odd);
+    assert_eq!(line["in_hash"], blake3::hash(odd.as_bytes()).to_hex()[..32]);
+    assert_eq!((line["out_bytes"].as_u64(), line["out"].as_str().map(str::len)), (Some(2 * BODY as u64), Some(BODY)));
+}
+
+#[test]
+fn what_others_can_write_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = settings(&folder);
+    record(&settings, ["one".into()]);
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(&settings.path), mode(&folder.path().join("audit.jsonl.lock"))), (0o600, 0o600));
+    fs::set_permissions(&settings.path, fs::Permissions::from_mode(0o606)).expect("my file");
+    assert!(matches!(Audit::open(settings.clone()), Err(OpenError::Untrusted { .. })));
+    fs::remove_file(&settings.path).expect("my file");
+    std::os::unix::fs::symlink("/dev/null", &settings.path).expect("a link");
+    assert!(matches!(Audit::open(settings.clone()), Err(OpenError::Io(_))));
+    fs::remove_file(&settings.path).expect("my link");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("my folder");
+    assert!(matches!(Audit::open(settings), Err(OpenError::Untrusted { .. })));
+}
+
+/// Generous: a hundred times what it takes. It is there to notice a wait, or work that belongs
+/// to the writer.
+#[test]
+fn recording_costs_little() {
+    let folder = TempDir::new().expect("a folder");
+    let (audit, writer) = Audit::open(settings(&folder)).expect("a log");
+    let began = Instant::now();
+    for n in 0..1000 {
+        let body = || Some(audit.body(r#"{"message":"a hundred bytes or so of a call's arguments"}"#));
+        audit.record(Record { input: body(), output: body(), id: Some(n.to_string()), ..call("math_add") });
+    }
+    let each = began.elapsed() / 1000;
+    writer.close(PATIENCE);
+    assert!(each < Duration::from_micros(500), "{each:?}");
+}

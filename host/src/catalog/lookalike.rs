@@ -1,0 +1,66 @@
+//! Whether a person may take one plugin's name for another's.
+//!
+//! Names are ASCII in lower case, digits and `-`, so what Unicode has of look-alikes need not
+//! be known here.
+
+/// Names of fewer characters differ by one all the time.
+const LONG: usize = 5;
+
+/// Whether the names read alike, or differ in one character.
+pub(super) fn look_alike(one: &str, other: &str) -> bool {
+    one != other && (skeleton(one) == skeleton(other) || one.len() >= LONG && other.len() >= LONG && near(one, other))
+}
+
+/// The name with one character for each group that looks the same.
+fn skeleton(name: &str) -> String {
+    let name = name.replace("rn", "m").replace("vv", "w").replace("cl", "d");
+    let same = |c| match c {
+        '0' => Some('o'),
+        '1' | 'i' => Some('l'),
+        '5' => Some('s'),
+        '-' => None,
+        c => Some(c),
+    };
+    name.chars().filter_map(same).collect()
+}
+
+/// One character more, fewer, other or in another place; but not just another number.
+fn near(one: &str, other: &str) -> bool {
+    let numbered = one.len() == other.len()
+        && one.bytes().zip(other.bytes()).all(|(a, b)| a == b || (a.is_ascii_digit() && b.is_ascii_digit()));
+    !numbered && strsim::osa_distance(one, other) == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::look_alike;
+
+    #[test]
+    fn what_a_person_takes_for_the_same() {
+        for (one, other) in [
+            ("tool", "too1"),
+            ("notes", "n0tes"),
+            ("list", "1ist"),
+            ("mail", "mai1"),
+            ("math", "rnath"),
+            ("web-search", "websearch"),
+            ("weather", "weathar"),
+            ("weather", "wheather"),
+            ("weather", "waether"),
+            ("github", "github2"),
+        ] {
+            assert!(look_alike(one, other) && look_alike(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("math", "math"),
+            ("math", "bath"),
+            ("one", "two"),
+            ("weather-1", "weather-2"),
+            ("notes", "votes-2"),
+            ("text", "time"),
+            ("echo", "everything"),
+        ] {
+            assert!(!look_alike(one, other) && !look_alike(other, one), "{one} {other}");
+        }
+    }
+}

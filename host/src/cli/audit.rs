@@ -1,0 +1,143 @@
+//! The audit log at its two ends: opened for a server, and `wharf audit verify`.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use super::Options;
+use crate::audit::{self, Audit, Event, Record, Verified, Writer};
+use crate::catalog::{FolderEvent, plugin_of};
+use crate::config::Config;
+use crate::plugin::{Digest, PluginId};
+use crate::report::{self, Failure};
+
+/// How long the last records may take.
+pub(super) const CLOSING: Duration = Duration::from_secs(1);
+
+#[derive(Subcommand)]
+pub(super) enum AuditCommand {
+    /// Check that the records hang together: none changed, removed, added or moved
+    Verify {
+        /// Logs, each on its own [default: the log of the configuration, with the files before it]
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// Opens the log that the configuration wants.
+pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
+    if config.audit.enabled == Some(false) {
+        return Ok((Audit::default(), None));
+    }
+    let opened = match config.audit() {
+        Some(settings) => Audit::open(settings).map_err(|error| error.to_string()),
+        None => Err("open the audit log: there is no home folder".to_owned()),
+    };
+    match opened {
+        Ok((audit, writer)) => Ok((audit, Some(writer))),
+        Err(why) if config.audit.enabled.is_some() => {
+            Err(Failure::new(why).hint("serve without it with `enabled = false` under [audit]".to_owned()))
+        }
+        Err(why) => {
+            let hint = "mend it, or put `enabled = false` under [audit]; with `true` nothing is served without";
+            tracing::warn!(hint, "calls are not recorded: failed to {why}");
+            Ok((Audit::default(), None))
+        }
+    }
+}
+
+/// What the log keeps of what happens in the plugin folder.
+pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
+    let of = |event, id: &PluginId| Record { plugin: Some(id.to_string()), ..Record::new(event) };
+    Some(match event {
+        FolderEvent::Loaded { id, digest, swapped, .. } => {
+            Record { content: Some(*digest.as_bytes()), ..of(if *swapped { Event::Swap } else { Event::Load }, id) }
+        }
+        FolderEvent::Held(held) => Record {
+            content: Some(*held.decision.content.as_bytes()),
+            reason: Some(Record::capped(&held.decision.refusal())),
+            ..of(Event::Hold, &held.decision.plugin)
+        },
+        FolderEvent::Reconfigured(id) => of(Event::Reconfigure, id),
+        FolderEvent::Removed(id) => of(Event::Remove, id),
+        FolderEvent::Refused(refusal) => Record {
+            plugin: plugin_of(&refusal.path).and_then(Result::ok).map(|id| id.to_string()),
+            reason: Some(Record::capped(&format!("{}: {}", refusal.reason, refusal.path.display()))),
+            ..Record::new(Event::Reject)
+        },
+        FolderEvent::Found(_)
+        | FolderEvent::Loading(_)
+        | FolderEvent::Settled
+        | FolderEvent::Admitted(_)
+        | FolderEvent::Warned(_) => return None,
+    })
+}
+
+/// Records what a person decided of a version.
+pub(super) fn decided(config: &Config, event: Event, id: &PluginId, content: Digest) -> Result<(), Failure> {
+    let (audit, writer) = open(config)?;
+    let content = Some(*content.as_bytes());
+    audit.record(Record { plugin: Some(id.to_string()), content, ..Record::new(event) });
+    if let Some(writer) = writer {
+        writer.close(CLOSING);
+    }
+    Ok(())
+}
+
+pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {
+    let AuditCommand::Verify { files } = command;
+    let alone = !files.is_empty();
+    let files = if alone { files } else { of_configuration(options)? };
+    let mut holds = true;
+    let mut after = None;
+    for path in files {
+        if alone {
+            after = None;
+        }
+        let found = verify(&path, &mut after)
+            .map_err(|error| Failure::usage(format!("read the audit log: {error}: {}", path.display())))?;
+        report::print(&told(&path, &found))?;
+        if found.broken.is_some() {
+            holds = false;
+            // What comes after it follows something else.
+            after = None;
+        }
+    }
+    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn of_configuration(options: &Options) -> Result<Vec<PathBuf>, Failure> {
+    let settings = options
+        .config()?
+        .audit()
+        .ok_or_else(|| Failure::usage("find the audit log: there is no home folder").hint("name a file".to_owned()))?;
+    let files = audit::generations(&settings.path, settings.files);
+    if files.is_empty() {
+        return Err(Failure::usage(format!("find the audit log: nothing is there: {}", settings.path.display())));
+    }
+    Ok(files)
+}
+
+/// As far as the file goes at the start: it may be written meanwhile.
+fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    audit::verify(BufReader::new(file.take(length)), after)
+}
+
+fn told(path: &Path, found: &Verified) -> String {
+    let mut text = format!("{}: {} records", path.display(), found.records);
+    match (&found.broken, &found.last) {
+        (Some(broken), _) => text += &format!(", broken at line {}: {}", broken.line, broken.why),
+        (None, Some((seq, hash))) => text += &format!(", the last is {seq} {hash}"),
+        (None, None) => {}
+    }
+    if found.cut > 0 {
+        text += &format!("; {} bytes of a record that was not finished", found.cut);
+    }
+    text
+}

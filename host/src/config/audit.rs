@@ -1,0 +1,59 @@
+//! `[audit]`: whether calls are recorded, and where.
+
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize};
+
+use super::{Config, ConfigError, base, plain_size};
+use crate::audit::Settings;
+
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct AuditConfig {
+    /// `true`: nothing is served without. Else it is there if it can be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// May be written from the folder of the configuration file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Keep arguments and results, not only their sizes and hashes.
+    pub bodies: bool,
+    /// At which a file is put aside.
+    #[serde(serialize_with = "plain_size")]
+    pub rotate_size: ByteSize,
+    /// Files that are kept, the one that is written included.
+    pub rotate_files: u32,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        Self { enabled: None, path: None, bodies: false, rotate_size: ByteSize::mib(64), rotate_files: 8 }
+    }
+}
+
+impl AuditConfig {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |reason: &str| Err(ConfigError { reason: format!("audit.{reason}"), hint: None });
+        if self.rotate_files < 2 {
+            return wrong("rotate-files: the one that is written and one before it are the least");
+        }
+        if self.rotate_size < ByteSize::kib(64) {
+            return wrong("rotate-size: 64 KiB is the least");
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// The log's settings; `None` without a path and a home folder.
+    pub fn audit(&self) -> Option<Settings> {
+        let audit = &self.audit;
+        let path = match &audit.path {
+            Some(path) => self.beside(path),
+            None => base()?.state.join("audit.jsonl"),
+        };
+        let (size, files) = (audit.rotate_size.as_u64(), audit.rotate_files);
+        Some(Settings { path, bodies: audit.bodies, size, files })
+    }
+}

@@ -1,0 +1,113 @@
+//! What the audit log hears of one request to a plugin: one record, however it ends.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use super::fault::Refusal;
+use super::handlers::Answer;
+use super::scope::Scope;
+use crate::audit::{Audit, Event, Record};
+use crate::plugin::{CallError, Fault, Provider};
+
+/// The record of a request, while it runs. If it is dropped before its end, the request was given up.
+pub(in crate::server) struct Trail {
+    audit: Audit,
+    began: Instant,
+    cancelled: CancellationToken,
+    /// `None`: nobody keeps it, or it is kept already.
+    record: Option<Record>,
+}
+
+impl Trail {
+    /// `name` is that of a tool or prompt, or a URI.
+    pub(in crate::server) fn begin(
+        server: &Server,
+        scope: &Scope,
+        method: impl Into<Cow<'static, str>>,
+        name: &str,
+    ) -> Self {
+        let audit = server.settings.audit.clone();
+        let record = audit.is_on().then(|| Record {
+            principal: Some(scope.principal.clone()),
+            method: Some(method.into()),
+            tool: Some(Record::capped(name)),
+            id: Some(Record::capped(scope.id.as_json())),
+            ..Record::new(Event::Call)
+        });
+        Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record }
+    }
+
+    /// What the plugin is given, as text.
+    pub(in crate::server) fn input(&mut self, text: &str) {
+        if let Some(record) = &mut self.record {
+            record.input = Some(self.audit.body(text));
+        }
+    }
+
+    /// Who is called, by what name.
+    pub(in crate::server) fn leads_to(&mut self, provider: &Arc<dyn Provider>, name: &str) {
+        if let Some(record) = &mut self.record {
+            record.plugin = Some(provider.id().to_string());
+            record.content = Some(*provider.digest().as_bytes());
+            record.tool = Some(Record::capped(name));
+        }
+    }
+
+    /// How it ended, where the answer alone does not tell.
+    pub(in crate::server) fn code(&mut self, code: &'static str) {
+        if let Some(record) = &mut self.record {
+            record.code = Some(code);
+        }
+    }
+
+    /// Why there is no result.
+    pub(in crate::server) fn refused(&mut self, refusal: &Refusal) {
+        if let Some(record) = &mut self.record {
+            record.code = Some(refusal.code());
+            match refusal {
+                Refusal::Call(CallError::Fault(fault @ Fault::Denied { .. })) => {
+                    record.event = Event::Deny;
+                    record.access = fault.access().map(|access| access.name());
+                }
+                Refusal::Call(CallError::Fault(_)) | Refusal::TooManyRounds => record.event = Event::Fault,
+                _ => {}
+            }
+        }
+    }
+
+    /// Keeps the record.
+    pub(in crate::server) fn end(mut self, answer: Answer) -> Answer {
+        if let Some(mut record) = self.record.take() {
+            match &answer {
+                // What is sent to nobody has not ended well.
+                _ if self.cancelled.is_cancelled() => record.code = Some("cancelled"),
+                Ok(result) => {
+                    record.output = Some(self.audit.body(result));
+                    record.code.get_or_insert("ok");
+                }
+                Err(_) => {
+                    record.code.get_or_insert("refused");
+                }
+            }
+            self.keep(record);
+        }
+        answer
+    }
+
+    fn keep(&self, record: Record) {
+        self.audit.record(Record { took: Some(self.began.elapsed()), ..record });
+    }
+}
+
+impl Drop for Trail {
+    fn drop(&mut self) {
+        if let Some(record) = self.record.take() {
+            let code = if std::thread::panicking() { "host-error" } else { "cancelled" };
+            self.keep(Record { code: Some(code), ..record });
+        }
+    }
+}

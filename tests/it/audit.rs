@@ -1,0 +1,296 @@
+//! The audit log of the real binary: a record for each call, and what became of it after a
+//! kill, a full disk or somebody's hand.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::PATIENCE;
+use crate::support::client::Client;
+use crate::support::guest::{Guest, bodies};
+use crate::support::home::Home;
+use crate::support::http::{Line, told};
+use crate::support::process::{Process, binary, command, run};
+use crate::support::streamable::{Endpoint, alone};
+
+fn log(home: &Home) -> PathBuf {
+    home.path("state/wharf/audit.jsonl")
+}
+
+/// The whole records so far.
+fn records(home: &Home) -> Vec<Value> {
+    let text = fs::read_to_string(log(home)).unwrap_or_default();
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+/// Waits until the records are as wanted.
+fn records_until(home: &Home, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let records = records(home);
+        if wanted(&records) {
+            return records;
+        }
+        assert!(Instant::now() < deadline, "{records:?}");
+        std::thread::yield_now();
+    }
+}
+
+fn calls(records: &[Value]) -> Vec<&Value> {
+    records.iter().filter(|record| record.get("method").is_some()).collect()
+}
+
+/// What `wharf audit verify` says, and whether all is well.
+fn verify(home: &Home) -> (bool, String) {
+    let output = run(home, ["audit", "verify"]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8") + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{said}");
+    (output.status.success(), said)
+}
+
+/// `echo`, one that fails in its own ways, and one that is granted nothing.
+fn home() -> Home {
+    let home = Home::with(&["echo"]);
+    let guest = Guest::saying("1").does("crash", bodies::TRAP).does("spin", bodies::SPIN);
+    home.put_bytes(&guest.build(), "hostile");
+    home.put("everything", "stranger");
+    home.configure("[limits]\ncpu = \"300ms\"\n");
+    home
+}
+
+#[test]
+fn each_call_leaves_one_record_with_its_code() {
+    let home = home();
+    let mut client = Client::start_modern(&home);
+    client.tools();
+    let called = [
+        ("echo", json!({"message": "x"}), "call", "ok"),
+        ("echo_add", json!({"a": "no number"}), "call", "bad-input"),
+        ("nothing", json!({}), "call", "not-found"),
+        ("hostile_crash", json!({}), "fault", "trap"),
+        ("hostile_spin", json!({}), "fault", "cpu"),
+        ("stranger_test_error_handling", json!({}), "call", "error"),
+        ("stranger_test_error_result", json!({}), "call", "error"),
+        ("stranger_test_roots", json!({}), "deny", "denied"),
+    ];
+    for (tool, arguments, ..) in &called {
+        let id = client.post("tools/call", json!({"name": tool, "arguments": arguments}));
+        client.answer(id);
+    }
+    client.error("resources/read", json!({"uri": "no:such"}));
+    client.error("prompts/get", json!({"name": "none"}));
+    client.finish();
+
+    let records = records(&home);
+    let loaded: Vec<&str> = records
+        .iter()
+        .filter(|record| record["event"] == "load")
+        .map(|record| record["plugin"].as_str().unwrap())
+        .collect();
+    assert_eq!(loaded.len(), 3, "{loaded:?}");
+    let calls = calls(&records);
+    assert_eq!(calls.len(), called.len() + 2, "{calls:?}");
+    for (record, (tool, arguments, event, code)) in calls.iter().zip(&called) {
+        assert_eq!((&record["tool"], &record["event"], &record["code"]), (&json!(tool), &json!(event), &json!(code)));
+        assert_eq!(record["principal"], "local", "{record}");
+        assert_eq!(record["in_bytes"], arguments.to_string().len(), "{record}");
+        assert_eq!(record["in_hash"], blake3::hash(arguments.to_string().as_bytes()).to_hex()[..32], "{record}");
+        assert!(record.get("in").is_none() && record["dur_us"].is_u64(), "{record}");
+        assert_eq!(record.get("out_hash").is_some(), *code != "not-found", "{record}");
+    }
+    assert_eq!(calls[0]["plugin"], "echo");
+    let loaded_echo = records.iter().find(|record| record["event"] == "load" && record["plugin"] == "echo");
+    assert_eq!(loaded_echo.expect("it was loaded")["content"], calls[0]["content"]);
+    assert_eq!(calls[7]["access"], "roots");
+    assert_eq!((&calls[8]["method"], &calls[8]["code"]), (&json!("resources/read"), &json!("not-found")));
+    let (holds, said) = verify(&home);
+    assert!(holds && said.contains(&format!("{} records", records.len())), "{said}");
+}
+
+#[test]
+fn what_happens_in_the_folder_is_recorded() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    client.tools();
+    home.put_bytes(&Guest::saying("1").does("crash", bodies::TRAP).build(), "hostile");
+    client.tools_until(|tools| tools.contains(&"hostile_crash".to_owned()));
+    for _ in 0..5 {
+        client.call("hostile_crash", json!({}));
+    }
+    home.put_bytes(&Guest::saying("2").build(), "hostile");
+    client.tools_until(|tools| !tools.contains(&"hostile_crash".to_owned()));
+    home.configure("[plugins.hostile.limits]\ncpu = \"1s\"\n");
+    records_until(&home, |records| records.iter().any(|record| record["event"] == "reconfigure"));
+    home.put_bytes(b"no component", "hostile");
+    client.process().log_with("refused");
+    home.remove("hostile");
+    client.tools_until(|tools| tools.len() == 2);
+    client.finish();
+    let records = records(&home);
+    let of_hostile = records.iter().filter(|record| record["plugin"] == "hostile");
+    let events: Vec<&str> = of_hostile.map(|record| record["event"].as_str().unwrap()).collect();
+    assert_eq!(
+        events,
+        ["load", "fault", "fault", "fault", "fault", "quarantine", "fault", "swap", "reconfigure", "reject", "remove"]
+    );
+    let rejected = records.iter().find(|record| record["event"] == "reject").expect("just seen");
+    assert!(rejected["reason"].as_str().is_some_and(|why| why.contains("text file")), "{rejected}");
+}
+
+#[test]
+fn whose_call_it_was_is_recorded_over_http() {
+    let home = Home::with(&["echo"]);
+    let secrets = ["0123456789abcdef", "fedcba9876543210"];
+    home.configure(
+        "[server.http]\ntokens = [{ name = 'ci', env = 'WHARF_TEST_CI' }, { name = 'me', env = 'WHARF_TEST_ME' }]\n",
+    );
+    let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    command.args(["--http", "127.0.0.1:0"]).envs(["WHARF_TEST_CI", "WHARF_TEST_ME"].into_iter().zip(secrets));
+    let mut process = Process::start(command);
+    let endpoint = Endpoint::new(told(&process));
+    for (id, secret) in (1..).zip(secrets.into_iter().cycle().take(4)) {
+        let message = alone(id, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+        let request = endpoint.post(&message).with("Authorization", &format!("Bearer {secret}"));
+        let response = Line::connect(endpoint.address).ask(&request);
+        assert_eq!(response.status, 200, "{response:?}");
+    }
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    let records = records(&home);
+    let principals: Vec<&Value> = calls(&records).into_iter().map(|record| &record["principal"]).collect();
+    assert_eq!(principals, ["ci", "me", "ci", "me"]);
+    let text = fs::read_to_string(log(&home)).expect("the log");
+    assert!(secrets.iter().all(|secret| !text.contains(secret)));
+}
+
+#[test]
+fn a_changed_removed_or_moved_record_is_found() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    for message in ["one", "two", "three", "four"] {
+        client.text("echo", json!({"message": message}));
+    }
+    client.finish();
+    assert!(verify(&home).0);
+    let text = fs::read_to_string(log(&home)).expect("the log");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let whole = [0, 1, 2, 3, 4].map(|n| lines[n].to_owned());
+    assert_eq!(lines.len(), whole.len());
+    let mut changed = whole.clone();
+    changed[1] = changed[1].replace("\"code\":\"ok\"", "\"code\":\"no\"");
+    let mut removed = whole.to_vec();
+    removed.remove(2);
+    let mut moved = whole.clone();
+    moved.swap(1, 2);
+    for (what, lines, line) in [("changed", changed.to_vec(), 3), ("removed", removed, 3), ("moved", moved.to_vec(), 2)]
+    {
+        fs::write(log(&home), lines.concat()).expect("the log");
+        let (holds, said) = verify(&home);
+        assert!(!holds && said.contains(&format!("broken at line {line}:")), "{what}: {said}");
+    }
+}
+
+#[test]
+fn a_kill_in_a_flood_leaves_a_chain_that_goes_on() {
+    let home = Home::with(&["echo"]);
+    for _ in 0..3 {
+        let mut client = Client::start(&home);
+        client.tools();
+        let before = records(&home).len();
+        for n in 0..400 {
+            client.post("tools/call", json!({"name": "echo", "arguments": {"message": n.to_string()}}));
+        }
+        records_until(&home, |records| records.len() > before + 20);
+        client.process().signal(Signal::KILL);
+        client.process().wait();
+        let (holds, said) = verify(&home);
+        assert!(holds, "{said}");
+    }
+}
+
+/// A limit on the size of files stands for the disk: writing fails the same way.
+#[test]
+fn a_full_disk_costs_records_and_no_call() {
+    let home = Home::with(&["echo"]);
+    // So that nothing but the log has to be written.
+    Client::start(&home).tools();
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" serve \"$1\""])
+        .args([binary().as_os_str(), home.plugins().as_os_str()])
+        .env_clear()
+        .envs(home.environment());
+    let mut client = Client::legacy(Process::start(limited), "2025-11-25");
+    let mut sent = 0;
+    while !client.process().log().contains("calls go on without audit") {
+        assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+        sent += 1;
+        assert!(sent < 10_000, "64 KiB hold no more than that");
+    }
+    let (holds, said) = verify(&home);
+    assert!(holds, "{said}");
+    // Room again: somebody has moved the file away.
+    let aside = home.path("aside.jsonl");
+    fs::rename(log(&home), &aside).expect("the log");
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    sent += 1;
+    client.finish();
+    let after = records(&home);
+    assert_eq!(after[0]["event"], "lost");
+    let before = fs::read_to_string(aside).expect("what was moved away");
+    let kept = before.lines().filter(|line| line.contains("\"tools/call\"")).count();
+    let lost = after[0]["count"].as_u64().expect("a count");
+    assert_eq!(kept as u64 + lost + calls(&after).len() as u64, sent);
+}
+
+#[test]
+fn several_processes_write_one_chain() {
+    let home = Home::with(&["echo"]);
+    let mut clients = [Client::start(&home), Client::start(&home)];
+    for _ in 0..20 {
+        for client in &mut clients {
+            client.text("echo", json!({"message": "x"}));
+        }
+    }
+    for client in clients {
+        client.finish();
+    }
+    assert_eq!(calls(&records(&home)).len(), 40);
+    assert!(verify(&home).0);
+}
+
+#[test]
+fn it_is_there_as_the_configuration_says() {
+    let home = Home::with(&["echo"]);
+    home.configure("[audit]\nenabled = false\n");
+    Client::start(&home).text("echo", json!({"message": "x"}));
+    assert!(!log(&home).exists());
+
+    home.configure("[audit]\npath = \"here.jsonl\"\nbodies = true\n");
+    let mut client = Client::start(&home);
+    client.text("echo", json!({"message": "seen"}));
+    client.finish();
+    let text = fs::read_to_string(home.path("config/wharf/here.jsonl")).expect("a log beside the configuration");
+    assert!(text.contains(r#""in":"{\"message\":\"seen\"}""#), "{text}");
+
+    // Of a log that others can write nothing is believed.
+    fs::create_dir_all(home.path("state/wharf")).expect("a folder");
+    fs::write(log(&home), "").expect("a file");
+    fs::set_permissions(log(&home), fs::Permissions::from_mode(0o666)).expect("my file");
+    home.configure("");
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    client.process().log_with("calls are not recorded: failed to trust the audit log: others can write it");
+    home.configure("[audit]\nenabled = true\n");
+    let output = run(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("others can write it"));
+}
