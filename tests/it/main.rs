@@ -23,6 +23,7 @@ mod rmcp;
 mod samples;
 mod several;
 mod shutdown;
+mod supply;
 mod telling;
 mod terminal;
 mod tidy;
