@@ -31,6 +31,7 @@ const SHORTEST_STATE_KEY: usize = 32;
 pub struct Config {
     pub server: ServerConfig,
     pub limits: LimitsConfig,
+    pub sandbox: SandboxConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Where it was read, or would have been.
     #[serde(skip)]
@@ -93,6 +94,20 @@ pub struct LimitsConfig {
     /// What one call may write to the log.
     #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
+}
+
+/// What stands around all plugins.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SandboxConfig {
+    /// Whether the kernel keeps the host and its compiler from what they have no need of.
+    pub second_wall: bool,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self { second_wall: true }
+    }
 }
 
 /// What is said of one plugin, by the stem of its file's name.

@@ -12,3 +12,4 @@ pub mod protocol;
 mod report;
 pub mod server;
 pub mod transport;
+pub mod wall;

@@ -122,10 +122,12 @@ pub(crate) fn log(event: &FolderEvent) {
 
 /// Logs each reading of the configuration file. `start` is what the server was started with.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
-    let server = start.server.clone();
+    let (server, sandbox) = (start.server.clone(), start.sandbox.clone());
     move |read| match read {
-        Ok(config) if config.server != server => {
-            tracing::warn!("read the configuration again; what changed in [server] counts from the next start");
+        Ok(config) if config.server != server || config.sandbox != sandbox => {
+            tracing::warn!(
+                "read the configuration again; what changed in [server] and [sandbox] counts from the next start"
+            );
         }
         Ok(_) => tracing::info!("read the configuration again"),
         Err(error) => tracing::error!(hint = error.hint, "the configuration stays as it was: failed to {error}"),

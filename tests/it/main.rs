@@ -28,4 +28,5 @@ mod telling;
 mod terminal;
 mod tidy;
 mod transcripts;
+mod walls;
 mod wit;

@@ -16,7 +16,7 @@ use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Result<ExitCode, Failure> {
     let config = options.config()?;
-    let sandbox = options.sandbox().await?;
+    let sandbox = options.sandbox(&config).await?;
     let mut all_load = true;
     for file in files {
         let findings = check(&config, &sandbox, file).await;

@@ -28,7 +28,7 @@ impl Local {
         let config = options.config()?;
         let catalog = Arc::new(Catalog::default());
         let server = Server::new(catalog.clone(), serve::settings(&config));
-        let sandbox = options.sandbox().await?;
+        let sandbox = options.sandbox(&config).await?;
         let mut refusals = Vec::new();
         if is_component(path) && !path.is_dir() {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);

@@ -9,8 +9,8 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::Options;
 use super::http::HttpOptions;
-use super::{Options, plugin_folder};
 use crate::catalog::{Catalog, Folder, PluginSettings, Snapshot};
 use crate::config::{Config, Live};
 use crate::plugin::PluginId;
@@ -22,9 +22,12 @@ use crate::transport::{self, stdio};
 const ON_STDIN: &str = "An MCP client is expected on stdin: put this command into its configuration.";
 const ON_HTTP: &str = "MCP clients are expected at the address above: put it into their configuration.";
 
-pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptions) -> Result<ExitCode, Failure> {
-    let config = options.config()?;
-    let dir = plugin_folder(dir)?;
+pub(super) async fn run(
+    options: Options,
+    config: Config,
+    dir: PathBuf,
+    http: &HttpOptions,
+) -> Result<ExitCode, Failure> {
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
     let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
@@ -88,7 +91,7 @@ async fn follow(
     catalog: Arc<Catalog>,
     client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
-    let sandbox = options.sandbox().await?;
+    let sandbox = options.sandbox(&config.get()).await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
     tokio::spawn(async move {

@@ -38,6 +38,8 @@ pub struct SandboxSettings {
     /// Where compiled components are kept; none are without it.
     pub cache_dir: Option<PathBuf>,
     pub compiler: Compiler,
+    /// Whether a compiler in a child process can open nothing and call little of the system.
+    pub second_wall: bool,
     /// The database file of what plugins store, made when it is first needed; without it
     /// that is kept in memory.
     pub store: Option<PathBuf>,
@@ -55,6 +57,7 @@ impl Default for SandboxSettings {
         Self {
             cache_dir: None,
             compiler: Compiler::InProcess,
+            second_wall: true,
             store: None,
             memory_budget: 1 << 30,
             workers: cores.max(4),
@@ -73,6 +76,7 @@ pub struct Sandbox {
     workers: u32,
     pub(super) store: Arc<Store>,
     pub(super) compiler: Compiler,
+    pub(super) second_wall: bool,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
 }
@@ -99,6 +103,7 @@ impl Sandbox {
             workers: workers as u32,
             store: Store::new(settings.store),
             compiler: settings.compiler,
+            second_wall: settings.second_wall,
             compiling: Semaphore::new(1),
             cache,
             engine,
