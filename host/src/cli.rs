@@ -14,6 +14,7 @@ mod local;
 mod pins;
 mod serve;
 mod status;
+mod wall;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -122,14 +123,18 @@ enum Command {
     Config,
     /// Compile the component on stdin; what the sandbox starts as a process of its own
     #[command(hide = true)]
-    CompileWorker,
+    CompileWorker {
+        #[arg(long)]
+        without_second_wall: bool,
+    },
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    if matches!(cli.command, Command::CompileWorker) {
-        return ExitCode::from(u8::try_from(plugin::compile::worker::run()).unwrap_or(u8::MAX));
+    if let Command::CompileWorker { without_second_wall } = cli.command {
+        let code = plugin::compile::worker::run(!without_second_wall);
+        return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
     }
     match run(cli) {
         Ok(code) => code,
@@ -145,15 +150,15 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     // What a person types shows its result; what went into service is of interest to servers.
     let level = if matches!(cli.command, Command::Serve { .. }) { "info" } else { "warn" };
     report::start_log(options.log.as_deref().unwrap_or(level))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("wharf")
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(format!("start: {error}")))?;
-    let code = runtime.block_on(async {
+    if let Command::Serve { dir, http } = cli.command {
+        let config = options.config()?;
+        let dir = plugin_folder(dir)?;
+        // Before there is a second thread.
+        wall::raise(&options, &config, &dir, &http);
+        return on_runtime(serve::run(options, config, dir, &http));
+    }
+    on_runtime(async {
         match cli.command {
-            Command::Serve { dir, http } => serve::run(options, dir, &http).await,
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
@@ -162,9 +167,19 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Revoke { name } => approve::revoke(&options, &name),
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
-            Command::CompileWorker => unreachable!("it was started before there was a runtime"),
+            Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("it has been started"),
         }
-    });
+    })
+}
+
+fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("wharf")
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("start: {error}")))?;
+    let code = runtime.block_on(work);
     // A read of stdin may be under way, and nothing here is worth waiting for it.
     runtime.shutdown_background();
     code
@@ -190,9 +205,10 @@ impl Options {
         let store = base.as_ref().map(|base| base.store.clone());
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
-        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
-        let compiler = Compiler::ChildProcess(program);
-        let settings = SandboxSettings { cache_dir, compiler, store, closed, audit, ..SandboxSettings::default() };
+        let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
+        let second_wall = config.sandbox.second_wall;
+        let settings =
+            SandboxSettings { cache_dir, compiler, second_wall, store, closed, audit, ..SandboxSettings::default() };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
             Ok(Ok(sandbox)) => Ok(sandbox),
             Ok(Err(error)) => Err(failed(format!("{error:#}"))),
@@ -222,6 +238,14 @@ fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Opti
         }
     }
     closed
+}
+
+/// To be started once more: the very file that runs, whatever was installed in its place since.
+fn this_program() -> std::io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    return Ok("/proc/self/exe".into());
+    #[cfg(not(target_os = "linux"))]
+    std::env::current_exe()
 }
 
 /// The folder to serve: the given one, or the user's own, which is made if it is not there.

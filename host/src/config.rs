@@ -41,6 +41,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub signatures: SignaturesConfig,
     pub audit: AuditConfig,
+    pub sandbox: SandboxConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
     /// Where the secrets are that grants name.
     pub secrets: BTreeMap<String, SecretConfig>,
@@ -109,6 +110,20 @@ pub struct LimitsConfig {
     /// What one call may write to the log.
     #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
+}
+
+/// What stands around all plugins.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SandboxConfig {
+    /// Whether the kernel keeps the host and its compiler from what they have no need of.
+    pub second_wall: bool,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self { second_wall: true }
+    }
 }
 
 /// What is said of one plugin, by the stem of its file's name.

@@ -14,3 +14,4 @@ pub mod protocol;
 mod report;
 pub mod server;
 pub mod transport;
+pub mod wall;

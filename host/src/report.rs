@@ -138,11 +138,12 @@ pub(crate) fn log(event: &FolderEvent) {
 
 /// Logs each reading of the configuration file. `start` is what the server was started with.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
-    let (server, audit) = (start.server.clone(), start.audit.clone());
+    let (server, audit, sandbox) = (start.server.clone(), start.audit.clone(), start.sandbox.clone());
     move |read| match read {
-        Ok(config) if config.server != server || config.audit != audit => {
-            let told = "read the configuration again; what changed in [server] and [audit] counts from the next start";
-            tracing::warn!("{told}");
+        Ok(config) if config.server != server || config.audit != audit || config.sandbox != sandbox => {
+            tracing::warn!(
+                "read the configuration again; what changed in [server], [audit] and [sandbox] counts from the next start"
+            );
         }
         Ok(_) => tracing::info!("read the configuration again"),
         Err(error) => tracing::error!(hint = error.hint, "the configuration stays as it was: failed to {error}"),

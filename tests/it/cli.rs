@@ -136,7 +136,7 @@ fn an_unknown_setting_is_an_error_with_a_guess() {
 #[test]
 fn a_settings_file_here_or_among_the_plugins_is_not_read() {
     let home = Home::with(&["echo"]);
-    for place in ["home/wharf.toml", "plugins/wharf.toml"] {
+    for place in ["home/wharf.toml", "served/plugins/wharf.toml"] {
         std::fs::write(home.path(place), "this is no TOML [").expect("a file");
     }
     assert!(out(&home, ["list".as_ref(), home.plugins().as_os_str()]).contains("echo_add"));

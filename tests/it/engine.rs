@@ -1,38 +1,37 @@
-//! The engine is built without the features that no plugin needs, so that no hostile
-//! component can reach them, whatever another dependency asks for.
+//! Crates are built without the features that no plugin needs, so that no hostile component
+//! can reach them, whatever another dependency asks for. `deny.toml` names them.
 
 use std::process::Command;
 
+use crate::supply::{rules, strings};
 use crate::support::home::repository;
-
-const LEFT_OUT: [&str; 11] = [
-    "cache",
-    "component-model-async",
-    "coredump",
-    "debug",
-    "gc",
-    "profiling",
-    "stack-switching",
-    "threads",
-    "wat",
-    "winch",
-    "wasi-http",
-];
 
 #[test]
 fn features_left_out_stay_out() {
+    let rules = rules();
+    let bans = rules["bans"]["features"].as_array().expect("a list of crates");
+    for ban in bans {
+        let name = ban["crate"].as_str().expect("a crate's name");
+        let features = features(name);
+        for feature in strings(&ban["deny"]) {
+            assert!(!features.contains(&feature), "{name} is built with {feature:?}");
+        }
+    }
+    // Or cargo tree says something else than it did.
+    let wasmtime = features("wasmtime");
+    assert!(wasmtime.contains(&"component-model".to_owned()), "{wasmtime:?}");
+}
+
+/// With which features a crate is built into the host.
+fn features(name: &str) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["tree", "--locked", "--offline", "-p", "wharf", "-e", "normal,features", "-i", "wasmtime"])
+        .args(["tree", "--locked", "--offline", "-p", "wharf", "-e", "normal,features", "-i", name])
         .current_dir(repository())
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let tree = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
-    let features: Vec<&str> =
-        tree.split("wasmtime feature \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert!(features.contains(&"component-model"), "cargo tree says something else than it did:\n{tree}");
-    for feature in LEFT_OUT {
-        assert!(!features.contains(&feature), "wasmtime is built with {feature:?}:\n{tree}");
-    }
+    let feature = format!("{name} feature \"");
+    tree.split(&feature).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }

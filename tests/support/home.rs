@@ -19,7 +19,7 @@ impl Home {
     pub fn new() -> Self {
         let root = TempDir::with_prefix("wharf-it-").expect("a temporary folder");
         let home = Self { root };
-        for folder in ["plugins", "home", "config/wharf", "data", "state", "runtime"] {
+        for folder in ["served/plugins", "home", "config/wharf", "data", "state", "runtime"] {
             fs::create_dir_all(home.path(folder)).expect("a folder in it");
         }
         home.configure("");
@@ -40,7 +40,7 @@ impl Home {
     }
 
     pub fn plugins(&self) -> PathBuf {
-        self.path("plugins")
+        self.path("served/plugins")
     }
 
     /// The file of the plugin of that name.

@@ -23,10 +23,16 @@ pub(super) struct HttpOptions {
     sse: bool,
 }
 
+impl HttpOptions {
+    /// Where to listen, as it was written; on stdin if it was not.
+    pub(super) fn address<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
+        self.http.as_deref().or(config.server.http.address.as_deref())
+    }
+}
+
 /// Starts to listen, if HTTP is wanted, and tells where.
 pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(Listener, Settings)>, Failure> {
-    let configured = config.server.http.address.as_deref();
-    let Some(text) = options.http.as_deref().or(configured) else { return Ok(None) };
+    let Some(text) = options.address(config) else { return Ok(None) };
     let address: Address = text.parse().map_err(|error| {
         Failure::usage(format!("read the address to listen on: {error}"))
             .hint("write 127.0.0.1:8080, [::1]:8080, localhost:8080, unix:/path or systemd".to_owned())

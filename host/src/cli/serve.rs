@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::http::HttpOptions;
-use super::{Options, audit, pins, plugin_folder};
+use super::{Options, audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings, Snapshot};
 use crate::config::{Config, Live};
@@ -24,9 +24,12 @@ use crate::transport::{self, stdio};
 const ON_STDIN: &str = "An MCP client is expected on stdin: put this command into its configuration.";
 const ON_HTTP: &str = "MCP clients are expected at the address above: put it into their configuration.";
 
-pub(super) async fn run(options: Options, dir: Option<PathBuf>, http: &HttpOptions) -> Result<ExitCode, Failure> {
-    let config = options.config()?;
-    let dir = plugin_folder(dir)?;
+pub(super) async fn run(
+    options: Options,
+    config: Config,
+    dir: PathBuf,
+    http: &HttpOptions,
+) -> Result<ExitCode, Failure> {
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;

@@ -4,6 +4,8 @@
 
 pub mod worker;
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +25,14 @@ use super::text::quote;
 /// The hidden argument that makes this program compile its stdin to its stdout.
 pub const WORKER: &str = "compile-worker";
 
+/// Its option: without landlock and seccomp.
+pub const WITHOUT_WALL: &str = "--without-second-wall";
+
 /// Wall time of one compilation.
 const WALL: Duration = Duration::from_secs(60);
+/// How a forbidden system call ends the child.
+const SIGSYS: i32 = rustix::process::Signal::SYS.as_raw();
+
 /// Bytes of the largest native code.
 const MAX_ARTIFACT: u64 = 256 << 20;
 
@@ -48,7 +56,7 @@ pub(super) async fn compiled(
         return Ok(cached);
     }
     let artifact = match &sandbox.compiler {
-        Compiler::ChildProcess(program) => in_child(program, &component).await?,
+        Compiler::ChildProcess(program) => in_child(program, sandbox.second_wall, &component).await?,
         Compiler::InProcess => {
             let compile = move || {
                 let engine = engine::engine(Allocation::OnDemand).map_err(|e| host(&e))?;
@@ -82,9 +90,10 @@ async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Compone
     .await
 }
 
-async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifact, LoadError> {
+async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result<Artifact, LoadError> {
     let mut child = Command::new(program)
         .arg(WORKER)
+        .args((!second_wall).then_some(WITHOUT_WALL))
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
@@ -123,6 +132,10 @@ async fn in_child(program: &std::path::Path, component: &[u8]) -> Result<Artifac
                 let message = quote(&String::from_utf8_lossy(&message), 2048);
                 tracing::error!(target: "wharf::plugin", code, "the compiler failed: {message}");
                 Err(LoadError::Compile(format!("the compiler ended with code {code}")))
+            }
+            None if status.signal() == Some(SIGSYS) => {
+                tracing::error!(target: "wharf::plugin", "the compiler was stopped at a system call that it may not make");
+                Err(LoadError::Compile("the compiler was stopped at a system call".into()))
             }
             None => Err(LoadError::CompileLimit),
         }

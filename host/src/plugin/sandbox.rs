@@ -43,6 +43,8 @@ pub struct SandboxSettings {
     /// Where compiled components are kept; none are without it.
     pub cache_dir: Option<PathBuf>,
     pub compiler: Compiler,
+    /// Whether a compiler in a child process can open nothing and call little of the system.
+    pub second_wall: bool,
     /// The database file of what plugins store, made when it is first needed; without it
     /// that is kept in memory.
     pub store: Option<PathBuf>,
@@ -66,6 +68,7 @@ impl Default for SandboxSettings {
         Self {
             cache_dir: None,
             compiler: Compiler::InProcess,
+            second_wall: true,
             store: None,
             closed: Closed::default(),
             audit: Audit::default(),
@@ -94,6 +97,7 @@ pub struct Sandbox {
     pub(super) files: Arc<Semaphore>,
     pub(super) audit: Audit,
     pub(super) compiler: Compiler,
+    pub(super) second_wall: bool,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
 }
@@ -128,6 +132,7 @@ impl Sandbox {
             files: Arc::new(Semaphore::new(OPEN_IN_ALL)),
             audit: settings.audit,
             compiler: settings.compiler,
+            second_wall: settings.second_wall,
             compiling: Semaphore::new(1),
             cache,
             engine,

@@ -1,0 +1,157 @@
+//! The second wall of `wharf serve`: from here on it opens what its configuration names, what
+//! it keeps, and what every program of the system may read. The kernel holds it.
+//!
+//! It is no wall around a plugin, which opens nothing: it is for the day when one gets out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Options, http::HttpOptions};
+use crate::config::{self, Config};
+use crate::plugin::{FolderMode, PluginId};
+use crate::wall::Reach;
+#[cfg(target_os = "linux")]
+use crate::wall::{Standing, only_files};
+
+/// Libraries and certificates, names and addresses of the network, time zones, and what says how
+/// many processors there are. Secrets among them are kept by their own modes.
+const SYSTEM: [&str; 9] = [
+    "/etc",
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/proc/self",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+    "/dev/urandom",
+    "/var/lib/ca-certificates",
+];
+/// Where programs on their way out are pointed to.
+const SINK: &str = "/dev/null";
+/// Of the OpenSSL library, whose places for certificates are everybody's.
+const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+/// `/` and one name: too much of the system to be somebody's folder.
+const SHALLOW: usize = 2;
+
+/// Puts this process behind the wall. Call it while there is one thread: those that exist
+/// already stay outside.
+pub(super) fn raise(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) {
+    if !config.sandbox.second_wall {
+        tracing::debug!("there is no second wall: sandbox.second-wall is false");
+        return;
+    }
+    let reach = reach(options, config, dir, http);
+    #[cfg(target_os = "linux")]
+    match only_files(&reach) {
+        Ok(Standing::Whole) => tracing::debug!(?reach, "the second wall stands"),
+        Ok(Standing::Partly) => tracing::debug!(?reach, "the second wall stands, as far as this kernel knows it"),
+        Ok(Standing::Not) => tracing::warn!("there is no second wall: this kernel has no landlock"),
+        Err(error) => tracing::warn!("there is no second wall: {error}"),
+    }
+    #[cfg(not(target_os = "linux"))]
+    tracing::debug!(?reach, "there is no second wall on this system");
+}
+
+fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> Reach {
+    let mut reach = granted(config);
+    reach.read.extend(SYSTEM.map(PathBuf::from));
+    reach.read.extend(resolver());
+    reach.read.extend(CERTIFICATES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
+    reach.read.extend(secrets(config));
+    reach.read.push(dir.to_owned());
+    reach.read.extend(around(dir));
+    if let Some(file) = &config.file {
+        reach.read.push(file.clone());
+        reach.read.extend(around(file));
+    }
+    let base = config::base();
+    let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
+    let kept = base.into_iter().flat_map(|base| [base.data, base.state]);
+    let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
+    for folder in cache.into_iter().chain(kept).chain(audit) {
+        // What is made later could not be allowed any more. Whoever needs it says why it is not there.
+        let _ = fs::create_dir_all(&folder);
+        reach.write.push(folder);
+    }
+    reach.write.push(SINK.into());
+    reach.execute.extend(mapped());
+    let address = http.address(config);
+    let socket = address.and_then(|address| address.strip_prefix("unix:")).map(Path::new);
+    reach.sockets.extend(socket.and_then(Path::parent).map(|folder| Path::new(".").join(folder)));
+    reach
+}
+
+/// What plugins are granted of the file system at the start.
+fn granted(config: &Config) -> Reach {
+    let mut reach = Reach::default();
+    for name in config.plugins.keys() {
+        let Ok(id) = PluginId::parse(name) else { continue };
+        for folder in config.grants(&id).folders {
+            match folder.mode {
+                FolderMode::Read => reach.read.push(folder.host),
+                FolderMode::Write { .. } => reach.write.push(folder.host),
+            }
+        }
+    }
+    reach
+}
+
+/// What the configuration names to be read at the start.
+fn secrets(config: &Config) -> impl Iterator<Item = PathBuf> {
+    let http = &config.server.http;
+    let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
+    let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
+    let tls = http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]);
+    let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
+    key.chain(tokens).chain(tls).chain(named).map(|file| config.beside(file))
+}
+
+/// The folder in which the system keeps the addresses of its resolvers: the file there is replaced
+/// whenever the network is another.
+fn resolver() -> Option<PathBuf> {
+    let file = fs::canonicalize("/etc/resolv.conf").ok()?;
+    file.parent().map(Path::to_owned)
+}
+
+/// The folder around a path, so that what is put in its place later is within reach too. Not if
+/// that is somebody's home, holds homes, or is a folder of the whole system: what is replaced there
+/// counts from the next start.
+fn around(path: &Path) -> Option<PathBuf> {
+    let folder = path.canonicalize().ok()?.parent()?.to_owned();
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    let too_much = folder.components().count() <= SHALLOW || home.is_some_and(|home| home.starts_with(&folder));
+    (!too_much).then_some(folder)
+}
+
+/// This program, its loader and its libraries, which the compiler's process needs once more.
+fn mapped() -> Vec<PathBuf> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut files: Vec<PathBuf> = maps.lines().filter_map(|line| line.find('/').map(|at| line[at..].into())).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_taken_with_what_is_around_it_but_never_a_home() {
+        let root = tempfile::tempdir().expect("a folder");
+        let plugins = root.path().join("plugins");
+        fs::create_dir(&plugins).expect("a folder");
+        assert_eq!(around(&plugins), Some(root.path().canonicalize().expect("it is there")));
+        assert_eq!(around(Path::new("/usr")), None);
+        assert_eq!(around(Path::new("/usr/lib")), None);
+        assert_eq!(around(Path::new("/not/there")), None);
+        let home = std::env::home_dir().expect("a home");
+        assert_eq!(around(&home), None);
+    }
+
+    #[test]
+    fn what_is_needed_to_start_once_more_is_found() {
+        let program = std::env::current_exe().expect("this program");
+        assert!(mapped().contains(&program), "{program:?} is not in {:?}", mapped());
+    }
+}

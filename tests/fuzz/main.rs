@@ -1,0 +1,119 @@
+//! Feeds mutated input to what reads bytes of strangers, and holds it to what it promises.
+//!
+//! Runs on the stable compiler and by a seed, so that a failure can be run again:
+//! `cargo test -p wharf --test fuzz -- [--seconds N] [--seed N] [TARGET]`, or `TARGET FILE`.
+//! Nothing here measures coverage; the corpora name what is worth reaching.
+
+mod mutate;
+mod targets;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use mutate::Mutator;
+use targets::{TARGETS, Target};
+
+/// Time of a target, if nothing is said.
+const SECONDS: u64 = 5;
+/// No input is long enough to take that.
+const SLOWEST: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
+    match run(std::env::args().skip(1)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(wrong) => {
+            say(&format!("{wrong}; usage: [--seconds N] [--seed N] [TARGET] or TARGET FILE"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, String> {
+    let (mut seconds, mut seed, mut names) = (SECONDS, 1, Vec::new());
+    while let Some(argument) = arguments.next() {
+        let mut number = || arguments.next().and_then(|n| n.parse().ok()).ok_or(format!("{argument} wants a number"));
+        match argument.as_str() {
+            "--seconds" => seconds = number()?,
+            "--seed" => seed = number()?,
+            // Those of cargo's own harness, which is given to all tests.
+            other if other.starts_with('-') => {}
+            _ => names.push(argument),
+        }
+    }
+    let mut targets: Vec<Target> = TARGETS.iter().map(|make| make()).collect();
+    if let Some(name) = names.first() {
+        targets.retain(|target| target.name == name);
+    }
+    if let ([target], Some(file)) = (targets.as_slice(), names.get(1)) {
+        let input = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+        return Ok(holds(target, &input).is_ok());
+    }
+    let failed = targets.iter().filter(|target| !fuzz(target, Duration::from_secs(seconds), seed)).count();
+    let (word, passed) = (if failed == 0 { "ok" } else { "FAILED" }, targets.len() - failed);
+    say(&format!("\ntest result: {word}. {passed} passed; {failed} failed"));
+    Ok(failed == 0)
+}
+
+/// Runs a target until its time is over or it fails; says which.
+fn fuzz(target: &Target, time: Duration, seed: u64) -> bool {
+    let mut corpus = target.seeds.clone();
+    corpus.extend(files(&corpus_folder(target)));
+    let mut mutator = Mutator::new(seed, &target.words);
+    let (started, mut runs) = (Instant::now(), 0u64);
+    let fresh = std::iter::repeat_with(|| mutator.next(&corpus));
+    for input in corpus.iter().cloned().chain(fresh) {
+        runs += 1;
+        if let Err(why) = holds(target, &input) {
+            let file = keep(target, &input);
+            say(&format!("{}: FAILED at run {runs} of seed {seed}: {why}", target.name));
+            say(&format!("  {}", String::from_utf8_lossy(&input[..input.len().min(400)]).escape_debug()));
+            say(&format!("  again: cargo test -p wharf --test fuzz -- {} {}", target.name, file.display()));
+            return false;
+        }
+        if started.elapsed() > time {
+            break;
+        }
+    }
+    say(&format!("{}: {runs} runs of seed {seed}", target.name));
+    true
+}
+
+/// A panic is a failure, and so is what takes too long.
+fn holds(target: &Target, input: &[u8]) -> Result<(), String> {
+    let started = Instant::now();
+    catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|_| "it panicked".to_owned())?;
+    let took = started.elapsed();
+    if took > SLOWEST { Err(format!("it took {took:?}")) } else { Ok(()) }
+}
+
+/// Inputs that once failed.
+fn corpus_folder(target: &Target) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(target.name)
+}
+
+/// In the order of their names, or another machine would run something else.
+fn files(folder: &Path) -> Vec<Vec<u8>> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    paths.sort();
+    paths.iter().filter_map(|path| std::fs::read(path).ok()).collect()
+}
+
+/// Puts a failing input where it can be taken from, into the corpus for instance.
+fn keep(target: &Target, input: &[u8]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/fuzz");
+    let file = folder.join(format!("{}-failed", target.name));
+    let kept = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, input));
+    if let Err(error) = kept {
+        say(&format!("  the input is lost: {error}"));
+    }
+    file
+}
+
+#[allow(clippy::print_stdout, reason = "a command that people and the test runner read")]
+fn say(line: &str) {
+    println!("{line}");
+}

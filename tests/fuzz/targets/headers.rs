@@ -1,0 +1,61 @@
+//! A header passes if, and only if, it says what the body says.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use serde_json::value::RawValue;
+use wharf::server::Headers;
+
+use super::{Target, bytes};
+
+pub(super) fn target() -> Target {
+    let seeds = bytes(&[
+        "tool\ntool",
+        "=?base64?aMOpbGxv?=\nhéllo",
+        "=?base64?aMOpbGxv\nhéllo",
+        "=?base64??=\n",
+        "=?base64?PT9iYXNlNjQ/YT89?=\n=?base64?a?=",
+        "42.0\n42",
+        "1e2\n100",
+        "9007199254740993\n9007199254740992",
+        "true\ntrue",
+        "null\nnull",
+    ]);
+    let words =
+        vec!["=?base64?", "?=", "=", "/w==", "=?BASE64?", "1", "0", ".", "e", "-", "NaN", "inf", "\u{e9}", "\"", "\\"];
+    Target { name: "headers", seeds, words, run: Box::new(run) }
+}
+
+/// The first line stands in the header, the rest in the body.
+fn run(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let (said, meant) = text.split_once('\n').unwrap_or((&text, ""));
+    let body = RawValue::from_string(json!({"name": meant, "arguments": {}}).to_string()).expect("JSON");
+    let passes = |said: &str| {
+        let headers = Headers { method: Some("tools/call".into()), name: Some(said.into()), ..Headers::default() };
+        headers.check("tools/call", Some(&body)).is_ok()
+    };
+    let coded = |text: &str| format!("=?base64?{}?=", STANDARD.encode(text));
+    assert!(passes(&coded(meant)), "in base64 everything can be said");
+    let inside = said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    let same = match inside {
+        Some(code) => STANDARD.decode(code).is_ok_and(|bytes| bytes == meant.as_bytes()),
+        None => said == meant,
+    };
+    assert_eq!(passes(said), same, "{said:?} for {meant:?}");
+
+    let path = ["value".to_owned()];
+    let headers = Headers { params: vec![("value".into(), said.into())], ..Headers::default() };
+    let checks = |arguments: &str| headers.check_param("Value", &path, arguments).is_ok();
+    assert_eq!(checks(&json!({"value": meant}).to_string()), same, "an argument that is text");
+    assert!(!checks("{}"), "an argument that is not there");
+    // Whatever stands there as JSON: it is no text, so its letters decide, or its value.
+    if let Ok(value) = serde_json::from_str::<i64>(meant) {
+        let arguments = json!({"value": value}).to_string();
+        if inside.is_none()
+            && let Ok(said) = said.parse::<i64>()
+        {
+            assert_eq!(checks(&arguments), said == value, "{said} for {value}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The checking pass accepts what `serde_json` accepts, and what it writes reads the same.
+
+use serde_json::Value;
+use wharf::json;
+
+use super::{JSON_WORDS, MESSAGES, Target, bytes};
+
+pub(super) fn target() -> Target {
+    Target { name: "json", seeds: bytes(MESSAGES), words: JSON_WORDS.to_vec(), run: Box::new(run) }
+}
+
+fn run(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let quoted = json::quote(&text);
+    assert_eq!(serde_json::from_str::<String>(&quoted).ok().as_deref(), Some(&*text), "a string comes back");
+    assert!(!quoted.contains(['\n', '\r']));
+    // How serde_json hands numbers to itself: an object with that member is a number there.
+    if text.contains("$serde_json") {
+        return;
+    }
+    let checked = json::check(&text, json::MAX_DEPTH);
+    let parsed = serde_json::from_str::<Value>(&text);
+    assert_eq!(checked.is_ok(), parsed.is_ok(), "{checked:?}, but {parsed:?}");
+    let Ok(value) = parsed else { return };
+    let line = json::single_line(&text);
+    assert!(!line.contains(['\n', '\r']));
+    assert_eq!(serde_json::from_str::<Value>(&line).ok(), Some(value), "on one line it is the same");
+    let depth = depth(&text);
+    assert!(json::check(&text, depth).is_ok(), "{depth} levels are enough");
+    assert!(depth == 0 || json::check(&text, depth - 1).is_err(), "{depth} levels are needed");
+}
+
+/// How deep brackets outside of strings nest. The text is JSON.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut string, mut escaped) = (0usize, 0, false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = string,
+            '"' => string = !string,
+            '{' | '[' if !string => depth += 1,
+            '}' | ']' if !string => depth -= 1,
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}

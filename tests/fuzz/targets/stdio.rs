@@ -1,0 +1,63 @@
+//! Whatever is said on stdin, what is answered is messages, one on each line, and the next
+//! request is served.
+
+use std::io::{self, Cursor, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::runtime::Builder;
+use wharf::catalog::Catalog;
+use wharf::server::{Server, Settings};
+use wharf::transport::stdio;
+
+use super::{JSON_WORDS, MESSAGES, Target};
+
+/// No input makes such an id: it is longer than one.
+const LAST: &str = "the last request, which is answered whatever came before";
+
+pub(super) fn target() -> Target {
+    let mut seeds: Vec<Vec<u8>> = MESSAGES.iter().map(|message| format!("{message}\n").into_bytes()).collect();
+    seeds.push(MESSAGES.join("\n").into_bytes());
+    Target { name: "stdio", seeds, words: JSON_WORDS.to_vec(), run: Box::new(run) }
+}
+
+#[derive(Clone, Default)]
+struct Output(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no writer panicked").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run(input: &[u8]) {
+    let mut said = input.to_vec();
+    said.extend_from_slice(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":\"{LAST}\",\"method\":\"ping\"}}\n").as_bytes());
+    let output = Output::default();
+    let settings = Settings { first_scan: Duration::ZERO, ..Settings::default() };
+    let bounds =
+        stdio::Settings { max_message: 1024, after_eof: Duration::from_millis(50), ..stdio::Settings::default() };
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let server = Server::new(Arc::new(Catalog::default()), settings);
+        stdio::serve(server, Cursor::new(said), output.clone(), bounds, std::future::pending()).await;
+    });
+    let written = output.0.lock().expect("no writer panicked").clone();
+    let written = String::from_utf8(written).expect("what is written is UTF-8");
+    assert!(written.is_empty() || written.ends_with('\n'));
+    let mut answered = 0;
+    for line in written.lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        for message in message.as_array().unwrap_or(&vec![message.clone()]) {
+            assert_eq!(message["jsonrpc"], "2.0", "{line}");
+            answered += usize::from(message["id"] == LAST);
+        }
+    }
+    assert_eq!(answered, 1, "{written}");
+}

@@ -1,0 +1,160 @@
+//! What comes with the host, held against `deny.toml`: licences, banned crates, second versions,
+//! and where crates come from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+use toml::Table;
+
+use crate::support::home::repository;
+
+/// `deny.toml`.
+pub(crate) fn rules() -> Table {
+    let text = fs::read_to_string(repository().join("deny.toml")).expect("it is there");
+    text.parse().expect("it is TOML")
+}
+
+pub(crate) fn strings(list: &toml::Value) -> Vec<String> {
+    let items = list.as_array().expect("a list").iter();
+    items.map(|item| item.as_str().expect("a text").to_owned()).collect()
+}
+
+/// The members `crate` of a list.
+fn crates(list: &toml::Value) -> Vec<String> {
+    let items = list.as_array().expect("a list").iter();
+    items.map(|item| item["crate"].as_str().expect("a crate's name").to_owned()).collect()
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo).args(arguments).current_dir(repository()).output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("cargo writes UTF-8")
+}
+
+/// What cargo knows of all packages that are built on this machine; of others, some are not
+/// there to be read.
+fn metadata() -> Value {
+    let version = cargo(&["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("cargo names its machine");
+    let arguments = ["metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform", host];
+    serde_json::from_str(&cargo(&arguments)).expect("cargo writes JSON")
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The packages that are compiled for the host, tests left out, by their ids.
+fn shipped(metadata: &Value) -> BTreeMap<&str, &Value> {
+    let packages: BTreeMap<&str, &Value> =
+        list(&metadata["packages"]).iter().map(|package| (text(&package["id"]), package)).collect();
+    let nodes: BTreeMap<&str, &Value> =
+        list(&metadata["resolve"]["nodes"]).iter().map(|node| (text(&node["id"]), node)).collect();
+    let host = packages.iter().find(|(_, package)| package["name"] == "wharf").map(|(id, _)| *id);
+    let mut open = vec![host.expect("the host is a package")];
+    let mut found = BTreeMap::new();
+    while let Some(id) = open.pop() {
+        if found.insert(id, packages[id]).is_none() {
+            let needed = |dependency: &&Value| list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"] != "dev");
+            let dependencies = list(&nodes[id]["deps"]).iter().filter(needed);
+            open.extend(dependencies.map(|dependency| text(&dependency["pkg"])));
+        }
+    }
+    found
+}
+
+#[test]
+fn all_licences_are_allowed() {
+    let allowed = strings(&rules()["licenses"]["allow"]);
+    let metadata = metadata();
+    let mut offences = Vec::new();
+    for package in shipped(&metadata).values() {
+        let licence = text(&package["license"]);
+        if !permits(licence, &allowed) {
+            offences.push(format!("{} {}: {licence:?}", package["name"], package["version"]));
+        }
+    }
+    assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
+}
+
+/// Whether some choice that an SPDX expression leaves is allowed whole.
+fn permits(licence: &str, allowed: &[String]) -> bool {
+    // An older spelling of `OR`, and exceptions kept together with what they are of.
+    let licence = licence.replace(" / ", " OR ").replace('/', " OR ").replace(" WITH ", "+WITH+");
+    let licence = licence.replace('(', " ( ").replace(')', " ) ");
+    let mut words = licence.split_whitespace().peekable();
+    let allowed = |word: &str| allowed.iter().any(|name| *name == word.replace("+WITH+", " WITH "));
+    any_of(&mut words, &allowed) && words.next().is_none()
+}
+
+type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+
+fn any_of(words: &mut Words<'_>, allowed: &dyn Fn(&str) -> bool) -> bool {
+    let mut any = all_of(words, allowed);
+    while words.next_if_eq(&"OR").is_some() {
+        any |= all_of(words, allowed);
+    }
+    any
+}
+
+fn all_of(words: &mut Words<'_>, allowed: &dyn Fn(&str) -> bool) -> bool {
+    let mut all = one(words, allowed);
+    while words.next_if_eq(&"AND").is_some() {
+        all &= one(words, allowed);
+    }
+    all
+}
+
+fn one(words: &mut Words<'_>, allowed: &dyn Fn(&str) -> bool) -> bool {
+    match words.next() {
+        Some("(") => any_of(words, allowed) & (words.next() == Some(")")),
+        Some(word) => allowed(word),
+        None => false,
+    }
+}
+
+#[test]
+fn licences_are_read_as_they_are_meant() {
+    let allowed = ["MIT".to_owned(), "Apache-2.0 WITH LLVM-exception".to_owned()];
+    for yes in ["MIT", "GPL-3.0 OR MIT", "GPL-3.0/MIT", "Apache-2.0 WITH LLVM-exception", "(GPL-3.0 OR MIT) AND MIT"] {
+        assert!(permits(yes, &allowed), "{yes}");
+    }
+    for no in ["", "GPL-3.0", "MIT AND GPL-3.0", "Apache-2.0", "(MIT", "MIT GPL-3.0", "(GPL-3.0 OR MIT) AND X"] {
+        assert!(!permits(no, &allowed), "{no}");
+    }
+}
+
+#[test]
+fn one_version_of_each_crate_is_shipped() {
+    let rules = rules();
+    let skipped = crates(&rules["bans"]["skip"]);
+    let metadata = metadata();
+    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for package in shipped(&metadata).values() {
+        versions.entry(text(&package["name"])).or_default().insert(text(&package["version"]));
+    }
+    versions.retain(|name, versions| versions.len() > 1 && !skipped.contains(&(*name).to_owned()));
+    assert!(versions.is_empty(), "more than one version: {versions:?}");
+}
+
+#[test]
+fn what_is_banned_is_not_shipped_and_all_comes_from_one_registry() {
+    let rules = rules();
+    let banned = crates(&rules["bans"]["deny"]);
+    let metadata = metadata();
+    let mut sources = BTreeSet::new();
+    for package in shipped(&metadata).values() {
+        assert!(!banned.iter().any(|name| package["name"] == **name), "{} is shipped", package["name"]);
+        sources.insert(text(&package["source"]));
+    }
+    // The workspace's own have none.
+    sources.remove("");
+    assert!(sources.len() == 1 && sources.iter().all(|source| source.starts_with("registry+")), "{sources:?}");
+}

@@ -1,0 +1,66 @@
+//! The second wall around the host, through the real binary: it stands unless it is switched
+//! off, and what it leaves out of reach stays there. What a wall keeps off one by one is in
+//! `tests/walls`; that nothing is missing inside is what all other tests show.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::home::Home;
+use crate::support::process::Process;
+
+const OFF: &str = "[sandbox]\nsecond-wall = false\n";
+
+/// What a server says when its configuration has become a link to a file that no wall was told of.
+fn after_a_link_to_elsewhere(before: &str) -> (String, String) {
+    let home = Home::new();
+    home.configure(before);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    fs::write(elsewhere.path().join("wharf.toml"), before).expect("a file");
+    let mut client: Client<Process> = Client::start_modern(&home);
+    client.tools();
+    let status = fs::read_to_string(format!("/proc/{}/status", client.process().id())).unwrap_or_default();
+    let settings = home.path("config/wharf/wharf.toml");
+    symlink(elsewhere.path().join("wharf.toml"), home.path("link")).expect("a link");
+    fs::rename(home.path("link"), settings).expect("the link takes its place");
+    (status, client.process().log_with("the configuration"))
+}
+
+#[test]
+fn the_host_reads_nothing_that_it_was_not_told_of() {
+    let (status, log) = after_a_link_to_elsewhere("");
+    if log.contains("there is no second wall") {
+        // Nothing is shown where the kernel has none, but that it serves all the same.
+        return;
+    }
+    assert!(log.contains("the configuration stays as it was") && log.contains("Permission denied"), "{log}");
+    assert!(status.is_empty() || status.contains("NoNewPrivs:\t1"), "{status}");
+}
+
+#[test]
+fn the_wall_can_be_switched_off() {
+    let (status, log) = after_a_link_to_elsewhere(OFF);
+    assert!(log.contains("read the configuration again"), "{log}");
+    assert!(status.is_empty() || status.contains("NoNewPrivs:\t0"), "{status}");
+    // The compiler does without its own too.
+    let home = Home::with(&["echo"]);
+    home.configure(OFF);
+    fs::create_dir(home.path("cache")).expect("a folder");
+    let mut command = crate::support::process::command(&home, ["serve"]);
+    command.arg(home.plugins()).env("XDG_CACHE_HOME", home.path("cache"));
+    let mut client = Client::new(Process::start(command), true);
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+}
+
+/// Files that are replaced as editors and package managers do it: by renaming.
+#[test]
+fn what_is_replaced_is_within_reach() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start_modern(&home);
+    client.tools();
+    fs::write(home.path("config/wharf/fresh"), "[limits]\ntimeout = \"20s\"\n").expect("a file");
+    fs::rename(home.path("config/wharf/fresh"), home.path("config/wharf/wharf.toml")).expect("it takes its place");
+    client.process().log_with("read the configuration again");
+}

@@ -1,0 +1,82 @@
+//! The process behind a wall: what it tries, and what it says of it.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use wharf::plugin::compile::{WORKER, worker};
+use wharf::wall::{self, Reach};
+
+use crate::say;
+
+/// The argument that makes this program try something.
+pub(super) const ATTEMPT: &str = "attempt";
+
+/// The first argument names the wall, the second what is tried, the others are paths.
+pub(super) fn run(arguments: &[String]) {
+    let [wall, what, paths @ ..] = arguments else { panic!("attempt WALL WHAT PATH…") };
+    match wall.as_str() {
+        "none" => say("there is none"),
+        "compiler" => {
+            worker::limit().expect("limits");
+            let (files, calls) = worker::confine();
+            say(&format!("files: {files:?}, calls: {calls:?}"));
+        }
+        "files" => say(&format!("files: {:?}", wall::no_files().expect("landlock"))),
+        "host" => {
+            let [read, write, ..] = paths else { panic!("attempt host WHAT READ WRITE …") };
+            let reach = Reach {
+                read: vec![read.into(), "/not/there".into()],
+                write: vec![write.into()],
+                execute: vec!["/bin/true".into(), "/usr".into(), "/lib".into(), "/lib64".into()],
+                sockets: Vec::new(),
+            };
+            say(&format!("files: {:?}", wall::only_files(&reach).expect("landlock")));
+        }
+        other => panic!("no such wall: {other}"),
+    }
+    say(&tried(what, paths).map_or_else(|error| format!("refused: {error}"), |()| "done".to_owned()));
+}
+
+fn tried(what: &str, paths: &[String]) -> std::io::Result<()> {
+    let path = || PathBuf::from(paths.last().expect("a path"));
+    match what {
+        "read" => fs::read(path()).map(drop),
+        "list" => fs::read_dir(path()).map(drop),
+        "write" => fs::write(path(), "x"),
+        "remove" => fs::remove_file(path()),
+        "connect" => TcpStream::connect(("127.0.0.1", 9)).map(drop),
+        "listen" => TcpListener::bind(("127.0.0.1", 0)).map(drop),
+        "socket" => UnixListener::bind(path()).map(drop),
+        "execute" => Err(Command::new(path()).exec()),
+        "start" => Command::new(path()).status().map(drop),
+        "thread" => {
+            let thread = std::thread::Builder::new().spawn(|| ())?;
+            thread.join().map_err(|_| std::io::Error::other("it panicked"))
+        }
+        "memory" => Vec::<u8>::new().try_reserve_exact(3 << 30).map_err(std::io::Error::other),
+        // Native code that is made here must not run here.
+        "code" => {
+            let engine = wasmtime::Engine::default();
+            let bytes = wat::parse_str("(component (core module (func)))").map_err(std::io::Error::other)?;
+            let component = wasmtime::component::Component::new(&engine, bytes);
+            component.map(drop).map_err(|error| std::io::Error::other(format!("{error:#}")))
+        }
+        // Starts a compiler that reads what this process reads, and leaves it alone.
+        "orphan" => {
+            let child = Command::new(path()).arg(WORKER).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+            say(&child.id().to_string());
+            let started = Instant::now();
+            let confined = || crate::compiler::status(child.id(), "Seccomp").is_some_and(|mode| mode == "2");
+            while !confined() && started.elapsed() < Duration::from_secs(10) {
+                std::thread::yield_now();
+            }
+            Ok(())
+        }
+        other => panic!("no such attempt: {other}"),
+    }
+}
