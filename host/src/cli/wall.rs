@@ -131,8 +131,8 @@ mod tests {
         let plugins = root.path().join("plugins");
         fs::create_dir(&plugins).expect("a folder");
         let root = root.path().canonicalize().expect("it is there");
-        assert_eq!(around(&plugins), [root.clone()]);
-        assert_eq!(around(&plugins.join("made-later")), [plugins.clone()]);
+        assert_eq!(around(&plugins), std::slice::from_ref(&root));
+        assert_eq!(around(&plugins.join("made-later")), std::slice::from_ref(&plugins));
         let link = root.join("link");
         std::os::unix::fs::symlink("plugins/file", &link).expect("a link");
         fs::write(plugins.join("file"), "").expect("a file");
