@@ -15,7 +15,7 @@ pub(crate) struct Target {
     pub(crate) seeds: Vec<Vec<u8>>,
     pub(crate) words: Vec<&'static str>,
     /// Panics where a promise is broken.
-    pub(crate) run: Box<dyn Fn(&[u8])>,
+    pub(crate) run: fn(&[u8]),
 }
 
 pub(crate) const TARGETS: &[fn() -> Target] = &[

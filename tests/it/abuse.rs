@@ -334,7 +334,6 @@ fn p14_a_burst_of_changes_is_told_in_few_words() {
     let rest = client.finish();
     told += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
     assert!(told as u128 <= most + 1, "{told} words in the time of {most}");
-    assert!(told < CHANGES / 2, "{told} words of {CHANGES} changes");
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn dev_trust_runs_all_and_remembers_nothing() {
     assert_eq!(client.text("p_version", json!({})), "1");
     home.put_bytes(&version("2", "Does another thing."), "p");
     until(&mut client, "2");
-    assert!(!home.path("state/wharf").exists());
+    assert!(!home.path("state/wharf/lock.toml").exists());
 }
 
 #[test]

@@ -295,6 +295,8 @@ fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
         "host/src/plugin/state.rs",
         // When something happened, for whoever reads of it later.
         "host/src/audit",
+        // When a pin was made, and how long its file has been gone.
+        "host/src/pins",
         // Which system calls there are.
         "host/src/wall/calls.rs",
         // Which files were used last.

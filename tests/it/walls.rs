@@ -64,3 +64,13 @@ fn what_is_replaced_is_within_reach() {
     fs::rename(home.path("config/wharf/fresh"), home.path("config/wharf/wharf.toml")).expect("it takes its place");
     client.process().log_with("read the configuration again");
 }
+
+#[test]
+fn a_configuration_that_is_made_later_is_within_reach() {
+    let home = Home::new();
+    fs::remove_dir_all(home.path("config/wharf")).expect("its folder goes too");
+    let mut client = Client::start_modern(&home);
+    client.tools();
+    home.configure("");
+    client.process().log_with("read the configuration again");
+}

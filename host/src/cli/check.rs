@@ -66,6 +66,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     };
     match loaded {
         Ok(plugin) => {
+            plugin.try_grants(findings.grants.clone()).await;
             let tools = plugin.surface().tools.as_deref().unwrap_or_default();
             findings.tools = tools
                 .iter()

@@ -61,6 +61,8 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     reach.read.push(dir.to_owned());
     reach.read.extend(around(dir));
     if let Some(file) = &config.file {
+        // What is made later could not be allowed any more.
+        let _ = file.parent().map(fs::create_dir_all);
         reach.read.push(file.clone());
         reach.read.extend(around(file));
     }
@@ -69,7 +71,7 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     let kept = base.into_iter().flat_map(|base| [base.data, base.state]);
     let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
     for folder in cache.into_iter().chain(kept).chain(audit) {
-        // What is made later could not be allowed any more. Whoever needs it says why it is not there.
+        // The same. Whoever needs it says why it is not there.
         let _ = fs::create_dir_all(&folder);
         reach.write.push(folder);
     }
@@ -113,14 +115,19 @@ fn resolver() -> Option<PathBuf> {
     file.parent().map(Path::to_owned)
 }
 
-/// The folder around a path, so that what is put in its place later is within reach too. Not if
-/// that is somebody's home, holds homes, or is a folder of the whole system: what is replaced there
-/// counts from the next start.
-fn around(path: &Path) -> Option<PathBuf> {
-    let folder = path.canonicalize().ok()?.parent()?.to_owned();
+/// The folder around a path, and around what a link there leads to, so that what is put in its
+/// place later is within reach too. Not if that is somebody's home, holds homes, or is a folder of
+/// the whole system: what is replaced there counts from the next start.
+fn around(path: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
-    let too_much = folder.components().count() <= SHALLOW || home.is_some_and(|home| home.starts_with(&folder));
-    (!too_much).then_some(folder)
+    let too_much = |folder: &Path| {
+        folder.components().count() <= SHALLOW || home.as_ref().is_some_and(|home| home.starts_with(folder))
+    };
+    let linked = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+    let own = path.parent().and_then(|folder| Path::new(".").join(folder).canonicalize().ok());
+    let mut folders: Vec<PathBuf> = own.into_iter().chain(linked).filter(|folder| !too_much(folder)).collect();
+    folders.dedup();
+    folders
 }
 
 /// This program, its loader and its libraries, which the compiler's process needs once more.
@@ -141,12 +148,17 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let plugins = root.path().join("plugins");
         fs::create_dir(&plugins).expect("a folder");
-        assert_eq!(around(&plugins), Some(root.path().canonicalize().expect("it is there")));
-        assert_eq!(around(Path::new("/usr")), None);
-        assert_eq!(around(Path::new("/usr/lib")), None);
-        assert_eq!(around(Path::new("/not/there")), None);
+        let root = root.path().canonicalize().expect("it is there");
+        assert_eq!(around(&plugins), std::slice::from_ref(&root));
+        assert_eq!(around(&plugins.join("made-later")), std::slice::from_ref(&plugins));
+        let link = root.join("link");
+        std::os::unix::fs::symlink("plugins/file", &link).expect("a link");
+        fs::write(plugins.join("file"), "").expect("a file");
+        assert_eq!(around(&link), [root, plugins]);
         let home = std::env::home_dir().expect("a home");
-        assert_eq!(around(&home), None);
+        for path in [Path::new("/usr"), Path::new("/usr/lib"), Path::new("/not/there"), &home] {
+            assert!(around(path).is_empty(), "{path:?}");
+        }
     }
 
     #[test]

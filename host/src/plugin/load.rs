@@ -168,6 +168,11 @@ impl Plugin {
         self.under(self.program.with_settings(limits, grants)).await
     }
 
+    /// Opens what is granted, as a call would, so that the log says what is wrong with it.
+    pub async fn try_grants(&self, grants: Grants) {
+        self.program.with_settings(self.program.limits.clone(), grants).granted.open_folders().await;
+    }
+
     async fn under(&self, program: Arc<Program>) -> Result<Self, LoadError> {
         let (surface, warnings) = list(&program).await?;
         Ok(Self { program, surface: Arc::new(surface), needs: self.needs.clone(), warnings })

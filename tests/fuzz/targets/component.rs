@@ -23,7 +23,7 @@ pub(super) fn target() -> Target {
     seeds.push(b"<!doctype html>".to_vec());
     let words =
         vec!["\0asm", "\r\0\u{1}\0", "\u{1}\0\0\0", "\u{7f}ELF", "\u{1}", "\0", "wasi:", "\u{1b}[2J", "\u{202e}"];
-    Target { name: "component", seeds, words, run: Box::new(run) }
+    Target { name: "component", seeds, words, run }
 }
 
 fn run(input: &[u8]) {

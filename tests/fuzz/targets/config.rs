@@ -48,7 +48,7 @@ pub(super) fn target() -> Target {
         "nan",
         "1979-05-27",
     ];
-    Target { name: "config", seeds, words, run: Box::new(run) }
+    Target { name: "config", seeds, words, run }
 }
 
 fn run(input: &[u8]) {

@@ -21,7 +21,7 @@ pub(super) fn target() -> Target {
         String::new(),
     ];
     let seeds = ours.chain(others).map(String::into_bytes).collect();
-    Target { name: "cursor", seeds, words: vec!["A", "_", "-", "=", "AQ", "/w"], run: Box::new(run) }
+    Target { name: "cursor", seeds, words: vec!["A", "_", "-", "=", "AQ", "/w"], run }
 }
 
 fn run(input: &[u8]) {

@@ -23,7 +23,7 @@ pub(super) fn target() -> Target {
     ]);
     let words =
         vec!["=?base64?", "?=", "=", "/w==", "=?BASE64?", "1", "0", ".", "e", "-", "NaN", "inf", "\u{e9}", "\"", "\\"];
-    Target { name: "headers", seeds, words, run: Box::new(run) }
+    Target { name: "headers", seeds, words, run }
 }
 
 /// The first line stands in the header, the rest in the body.

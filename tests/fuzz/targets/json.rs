@@ -6,7 +6,7 @@ use wharf::json;
 use super::{JSON_WORDS, MESSAGES, Target, bytes};
 
 pub(super) fn target() -> Target {
-    Target { name: "json", seeds: bytes(MESSAGES), words: JSON_WORDS.to_vec(), run: Box::new(run) }
+    Target { name: "json", seeds: bytes(MESSAGES), words: JSON_WORDS.to_vec(), run }
 }
 
 fn run(input: &[u8]) {

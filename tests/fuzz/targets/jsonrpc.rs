@@ -6,7 +6,7 @@ use wharf::jsonrpc::{BATCH_LIMIT, Frame, INVALID_REQUEST, Invalid, Message, Outc
 use super::{JSON_WORDS, MESSAGES, Target, bytes};
 
 pub(super) fn target() -> Target {
-    Target { name: "jsonrpc", seeds: bytes(MESSAGES), words: JSON_WORDS.to_vec(), run: Box::new(run) }
+    Target { name: "jsonrpc", seeds: bytes(MESSAGES), words: JSON_WORDS.to_vec(), run }
 }
 
 fn run(input: &[u8]) {

@@ -18,7 +18,7 @@ pub(super) fn target() -> Target {
         "{", "}", "*", ":", "?", "&", "/", ";", "#", "+", ".", ",", "%41", "%", "{a}", "{?a,b*}", "\u{e9}", "\n", "|",
         "=",
     ];
-    Target { name: "template", seeds, words, run: Box::new(run) }
+    Target { name: "template", seeds, words, run }
 }
 
 /// The first line is the template, the rest a URI.

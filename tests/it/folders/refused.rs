@@ -34,8 +34,8 @@ fn make(folder: PathBuf) -> PathBuf {
 fn folders_of_the_user_and_of_wharf_are_not_given() {
     let home = home();
     refused(&home, Path::new("/"), "is the root of all");
-    for own in ["home", "config/wharf", "plugins"] {
-        refused(&home, &home.path(own), "is a folder that Wharf or its user keeps to itself");
+    for own in [home.path("home"), home.path("config/wharf"), home.plugins()] {
+        refused(&home, &own, "is a folder that Wharf or its user keeps to itself");
     }
     // What holds one of them.
     refused(&home, &home.path(""), "holds ");
@@ -44,7 +44,7 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
     refused(&home, &home.path("data"), "holds ");
     refused(&home, &home.path("state"), "holds ");
     // What is in one of them.
-    refused(&home, &make(home.path("plugins/data")), "is in ");
+    refused(&home, &make(home.plugins().join("data")), "is in ");
     refused(&home, &make(home.path("data/wharf/mine")), "is in ");
     refused(&home, &make(home.path("state/wharf/mine")), "is in ");
     for system in ["/proc", "/sys", "/dev"] {
@@ -53,7 +53,7 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
         }
     }
     // By another name.
-    symlink(home.path("plugins"), home.path("alias")).expect("a link");
+    symlink(home.plugins(), home.path("alias")).expect("a link");
     refused(&home, &home.path("alias"), "is a folder that Wharf or its user keeps to itself");
     refused(&home, &home.path("shared/../home"), "is a folder that Wharf or its user keeps to itself");
 }
