@@ -78,7 +78,13 @@ struct Thread {
 
 impl Thread {
     fn run(mut self) {
-        while let Ok(first) = self.entries.recv() {
+        loop {
+            // What was recorded before the end was asked for is in the queue by then.
+            let closing = self.shared.closing.load(Ordering::Acquire);
+            let first = if closing { self.entries.try_recv().ok() } else { self.entries.recv().ok() };
+            let Some(first) = first else {
+                return self.write(&[]);
+            };
             let mut batch = Vec::new();
             batch.extend(record(first));
             while batch.len() < BATCH
@@ -86,12 +92,8 @@ impl Thread {
             {
                 batch.extend(record(entry));
             }
-            let more = batch.len() == BATCH;
             self.write(&batch);
-            if !more {
-                if self.shared.closing.load(Ordering::Acquire) {
-                    return;
-                }
+            if batch.len() < BATCH && !closing {
                 thread::sleep(PAUSE);
             }
         }
