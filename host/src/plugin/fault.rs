@@ -110,9 +110,7 @@ impl Fault {
             Self::Denied { access, said } => {
                 let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
                 let access = access.name();
-                format!(
-                    "Plugin '{plugin}' failed, and was denied what needs the grant '{access}', which it does not have.{said}"
-                )
+                format!("Plugin '{plugin}' failed, and was denied what no grant '{access}' of it covers.{said}")
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
