@@ -28,6 +28,7 @@ mod outbound;
 mod outcome;
 mod peek;
 mod provider;
+mod quick;
 mod quota;
 mod redact;
 mod sandbox;

@@ -34,7 +34,7 @@ use updates::Updates;
 
 pub use crate::protocol::era::{Posted, posted};
 pub use crate::protocol::headers::Headers;
-pub use connection::Connection;
+pub use connection::{Answered, Connection};
 pub use outgoing::{Kind, Outgoing};
 
 /// How the server presents itself, and its bounds. Never shown: it may hold a secret.

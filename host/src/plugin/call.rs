@@ -3,10 +3,14 @@
 //! Everything that can be done once per load is in `Program`; every way out of a call
 //! drops its store. What the outcome says is checked in `outcome`.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -22,6 +26,7 @@ use super::grants::Grants;
 use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::provider::Call;
+use super::quick::Quick;
 use super::quota::Quota;
 use super::redact::Said;
 use super::sandbox::Sandbox;
@@ -45,6 +50,7 @@ pub(super) struct Program {
     pub(super) granted: Arc<Granted>,
     /// Around every call that a client makes.
     pub(super) breaker: Breaker,
+    quick: Quick,
     turns: Arc<Semaphore>,
     waiting: AtomicU32,
 }
@@ -79,6 +85,7 @@ impl Program {
             exports,
             pre,
             sandbox,
+            quick: Quick::default(),
             turns: Arc::new(Semaphore::new(turns as usize)),
             waiting: AtomicU32::new(0),
             limits,
@@ -105,20 +112,40 @@ impl Program {
         (R,): ComponentNamedList + Lift,
     {
         let program = self.clone();
-        let task = self.sandbox.guests().spawn(async move {
+        let call = async move {
             let limit = program.limits.timeout;
             let own = Instant::now() + limit;
             let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
             let _permits = program.turn(deadline).await?;
             let cpu = CpuMeter::new(program.limits.cpu);
+            let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
             let future = Box::pin(program.run(function, call, params, deadline, cpu.clone()));
             let metered = Metered { meter: cpu, future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(Fault::Timeout { limit }),
             }
-        });
-        AbortOnDrop(task).outcome().await
+        };
+        self.begin(Box::pin(call)).await
+    }
+
+    /// Runs a call on the guests' own threads, or, where the plugin has earned that, on this
+    /// one until it first waits or yields.
+    async fn begin<R: Send + 'static>(
+        &self,
+        call: impl Future<Output = Result<R, Fault>> + Send + Unpin + 'static,
+    ) -> Result<R, Fault> {
+        let mut call = AssertUnwindSafe(call).catch_unwind();
+        let guests = self.sandbox.guests();
+        if self.quick.is_earned() {
+            // What it waits for must be of the threads that it goes over to.
+            let _entered = guests.enter();
+            // Whoever polls it next registers a waker of its own.
+            if let Poll::Ready(ended) = call.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+                return ended.unwrap_or_else(panicked);
+            }
+        }
+        AbortOnDrop(guests.spawn(async move { call.await.unwrap_or_else(panicked) })).outcome().await
     }
 
     #[cfg(test)]
@@ -199,7 +226,8 @@ impl Program {
         store.limiter(|state| &mut state.quota);
         store.set_hostcall_fuel(usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX));
         store.set_max_component_handles(COMPONENT_HANDLES);
-        store.set_epoch_deadline(1);
+        // The first tick may come at once, so the second one is the first that counts.
+        store.set_epoch_deadline(2);
         // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
         // that puts the task in front of its worker's queue, where it starves the others.
         store.epoch_deadline_callback(|store| {
@@ -253,19 +281,31 @@ impl Drop for Place<'_> {
     }
 }
 
+/// Counts a call as short or not when it ends, also if it is dropped.
+struct Timed<'a> {
+    quick: &'a Quick,
+    cpu: Arc<CpuMeter>,
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        self.quick.ended(self.cpu.spent());
+    }
+}
+
+/// A panic in a host function: contained to the call, but ours to mend.
+fn panicked<R>(_: Box<dyn Any + Send>) -> Result<R, Fault> {
+    tracing::error!(target: "wharf::plugin", "the host failed inside a call");
+    Err(Fault::Host)
+}
+
 /// A task that ends with whoever waits for it.
 struct AbortOnDrop<R>(JoinHandle<Result<R, Fault>>);
 
 impl<R> AbortOnDrop<R> {
     async fn outcome(mut self) -> Result<R, Fault> {
-        match (&mut self.0).await {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                // A panic in a host function: contained to the call, but ours to mend.
-                tracing::error!(target: "wharf::plugin", "a call's task failed: {error}");
-                Err(Fault::Host)
-            }
-        }
+        // Not a panic: the guests' threads are gone, and so is the host.
+        (&mut self.0).await.unwrap_or(Err(Fault::Host))
     }
 }
 

@@ -41,6 +41,11 @@ impl CpuMeter {
         over
     }
 
+    /// The polls that are over, in all.
+    pub(super) fn spent(&self) -> Duration {
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed))
+    }
+
     /// Whether a check has said so.
     pub(super) fn exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed)

@@ -5,8 +5,8 @@
 use std::num::NonZeroUsize;
 
 use wasmtime::{
-    Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy, WasmBacktraceDetails,
-    WasmFeatures,
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
+    WasmBacktraceDetails, WasmFeatures,
 };
 
 use super::limits::Limits;
@@ -107,6 +107,9 @@ fn pool() -> PoolingAllocationConfig {
         // what makes a fresh instance cheap.
         .linear_memory_keep_resident(1 << 20)
         .table_keep_resident(64 << 10)
+        .async_stack_keep_resident(32 << 10)
+        // Of these, only those that were written to (Linux 6.7).
+        .pagemap_scan(Enabled::Auto)
         // More than one would delay the return to the baseline.
         .decommit_batch_size(1);
     pool

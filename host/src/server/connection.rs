@@ -8,10 +8,11 @@ mod dispatch;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
@@ -19,7 +20,7 @@ use super::asked::Asked;
 use super::handlers::{Later, Reply, subscriptions};
 use super::in_flight::InFlight;
 use super::outgoing::Outgoing;
-use super::room::Room;
+use super::room::{Room, Taken};
 use super::session::Session;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
@@ -38,11 +39,30 @@ struct Arrival<'a> {
     size: usize,
     /// The client reads what is said before the answer, so it can be asked.
     hears: bool,
+    /// Whoever brings the frames has more of them.
+    more: bool,
 }
 
-impl Arrival<'_> {
-    async fn answer(&self, answer: Outgoing) {
-        send(self.stream, answer).await;
+/// An answer that was there before anybody had to wait for it, and what its request held.
+pub struct Answered {
+    pub message: Outgoing,
+    held: Option<(Taken, OwnedSemaphorePermit)>,
+}
+
+impl Answered {
+    fn now(message: Outgoing) -> Option<Self> {
+        Some(Self { message, held: None })
+    }
+
+    /// Puts it where the others go; as long as that takes, its request counts as running.
+    pub async fn send(self, stream: &mpsc::Sender<Outgoing>) {
+        send(stream, self.message).await;
+        drop(self.held);
+    }
+
+    /// Whether requests that run are bounded by it, so that it may wait while others are read.
+    pub fn is_counted(&self) -> bool {
+        self.held.is_some()
     }
 }
 
@@ -86,16 +106,25 @@ impl Connection {
     /// is being worked on; waits while the client does not read what it is sent, and for
     /// nothing else: an answer that a running request needs may come next.
     pub async fn receive(self: &Arc<Self>, frame: &[u8]) {
-        let arrival = Arrival { stream: &self.outbox, headers: None, size: frame.len(), hears: true };
-        match jsonrpc::decode(frame) {
-            Ok(frame) => self.take(&arrival, frame).await,
-            Err(invalid) => self.send(self.refusal(&invalid)).await,
+        if let Some(answered) = self.begin(frame, false).await {
+            answered.send(&self.outbox).await;
         }
     }
 
-    /// Takes a frame that came with headers. What belongs to it goes to `stream`, which is
-    /// closed when all of that has been sent. `size`: its bytes; `hears`: the client reads
-    /// what is said before the answer.
+    /// As [`Self::receive`], but an answer that is there at once is the caller's to send. It
+    /// is not looked for where there are `more` frames to be read meanwhile.
+    pub async fn begin(self: &Arc<Self>, frame: &[u8], more: bool) -> Option<Answered> {
+        let arrival = Arrival { stream: &self.outbox, headers: None, size: frame.len(), hears: true, more };
+        match jsonrpc::decode(frame) {
+            Ok(frame) => self.take(&arrival, frame).await,
+            Err(invalid) => Answered::now(self.refusal(&invalid)),
+        }
+    }
+
+    /// Takes a frame that came with headers. An answer that is there at once is the caller's
+    /// to send; all else that belongs to the frame goes to `stream`, which is closed when all
+    /// of that has been sent. `size`: its bytes; `hears`: the client reads what is said
+    /// before the answer.
     pub async fn receive_post(
         self: &Arc<Self>,
         frame: Frame<'_>,
@@ -103,14 +132,14 @@ impl Connection {
         headers: &Headers,
         stream: &mpsc::Sender<Outgoing>,
         hears: bool,
-    ) {
-        self.take(&Arrival { stream, headers: Some(headers), size, hears }, frame).await;
+    ) -> Option<Answered> {
+        self.take(&Arrival { stream, headers: Some(headers), size, hears, more: false }, frame).await
     }
 
-    async fn take(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) {
+    async fn take(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) -> Option<Answered> {
         match frame {
             Frame::Single(message) => self.receive_one(arrival, message).await,
-            Frame::Batch(messages) => self.receive_batch(arrival, messages).await,
+            Frame::Batch(messages) => self.receive_batch(arrival, messages),
         }
     }
 
@@ -120,11 +149,11 @@ impl Connection {
         self.in_flight.cancel_all();
     }
 
-    /// Answers to a frame that was too long to be read.
-    pub async fn refuse_oversized(&self, limit: usize) {
+    /// The answer to a frame that was too long to be read.
+    pub fn refuse_oversized(&self, limit: usize) -> Option<Answered> {
         let detail = format!("the message is longer than the limit of {limit} bytes");
         let error = ErrorObject::invalid_request("message_too_long", &detail);
-        self.send(self.refusal(&Invalid { id: None, error })).await;
+        Answered::now(self.refusal(&Invalid { id: None, error }))
     }
 
     /// Ends the listen streams with their results, gives running requests `grace` to finish,
@@ -151,34 +180,38 @@ impl Connection {
         send(&self.outbox, message).await;
     }
 
-    async fn receive_one(self: &Arc<Self>, arrival: &Arrival<'_>, message: Message<'_>) {
+    async fn receive_one(self: &Arc<Self>, arrival: &Arrival<'_>, message: Message<'_>) -> Option<Answered> {
         let request = match message {
             Message::Request(request) => request,
-            Message::Notification(notification) => return self.notice(&notification),
-            Message::Response(response) => return self.asked.settle(response),
-            Message::Invalid(invalid) => return arrival.answer(self.refusal(&invalid)).await,
+            Message::Notification(notification) => {
+                self.notice(&notification);
+                return None;
+            }
+            Message::Response(response) => {
+                self.asked.settle(response);
+                return None;
+            }
+            Message::Invalid(invalid) => return Answered::now(self.refusal(&invalid)),
         };
         // What is offered hangs on the files there are.
         if matches!(&*request.method, "initialize" | "server/discover") {
             self.server.catalog.looked(FIRST_LOOK).await;
         }
-        if let Err(answer) = self.start(arrival, request) {
-            arrival.answer(answer).await;
-        }
+        self.start(arrival, request)
     }
 
-    /// Works on a request in a task of its own, unless the answer is there at once.
-    fn start(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Result<(), Outgoing> {
-        let refuse = |error| Err(Outgoing::answer(&request.id, Err(error)));
+    /// Begins with a request here. What is not over before it has to wait goes on in a task.
+    fn start(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Option<Answered> {
+        let refuse = |error| Answered::now(Outgoing::answer(&request.id, Err(error)));
         // Also where the answer is there at once: two answers under one id are one too many.
         if self.in_flight.has(&request.id) {
             return refuse(error::id_in_use());
         }
         let cancelled = CancellationToken::new();
         let (places, later, grace) = match self.dispatch(arrival, &request, &cancelled) {
-            Reply::Now(answer) => return Err(Outgoing::answer(&request.id, answer)),
+            Reply::Now(answer) => return Answered::now(Outgoing::answer(&request.id, answer)),
             Reply::Refused(error) => {
-                return Err(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
+                return Answered::now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
             }
             Reply::Later(later) => (&self.running, later, self.server.settings.cancel_grace),
             // Nothing may follow its cancellation.
@@ -191,19 +224,29 @@ impl Connection {
         if !self.in_flight.start(&request.id, cancelled.clone()) {
             return refuse(error::id_in_use());
         }
-        let (this, places, stream) = (self.clone(), places.clone(), arrival.stream.clone());
-        tokio::spawn(async move {
+        let (this, places) = (self.clone(), places.clone());
+        let mut work = Box::pin(async move {
             let place = tokio::select! {
                 biased;
-                () = cancelled.cancelled() => return,
-                place = places.acquire_owned() => place,
+                () = cancelled.cancelled() => return None,
+                place = places.acquire_owned() => place.ok()?,
             };
-            if let Some(answer) = this.run(request.id, later, cancelled, grace).await {
-                send(&stream, answer).await;
-            }
-            drop((room, place));
+            let message = this.run(request.id, later, cancelled, grace).await?;
+            Some(Answered { message, held: Some((room, place)) })
         });
-        Ok(())
+        // Whoever polls it next registers a waker of its own.
+        if !arrival.more
+            && let Poll::Ready(answered) = work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        {
+            return answered;
+        }
+        let stream = arrival.stream.clone();
+        tokio::spawn(async move {
+            if let Some(answered) = work.await {
+                answered.send(&stream).await;
+            }
+        });
+        None
     }
 
     /// Works on a request until it is answered or cancelled. What is cancelled may go on

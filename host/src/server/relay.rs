@@ -158,6 +158,9 @@ impl<'a> Relay<'a> {
     }
 
     async fn send(&self, method: &str, params: Object) {
+        // Not before the request has a task: an answer that was there at once would be sent
+        // by another way than this, and might be first.
+        tokio::task::yield_now().await;
         if !self.scope.cancelled.is_cancelled() {
             self.scope.client.notify(method, &params.finish()).await;
         }

@@ -3,22 +3,23 @@
 //! The only code that touches stdout. It runs over any reader and writer.
 //! Source: MCP 2026-07-28, basic/transports/stdio; the older revisions, basic/transports.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::sync::Arc;
+mod writer;
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::server::{Connection, Outgoing, Server};
+pub use writer::Output;
+use writer::Writer;
 
-/// Frames that were read and not yet taken. Few: what waits here has been refused nothing.
-const FRAMES: usize = 16;
 /// Messages that were made and not yet written.
 const OUTBOX: usize = 64;
-/// What is gathered into one write.
-const WRITE_BATCH: usize = 64 << 10;
-
 /// Whoever has the other end of the pipes; there is nobody to tell them apart by.
 const LOCAL: &str = "local";
 
@@ -55,32 +56,46 @@ pub enum End {
 pub async fn serve(
     server: Arc<Server>,
     input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    output: impl Output,
     settings: Settings,
     shutdown: impl Future<Output = ()>,
 ) -> End {
-    let (frame_sender, frames) = mpsc::channel(FRAMES);
     let (outbox, messages) = mpsc::channel(OUTBOX);
+    let (read_sender, read) = oneshot::channel();
     let (written_sender, mut written) = oneshot::channel();
+    let writer = Arc::new(Writer::new(output));
+    let connection = server.connect(outbox.clone(), LOCAL);
+    let reader = Reader {
+        connection: Arc::downgrade(&connection),
+        outbox: outbox.downgrade(),
+        writer: writer.clone(),
+        runtime: Handle::current(),
+        limit: settings.max_message,
+    };
+    drop(outbox);
     // Threads, not tasks: reading stdin blocks, and on exit nobody may have to wait for it.
-    thread::spawn(move || read_frames(BufReader::with_capacity(64 << 10, input), settings.max_message, &frame_sender));
     thread::spawn(move || {
-        let end = write_messages(output, messages);
+        let input = BufReader::with_capacity(64 << 10, input);
+        let end = read_frames(input, settings.max_message, |frame, more| reader.take(frame, more));
+        // The receiver is gone when the serving side has ended for another reason.
+        let _ = read_sender.send(end);
+    });
+    thread::spawn(move || {
+        if let Err(error) = writer.write_all(messages) {
+            tracing::debug!(%error, "stopped writing");
+        }
         // The receiver is gone when the serving side gave up waiting for us.
-        let _ = written_sender.send(end);
+        let _ = written_sender.send(());
     });
 
-    let connection = server.connect(outbox, LOCAL);
     let end = tokio::select! {
-        () = pump(frames, &connection, settings.max_message) => End::EndOfInput,
+        end = read => end.unwrap_or(End::EndOfInput),
         () = shutdown => End::Shutdown,
-        result = &mut written => {
-            if let Ok(Err(error)) = result {
-                tracing::debug!(%error, "stopped writing");
-            }
-            return End::OutputClosed;
-        }
+        _ = &mut written => End::OutputClosed,
     };
+    if end == End::OutputClosed {
+        return end;
+    }
     let grace = if end == End::Shutdown { settings.drain } else { settings.after_eof };
     connection.close(grace).await;
     drop(connection);
@@ -89,26 +104,59 @@ pub async fn serve(
     end
 }
 
-async fn pump(mut frames: mpsc::Receiver<Frame>, connection: &Arc<Connection>, limit: usize) {
-    while let Some(frame) = frames.recv().await {
-        match frame {
-            Frame::Line(line) => connection.receive(&line).await,
-            Frame::TooLong => connection.refuse_oversized(limit).await,
+/// The thread that reads. It begins with each request itself, and sends the answers that are
+/// there by then.
+struct Reader<W> {
+    /// Gone when nothing more is to be read.
+    connection: Weak<Connection>,
+    outbox: mpsc::WeakSender<Outgoing>,
+    writer: Arc<Writer<W>>,
+    runtime: Handle,
+    limit: usize,
+}
+
+impl<W: Output> Reader<W> {
+    fn take(&self, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
+        let (Some(connection), Some(outbox)) = (self.connection.upgrade(), self.outbox.upgrade()) else {
+            return ControlFlow::Break(End::Shutdown);
+        };
+        let answered = match frame {
+            Frame::Line(line) => self.runtime.block_on(connection.begin(line, more)),
+            Frame::TooLong => connection.refuse_oversized(self.limit),
+        };
+        let Some(answered) = answered else { return ControlFlow::Continue(()) };
+        match self.writer.try_write(&answered.message) {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%error, "stopped writing");
+                return ControlFlow::Break(End::OutputClosed);
+            }
+            // So many requests may run as their connection allows, also if nobody reads.
+            None if answered.is_counted() => {
+                self.runtime.spawn(async move { answered.send(&outbox).await });
+            }
+            None => self.runtime.block_on(answered.send(&outbox)),
         }
+        ControlFlow::Continue(())
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Frame {
+enum Frame<'a> {
     /// Without its line ending; never blank.
-    Line(Vec<u8>),
+    Line(&'a [u8]),
     TooLong,
 }
 
 /// Reads until the end of input, an error, or until nobody takes frames any more. Buffers
-/// at most `limit` bytes of a line.
-fn read_frames(mut input: impl BufRead, limit: usize, frames: &mpsc::Sender<Frame>) {
-    let mut line = Vec::new();
+/// at most `limit` bytes of a line. Says with each frame whether the next one is there already.
+fn read_frames(
+    mut input: impl BufRead,
+    limit: usize,
+    mut take: impl FnMut(Frame<'_>, bool) -> ControlFlow<End>,
+) -> End {
+    // The beginning of a line that came in parts.
+    let mut begun = Vec::new();
     let mut too_long = false;
     loop {
         let chunk = match input.fill_buf() {
@@ -116,71 +164,41 @@ fn read_frames(mut input: impl BufRead, limit: usize, frames: &mpsc::Sender<Fram
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
                 tracing::debug!(%error, "stopped reading");
-                return;
+                return End::EndOfInput;
             }
         };
         let end_of_input = chunk.is_empty();
         let newline = memchr::memchr(b'\n', chunk);
         let part = &chunk[..newline.unwrap_or(chunk.len())];
-        if too_long || line.len() + part.len() > limit {
-            too_long = true;
-            line = Vec::new();
-        } else {
-            line.extend_from_slice(part);
+        too_long |= begun.len() + part.len() > limit;
+        let whole = newline.is_some() || end_of_input;
+        if too_long {
+            begun = Vec::new();
+        } else if !(whole && begun.is_empty()) {
+            begun.extend_from_slice(part);
+        }
+        if whole {
+            let line = if begun.is_empty() { part } else { &begun };
+            let more = newline.is_some_and(|at| memchr::memchr(b'\n', &chunk[at + 1..]).is_some());
+            let taken = if std::mem::take(&mut too_long) {
+                take(Frame::TooLong, more)
+            } else if line.iter().all(u8::is_ascii_whitespace) {
+                ControlFlow::Continue(())
+            } else {
+                take(Frame::Line(line), more)
+            };
+            if let ControlFlow::Break(end) = taken {
+                return end;
+            }
+            if end_of_input {
+                return End::EndOfInput;
+            }
+            // Not cleared alone: one long line must not hold its memory for ever.
+            begun = Vec::new();
         }
         let consumed = part.len() + usize::from(newline.is_some());
         input.consume(consumed);
-        if newline.is_none() && !end_of_input {
-            continue;
-        }
-        let frame = if std::mem::take(&mut too_long) {
-            Some(Frame::TooLong)
-        } else {
-            Some(std::mem::take(&mut line)).filter(|line| !line.iter().all(u8::is_ascii_whitespace)).map(Frame::Line)
-        };
-        if let Some(frame) = frame
-            && frames.blocking_send(frame).is_err()
-        {
-            return;
-        }
-        if end_of_input {
-            return;
-        }
     }
-}
-
-/// Writes each message on a line of its own, as many at once as there are.
-fn write_messages(mut output: impl Write, mut messages: mpsc::Receiver<Outgoing>) -> io::Result<()> {
-    let mut batch = Vec::new();
-    while let Some(message) = messages.blocking_recv() {
-        batch.clear();
-        push_line(&mut batch, &message.text);
-        while batch.len() < WRITE_BATCH {
-            match messages.try_recv() {
-                Ok(message) => push_line(&mut batch, &message.text),
-                Err(_) => break,
-            }
-        }
-        output.write_all(&batch)?;
-        output.flush()?;
-        if batch.capacity() > 2 * WRITE_BATCH {
-            batch = Vec::new();
-        }
-    }
-    Ok(())
-}
-
-/// A newline inside a message would let it forge another one. JSON has none inside strings,
-/// so a blank in its place changes nothing.
-fn push_line(batch: &mut Vec<u8>, message: &str) {
-    let start = batch.len();
-    batch.extend_from_slice(message.as_bytes());
-    for byte in &mut batch[start..] {
-        if matches!(*byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
-    }
-    batch.push(b'\n');
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ impl Write for Output {
     }
 }
 
+impl stdio::Output for Output {}
+
 fn run(input: &[u8]) {
     let mut said = input.to_vec();
     said.extend_from_slice(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":\"{LAST}\",\"method\":\"ping\"}}\n").as_bytes());

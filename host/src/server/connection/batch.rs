@@ -6,17 +6,21 @@ use tokio_util::sync::CancellationToken;
 
 use std::sync::Arc;
 
-use super::{Arrival, Connection, send};
+use super::{Answered, Arrival, Connection, send};
 use crate::jsonrpc::{Invalid, Message};
 use crate::protocol::{era, error};
 use crate::server::handlers::Reply;
 use crate::server::outgoing::Outgoing;
 
 impl Connection {
-    pub(super) async fn receive_batch(self: &Arc<Self>, arrival: &Arrival<'_>, messages: Vec<Message<'_>>) {
+    pub(super) fn receive_batch(
+        self: &Arc<Self>,
+        arrival: &Arrival<'_>,
+        messages: Vec<Message<'_>>,
+    ) -> Option<Answered> {
         let verdicts = match era::batch(&messages, self.revision()) {
             Ok(verdicts) => verdicts,
-            Err(error) => return arrival.answer(self.refusal(&Invalid { id: None, error })).await,
+            Err(error) => return Answered::now(self.refusal(&Invalid { id: None, error })),
         };
         let room = self.room.take(arrival.size);
         let mut answers = Vec::new();
@@ -63,5 +67,6 @@ impl Connection {
             }
             drop((room, place));
         });
+        None
     }
 }

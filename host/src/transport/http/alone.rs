@@ -42,13 +42,19 @@ pub(super) async fn post(
     let (outbox, mut messages) = mpsc::channel(OUTBOX);
     let connection = mcp.server.connect(outbox.clone(), principal);
     let guard = Abandon(connection.clone());
-    connection.receive_post(frame, size, headers, &outbox, accepts.events).await;
+    let mut answered = connection.receive_post(frame, size, headers, &outbox, accepts.events).await;
     if !is_request {
         return refusal::empty(StatusCode::ACCEPTED);
     }
     let first = loop {
         let patience = if accepts.events { PATIENCE } else { Duration::MAX };
-        match tokio::time::timeout(patience, messages.recv()).await {
+        let next = async {
+            match answered.take() {
+                Some(answered) => Some(answered.message),
+                None => messages.recv().await,
+            }
+        };
+        match tokio::time::timeout(patience, next).await {
             // Only its answer can be said without a stream.
             Ok(Some(Outgoing { kind: Kind::Said, .. })) if !accepts.events => {}
             Ok(Some(message)) if message.kind != Kind::Said && (accepts.json || message.kind != Kind::Result) => {

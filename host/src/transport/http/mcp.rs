@@ -20,7 +20,7 @@ use super::{Request, Response, alone, headers, refusal};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
-use crate::server::{Headers, Kind, Posted, Server, posted};
+use crate::server::{Headers, Kind, Outgoing, Posted, Server, posted};
 
 pub(super) const PATH: &str = "/mcp";
 pub(super) const EVENTS: &str = "/sse";
@@ -234,13 +234,17 @@ impl Mcp {
     ) -> Response {
         // An answer to a batch may also be that there are no batches.
         let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
-        let (outbox, replay) = session.stream();
-        session.connection.receive_post(frame, size, said, &outbox, accepts.events).await;
+        let (outbox, messages) = Session::channel();
+        match session.connection.receive_post(frame, size, said, &outbox, accepts.events).await {
+            Some(answered) if accepts.json => return answer_in(answered.message),
+            Some(answered) => answered.send(&outbox).await,
+            None => {}
+        }
         drop(outbox);
         if !wants_answer {
-            session.forget(&replay);
             return refusal::empty(StatusCode::ACCEPTED);
         }
+        let replay = session.stream(messages);
         let mut reader = replay.reader(Some(0));
         let first = loop {
             let patience = if accepts.events { PATIENCE } else { Duration::MAX };
@@ -248,9 +252,7 @@ impl Mcp {
                 Ok(Some((_, message))) if message.kind == Kind::Said && !accepts.events => {}
                 Ok(Some((_, message))) if message.kind != Kind::Said && accepts.json => {
                     session.forget(&replay);
-                    let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
-                    let status = if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-                    return refusal::json(status, message.text);
+                    return answer_in(message);
                 }
                 // Cancelled, or there was no request in it: there is no answer.
                 Ok(None) => {
@@ -269,12 +271,18 @@ impl Mcp {
     }
 }
 
+/// The answer to a POST in a session, where it is all that is said.
+fn answer_in(message: Outgoing) -> Response {
+    let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
+    refusal::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message.text)
+}
+
 /// The messages of a stream as events, which a client may ask for again where its revision
 /// has that. The session is in use for as long.
 fn replayed(
     session: Arc<Session>,
     reader: Reader,
-    first: Option<(Place, crate::server::Outgoing)>,
+    first: Option<(Place, Outgoing)>,
 ) -> impl futures_util::Stream<Item = Event> + Send {
     // Older clients take an event without data for a broken message.
     let primes = resumes(&session);

@@ -145,9 +145,13 @@ impl Sessions {
 }
 
 impl Session {
-    /// A stream for the messages of one POST, and where to put them.
-    pub(super) fn stream(&self) -> (mpsc::Sender<Outgoing>, Arc<Replay>) {
-        let (sender, messages) = mpsc::channel(OUTBOX);
+    /// Where the messages of one POST are put, and where they come out.
+    pub(super) fn channel() -> (mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>) {
+        mpsc::channel(OUTBOX)
+    }
+
+    /// A stream of them.
+    pub(super) fn stream(&self, messages: mpsc::Receiver<Outgoing>) -> Arc<Replay> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let replay = Replay::of(number, messages);
         let mut streams = self.streams();
@@ -158,7 +162,7 @@ impl Session {
         {
             streams.remove(oldest);
         }
-        (sender, replay)
+        replay
     }
 
     /// Forgets a stream that was answered whole.

@@ -109,7 +109,11 @@ impl Sse {
                 let _ = client.outbox.send(client.connection.refusal(&invalid)).await;
             }
         } else {
-            client.connection.receive_post(frame, body.len(), &Headers::default(), &client.outbox, true).await;
+            let (connection, outbox) = (&client.connection, &client.outbox);
+            if let Some(answered) = connection.receive_post(frame, body.len(), &Headers::default(), outbox, true).await
+            {
+                answered.send(outbox).await;
+            }
         }
         refusal::empty(StatusCode::ACCEPTED)
     }

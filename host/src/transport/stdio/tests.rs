@@ -1,28 +1,65 @@
-use std::io::{BufReader, Cursor};
+use std::io::{BufReader, Cursor, Write};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
-use super::{Frame, read_frames, write_messages};
+use super::writer::{Output, Writer};
+use super::{Frame, read_frames};
 use crate::server::{Kind, Outgoing};
 
-/// Reads with a buffer of `chunk` bytes, so that lines are cut in every way.
-fn frames(input: &[u8], limit: usize, chunk: usize) -> Vec<Frame> {
-    let (sender, mut receiver) = mpsc::channel(64);
-    read_frames(BufReader::with_capacity(chunk, Cursor::new(input.to_vec())), limit, &sender);
-    drop(sender);
-    std::iter::from_fn(|| receiver.blocking_recv()).collect()
+/// The lines, read with a buffer of `chunk` bytes, so that they are cut in every way. One that is
+/// too long is `!`; one behind which the next was there already ends in `+`.
+fn frames(input: &[u8], limit: usize, chunk: usize) -> Vec<String> {
+    let mut frames = Vec::new();
+    read_frames(BufReader::with_capacity(chunk, Cursor::new(input.to_vec())), limit, |frame, more| {
+        let text = match frame {
+            Frame::Line(line) => String::from_utf8(line.to_vec()).expect("text"),
+            Frame::TooLong => "!".to_owned(),
+        };
+        frames.push(if more { text + "+" } else { text });
+        ControlFlow::Continue(())
+    });
+    frames
+}
+
+/// Memory that several own.
+#[derive(Clone, Default)]
+struct Written {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    ready: bool,
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.lock().expect("nobody panics").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output for Written {
+    fn is_ready(&self) -> bool {
+        self.ready
+    }
+}
+
+fn message(text: &str) -> Outgoing {
+    Outgoing { text: text.to_owned(), kind: Kind::Said }
 }
 
 #[test]
 fn lines_come_whole_however_they_are_cut() {
     for chunk in [1, 2, 3, 7, 64] {
         assert_eq!(
-            frames(b"{\"a\":1}\r\n\n  \n{\"b\":2}\n{\"last\":3}", 64, chunk),
-            [
-                Frame::Line(b"{\"a\":1}\r".to_vec()),
-                Frame::Line(b"{\"b\":2}".to_vec()),
-                Frame::Line(b"{\"last\":3}".to_vec())
-            ]
+            frames(b"{\"a\":1}\r\n\n  \n{\"b\":2}\n{\"last\":3}", 64, chunk)
+                .iter()
+                .map(|line| line.trim_end_matches('+'))
+                .collect::<Vec<_>>(),
+            ["{\"a\":1}\r", "{\"b\":2}", "{\"last\":3}"]
         );
     }
 }
@@ -31,21 +68,40 @@ fn lines_come_whole_however_they_are_cut() {
 fn a_line_over_the_limit_is_dropped_and_the_next_one_read() {
     for chunk in [1, 5, 64] {
         assert_eq!(
-            frames(b"123456789\n12345678\nx\n123456789", 8, chunk),
-            [Frame::TooLong, Frame::Line(b"12345678".to_vec()), Frame::Line(b"x".to_vec()), Frame::TooLong]
+            frames(b"123456789\n12345678\nx\n123456789", 8, chunk)
+                .iter()
+                .map(|line| line.trim_end_matches('+'))
+                .collect::<Vec<_>>(),
+            ["!", "12345678", "x", "!"]
         );
     }
+}
+
+#[test]
+fn what_is_there_already_is_told() {
+    assert_eq!(frames(b"1\n2\n3\n", 8, 64), ["1+", "2+", "3"]);
+    assert_eq!(frames(b"1\n2\n3", 8, 64), ["1+", "2", "3"]);
 }
 
 #[test]
 fn a_message_can_never_be_two_lines() {
     let (sender, receiver) = mpsc::channel(4);
     for text in ["{\"a\":\n{\"jsonrpc\":\"2.0\"}\r}", "{}"] {
-        let message = Outgoing { text: text.to_owned(), kind: Kind::Said };
-        sender.blocking_send(message).expect("there is room");
+        sender.blocking_send(message(text)).expect("there is room");
     }
     drop(sender);
-    let mut output = Vec::new();
-    write_messages(&mut output, receiver).expect("memory can be written to");
-    assert_eq!(String::from_utf8(output).expect("text"), "{\"a\": {\"jsonrpc\":\"2.0\"} }\n{}\n");
+    let written = Written { ready: true, ..Written::default() };
+    let writer = Writer::new(written.clone());
+    writer.write_all(receiver).expect("memory can be written to");
+    writer.try_write(&message("[\n]")).expect("nobody else writes").expect("memory can be written to");
+    let text = String::from_utf8(written.bytes.lock().expect("nobody panics").clone()).expect("text");
+    assert_eq!(text, "{\"a\": {\"jsonrpc\":\"2.0\"} }\n{}\n[ ]\n");
+}
+
+#[test]
+fn what_may_have_to_wait_is_not_written_at_once() {
+    let writer = Writer::new(Written::default());
+    assert!(writer.try_write(&message("{}")).is_none());
+    let writer = Writer::new(Written { ready: true, ..Written::default() });
+    assert!(writer.try_write(&message(&" ".repeat(5000))).is_none());
 }
