@@ -29,6 +29,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
+use handlers::page::Pages;
 use seal::{EXPIRY, Seal};
 use updates::Updates;
 
@@ -111,6 +112,7 @@ pub struct Server {
     /// Of this process alone: another one counts its calls from the same number.
     visit_key: [u8; 32],
     updates: Updates,
+    pages: Pages,
     /// See [`room::Room`].
     large: Arc<Semaphore>,
     calls: AtomicU64,
@@ -145,6 +147,7 @@ impl Server {
             seal: Seal::new(&derive("wharf seal v1")),
             visit_key: blake3::derive_key("wharf visit v1", &own_key),
             updates: Updates::default(),
+            pages: Pages::default(),
             calls: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
         })

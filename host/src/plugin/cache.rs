@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use rustix::fs::OFlags;
 use wasmtime::Engine;
 
-pub(super) use artifact::Artifact;
+pub(super) use artifact::{Artifact, Kept};
 
 use super::id::Digest;
 
@@ -58,9 +58,10 @@ impl Cache {
     }
 
     /// The entry of a component, if there is an authentic one.
-    pub(super) fn get(&self, digest: Digest) -> Option<Artifact> {
+    pub(super) fn get(&self, digest: Digest) -> Option<Kept> {
         let name = self.name(digest);
-        let (file, bytes) = match read(&self.dir.join(&name), MAX_ENTRY) {
+        let path = self.dir.join(&name);
+        let (file, bytes) = match read(&path, MAX_ENTRY) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -68,7 +69,7 @@ impl Cache {
                 return None;
             }
         };
-        let Some((mac, code)) = bytes.split_first_chunk::<MAC>() else {
+        let Some((code, mac)) = bytes.split_last_chunk::<MAC>() else {
             self.warn(&format!("use the entry {name}, which is cut off"));
             return None;
         };
@@ -79,14 +80,15 @@ impl Cache {
         }
         // What is used last is dropped last.
         let _ = File::set_modified(&file, SystemTime::now());
-        Some(Artifact::authenticated(code.to_vec()))
+        Some(Kept::authenticated(path))
     }
 
     /// Keeps an artifact. A full or read-only disk is told of once.
     pub(super) fn put(&self, digest: Digest, artifact: &Artifact) {
         let name = self.name(digest);
         let mac = self.mac(&name, artifact.code());
-        let parts = [mac.as_bytes().as_slice(), artifact.code()];
+        // The code first: it is loaded from where it lies, which begins with a page.
+        let parts = [artifact.code(), mac.as_bytes().as_slice()];
         if let Err(error) = replace(&self.dir, &name, &parts).and_then(|()| self.prune()) {
             self.warn(&format!("write to {}: {error}", self.dir.display()));
         }

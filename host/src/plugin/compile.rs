@@ -69,6 +69,10 @@ pub(super) async fn compiled(
     blocking(move || {
         if let Some(cache) = &sandbox.cache {
             cache.put(digest, &artifact);
+            // From there it takes less memory.
+            if let Some(Ok(component)) = cache.get(digest).map(|kept| kept.load(sandbox.engine())) {
+                return Ok(component);
+            }
         }
         artifact.load(sandbox.engine()).map_err(|e| host(&e))
     })
@@ -78,8 +82,8 @@ pub(super) async fn compiled(
 async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Component>, LoadError> {
     let sandbox = sandbox.clone();
     blocking(move || {
-        let artifact = sandbox.cache.as_ref()?.get(digest)?;
-        match artifact.load(sandbox.engine()) {
+        let kept = sandbox.cache.as_ref()?.get(digest)?;
+        match kept.load(sandbox.engine()) {
             Ok(component) => Some(component),
             Err(error) => {
                 tracing::warn!("compile a component again, its cache entry does not load: {error:#}");

@@ -1,7 +1,11 @@
 //! Native code that may be loaded: made by our compiler, or authenticated.
 //!
-//! Holds the program's only `unsafe`; there is no other way to get an `Artifact` than the
-//! two constructors.
+//! Holds the program's only `unsafe`; there is no other way to get an `Artifact` or a `Kept` than
+//! their constructors.
+
+#[cfg(test)]
+use std::path::Path;
+use std::path::PathBuf;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -15,11 +19,6 @@ impl Artifact {
         Self(code)
     }
 
-    /// What the cache has kept, after its MAC was found right.
-    pub(super) fn authenticated(code: Vec<u8>) -> Self {
-        Self(code)
-    }
-
     pub(super) fn code(&self) -> &[u8] {
         &self.0
     }
@@ -27,12 +26,39 @@ impl Artifact {
     /// Loads the code; fails if another version or other settings of the engine made it.
     pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
         // SAFETY: `deserialize` wants bytes that `precompile_component` made and nobody
-        // changed. Both constructors see to that: the bytes come straight from our own
-        // compiler, or carry a MAC by a key that only this user can read. They are in
-        // memory, so no one changes them while they are read.
+        // changed. The constructor sees to that: they come straight from our own compiler,
+        // and they are in memory.
         #[allow(unsafe_code)]
         unsafe {
             Component::deserialize(engine, &self.0)
         }
+    }
+}
+
+/// An artifact in a file of the cache.
+pub(in crate::plugin) struct Kept(PathBuf);
+
+impl Kept {
+    /// What the cache has kept, after its MAC was found right.
+    pub(super) fn authenticated(file: PathBuf) -> Self {
+        Self(file)
+    }
+
+    /// Loads the code; fails if another version or other settings of the engine made it. Code
+    /// that is not run stays in the file.
+    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+        // SAFETY: as above, but for bytes in a file, which must not change as long as the
+        // component lives. The cache writes no file twice: it replaces one by another that
+        // our compiler made of the same component. Nobody but this user can write to its
+        // folder, and whoever can could as well replace this program.
+        #[allow(unsafe_code)]
+        unsafe {
+            Component::deserialize_file(engine, &self.0)
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn path(&self) -> &Path {
+        &self.0
     }
 }

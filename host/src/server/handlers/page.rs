@@ -2,7 +2,8 @@
 //!
 //! Source: MCP, server/utilities/pagination of each revision.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Answer, Reply};
 use crate::catalog::{Item, Names, Snapshot};
@@ -41,16 +42,50 @@ impl<T: Item> List<T> {
             Some(cursor) => Cursor::decode(cursor, &server.cursor_key, self.kind, names.digest())?,
             None => 0,
         };
+        let page = Page { kind: self.kind, revision: scope.revision, offset };
+        Ok(server.pages.get(page, names.generation(), || self.write(server, scope.revision, names, offset)))
+    }
+
+    /// The whole result.
+    fn write(&self, server: &Server, revision: Revision, names: &Names<T>, offset: u64) -> String {
         // A cursor of ours never lies past the end of its own list.
         let rest = names.entries().get(offset as usize..).unwrap_or_default();
         let shown = &rest[..rest.len().min(server.settings.page_size)];
-        let items = shown.iter().map(|entry| (self.describe)(scope.revision, entry.name.as_str(), entry.item()));
+        let items = shown.iter().map(|entry| (self.describe)(revision, entry.name.as_str(), entry.item()));
         let mut members = wire::Object::default().array(self.member, items);
         if shown.len() < rest.len() {
             let next = Cursor { kind: self.kind, list: names.digest(), offset: offset + shown.len() as u64 };
             members = members.string("nextCursor", &next.encode(&server.cursor_key));
         }
         let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
-        Ok(result::object(scope.revision, &server.implementation, &members.members(), envelope))
+        result::object(revision, &server.implementation, &members.members(), envelope)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Page {
+    kind: ListKind,
+    revision: Revision,
+    offset: u64,
+}
+
+/// The pages of all lists as they were last written: every client gets the same.
+#[derive(Default)]
+pub(in crate::server) struct Pages(Mutex<HashMap<Page, (u64, Arc<str>)>>);
+
+impl Pages {
+    /// The page of that generation of its list.
+    fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> String) -> String {
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // What has become older is replaced, and no cursor leads beyond the end of a list: there are
+        // never many.
+        let kept = pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());
+        let text = kept.unwrap_or_else(|| {
+            let text: Arc<str> = write().into();
+            pages.insert(page, (generation, text.clone()));
+            text
+        });
+        drop(pages);
+        text.to_string()
     }
 }

@@ -87,12 +87,11 @@ impl<W: Write> State<W> {
     /// A newline inside a message would let it forge another one. JSON has none inside strings,
     /// so a blank in its place changes nothing.
     fn push(&mut self, message: &Outgoing) {
-        let start = self.lines.len();
+        let mut start = self.lines.len();
         self.lines.extend_from_slice(message.text.as_bytes());
-        for byte in &mut self.lines[start..] {
-            if matches!(*byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', &self.lines[start..]) {
+            self.lines[start + at] = b' ';
+            start += at;
         }
         self.lines.push(b'\n');
     }

@@ -1,0 +1,1 @@
+//! Nothing but its benchmark: `benches/call.rs`.
