@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Options;
-use super::local::{id_of, load_file};
+use super::local::{id_of, load_file, refused};
 use super::serve::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::PluginSettings;
@@ -60,7 +60,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             findings.grants = settings.grants.clone();
             // It may be a stranger, and only has to say what it offers.
             let grants = settings.grants.none();
-            load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await
+            load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await.map_err(refused)
         }
         Err(refusal) => Err(refusal),
     };

@@ -130,6 +130,10 @@ impl ErrorAnswer {
 /// Why a file is not a plugin, and what to do.
 pub(super) type Refused = (String, Option<String>);
 
+pub(super) fn refused(error: LoadError) -> Refused {
+    (error.to_string(), error.hint().map(str::to_owned))
+}
+
 /// The plugin that a file would be in a folder.
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
@@ -151,7 +155,7 @@ async fn admitted(
     match admit(sandbox, &Arc::new(pins::reading(config)), path, id, settings, None).await {
         Ok(Some(admission)) => Ok(admission.plugin),
         Ok(None) => Err(("load what serves already".into(), None)),
-        Err(Denial::Refused(error)) => Err((error.to_string(), error.hint().map(str::to_owned))),
+        Err(Denial::Refused(error)) => Err(refused(error)),
         Err(Denial::Held(held)) => Err((held.1.refusal(), Some(held.1.hint(folder)))),
     }
 }
@@ -162,8 +166,7 @@ pub(super) async fn load_file(
     path: &Path,
     id: &PluginId,
     settings: PluginSettings,
-) -> Result<Plugin, Refused> {
-    let refused = |error: LoadError| (error.to_string(), error.hint().map(str::to_owned));
-    let component = read_component(path).await.map_err(refused)?;
-    sandbox.load(id.clone(), component, settings.limits, settings.grants).await.map_err(refused)
+) -> Result<Plugin, LoadError> {
+    let component = read_component(path).await?;
+    sandbox.load(id.clone(), component, settings.limits, settings.grants).await
 }

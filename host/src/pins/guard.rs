@@ -79,23 +79,19 @@ impl Guard {
     /// Why it is held, whatever it would say.
     pub async fn may_ask(self: &Arc<Self>, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
         let (guard, id, seen) = (self.clone(), id.clone(), seen.clone());
-        blocking(move || {
-            let rules = (guard.rules)(&id);
-            let pins = guard.pins(&rules, &seen)?;
-            decide(&rules, pins.of(&id), pins.is_revoked(seen.content), &seen)?;
-            Ok(is_known(&rules, pins.of(&id), seen.content))
-        })
-        .await
+        blocking(move || guard.may_run(&id, &seen)).await
     }
 
-    /// Whether a version may run, as far as was seen of it.
+    /// Whether a version may run, as far as was seen of it; and if so whether it may use its
+    /// plugin's grants to be asked what it offers.
     ///
     /// # Errors
     /// Why it is held.
-    pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
+    pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
         let rules = (self.rules)(id);
         let pins = self.pins(&rules, seen)?;
-        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)
+        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)?;
+        Ok(is_known(&rules, pins.of(id), seen.content))
     }
 
     /// Whether a version that was held may be worth another load. One that was approved is,
