@@ -22,7 +22,7 @@ use super::lookalike::look_alike;
 use super::watcher::{Signal, Watcher};
 use super::{Admission, Catalog, Denial, FolderEvent, Member, Refusal, admit};
 use crate::pins::{Guard, Seen};
-use crate::plugin::{Digest, Grants, Limits, PluginId, Provider as _, Sandbox, exports_completions};
+use crate::plugin::{Digest, Grants, Limits, PluginId, Provider as _, Sandbox, Signatures, exports_completions};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -66,6 +66,8 @@ struct File {
     seen: Option<Seen>,
     /// What was seen of a version that is held.
     held: Option<Seen>,
+    /// Whose signatures counted when one was refused for its own.
+    unsigned: Option<Signatures>,
     serving: bool,
     /// Its exports say so; what serves may be another version.
     completions: bool,
@@ -86,6 +88,8 @@ struct Load {
     path: PathBuf,
     began: Instant,
     settings: PluginSettings,
+    /// Whose signatures counted when it began.
+    signatures: Signatures,
     /// [`Folder::decisions`] when it began.
     decisions: u64,
     /// `None`: the file's bytes are those that serve already.
@@ -233,6 +237,7 @@ impl Folder {
             settings: None,
             seen: None,
             held: None,
+            unsigned: None,
             serving: false,
             completions,
         };
@@ -288,13 +293,13 @@ impl Folder {
             if !file.serving {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
-            let settings = (self.settings)(&file.id);
+            let (settings, signatures) = ((self.settings)(&file.id), self.guard.signatures());
             let (sandbox, guard, decisions) = (self.sandbox.clone(), self.guard.clone(), self.decisions);
             let (path, id, loaded) = (path.clone(), file.id.clone(), file.loaded);
             self.loads.spawn(async move {
                 let began = Instant::now();
                 let result = admit(&sandbox, &guard, &path, &id, &settings, loaded).await.transpose();
-                Load { path, began, settings, decisions, result }
+                Load { path, began, settings, signatures, decisions, result }
             });
         }
     }
@@ -312,6 +317,7 @@ impl Folder {
     fn settle(&mut self, load: Load) {
         let Some(file) = self.files.get_mut(&load.path) else { return };
         file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
+        file.unsigned = None;
         let id = file.id.clone();
         match load.result {
             None => file.held = None,
@@ -346,6 +352,7 @@ impl Folder {
             Some(Err(Denial::Refused(error))) => {
                 // The next touch tries again: the reason may have been a full disk.
                 file.loaded = None;
+                file.unsigned = error.is_of_signature().then_some(load.signatures);
                 let refusal = Refusal {
                     path: load.path,
                     reason: error.to_string(),
