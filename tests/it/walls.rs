@@ -54,6 +54,42 @@ fn the_wall_can_be_switched_off() {
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
 }
 
+/// A folder beside the plugin folder and out of reach, granted while a server runs.
+#[test]
+fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() {
+    let home = Home::with(&["folders"]);
+    let shared = home.path("shared");
+    fs::create_dir(&shared).expect("a folder");
+    fs::write(shared.join("here"), "hello").expect("a file");
+    let granted = |mode: &str| {
+        home.configure(&format!(
+            "[plugins.folders.grants]\nfs = [{{ host = '{}', guest = '/0', mode = '{mode}' }}]\n",
+            shared.display()
+        ));
+    };
+    let read = |client: &mut Client| client.text("folders_attempt", json!({"what": "read", "path": "here"}));
+    let mut client: Client<Process> = Client::start_modern(&home);
+    client.tools();
+    granted("read");
+    client.process().log_with("took up its settings");
+    if read(&mut client) == "ok hello" {
+        // No wall is in the way.
+        let log = client.process().log();
+        return assert!(log.contains("there is no second wall") && !log.contains("next start of the server"), "{log}");
+    }
+    let log = client.process().log_with("counts from the next start of the server");
+    assert!(log.contains(&format!("not granted: the folder {} is out of reach", shared.display())), "{log}");
+    // The same of what it may be written for the first time.
+    let mut client: Client<Process> = Client::start_modern(&home);
+    assert_eq!(read(&mut client), "ok hello");
+    granted("write");
+    client.process().log_with("granted, but nothing can be written there until the server is started again");
+    assert_eq!(read(&mut client), "ok hello");
+    let mut client: Client<Process> = Client::start_modern(&home);
+    assert_eq!(client.text("folders_attempt", json!({"what": "create", "path": "new"})), "ok");
+    assert!(!client.process().log().contains("next start"), "{}", client.process().log());
+}
+
 /// Files that are replaced as editors and package managers do it: by renaming.
 #[test]
 fn what_is_replaced_is_within_reach() {
