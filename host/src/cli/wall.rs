@@ -3,7 +3,8 @@
 //!
 //! It is no wall around a plugin, which opens nothing: it is for the day when one gets out.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Options, http::HttpOptions};
@@ -41,15 +42,21 @@ pub(super) fn raise(options: &Options, config: &Config, dir: &Path, http: &HttpO
         return;
     }
     let reach = reach(options, config, dir, http);
+    let around = around_plugins(&reach, dir);
     #[cfg(target_os = "linux")]
     match only_files(&reach) {
-        Ok(Standing::Whole) => tracing::debug!(?reach, "the second wall stands"),
-        Ok(Standing::Partly) => tracing::debug!(?reach, "the second wall stands, as far as this kernel knows it"),
         Ok(Standing::Not) => tracing::warn!("there is no second wall: this kernel has no landlock"),
         Err(error) => tracing::warn!("there is no second wall: {error}"),
+        Ok(standing) => {
+            tracing::debug!(?standing, ?reach, "the second wall stands");
+            if let Some(folder) = around {
+                let (dir, folder) = (dir.display(), folder.display());
+                tracing::warn!("the second wall lets the server write its own plugins: {dir} lies in {folder}");
+            }
+        }
     }
     #[cfg(not(target_os = "linux"))]
-    tracing::debug!(?reach, "there is no second wall on this system");
+    tracing::debug!(?reach, ?around, "there is no second wall on this system");
 }
 
 fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> Reach {
@@ -68,11 +75,11 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     }
     let base = config::base();
     let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
-    let kept = base.into_iter().flat_map(|base| [base.data, base.state]);
+    let store = base.as_ref().and_then(|base| base.store.parent().map(Path::to_owned));
     let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
-    for folder in cache.into_iter().chain(kept).chain(audit) {
+    for folder in [cache, store, base.map(|base| base.state), audit].into_iter().flatten() {
         // The same. Whoever needs it says why it is not there.
-        let _ = fs::create_dir_all(&folder);
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         reach.write.push(folder);
     }
     reach.write.push(SINK.into());
@@ -81,6 +88,12 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     let socket = address.and_then(|address| address.strip_prefix("unix:")).map(Path::new);
     reach.sockets.extend(socket.and_then(Path::parent).map(|folder| Path::new(".").join(folder)));
     reach
+}
+
+/// A folder to be written that holds the plugins.
+fn around_plugins<'a>(reach: &'a Reach, dir: &Path) -> Option<&'a PathBuf> {
+    let dir = dir.canonicalize().ok()?;
+    reach.write.iter().find(|folder| folder.canonicalize().is_ok_and(|folder| dir.starts_with(folder)))
 }
 
 /// What plugins are granted of the file system at the start.
