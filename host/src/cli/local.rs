@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::{Options, is_component, pins, serve};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, plugin_of};
+use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, ask, plugin_of};
 use crate::config::Config;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
@@ -152,11 +152,15 @@ async fn admitted(
     settings: &PluginSettings,
 ) -> Result<Plugin, Refused> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    match admit(sandbox, &Arc::new(pins::reading(config)), path, id, settings, None).await {
-        Ok(Some(admission)) => Ok(admission.plugin),
-        Ok(None) => Err(("load what serves already".into(), None)),
-        Err(Denial::Refused(error)) => Err(refused(error)),
-        Err(Denial::Held(held)) => Err((held.1.refusal(), Some(held.1.hint(folder)))),
+    let denied = |denial| match denial {
+        Denial::Refused(error) => refused(error),
+        Denial::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
+    };
+    let guard = Arc::new(pins::reading(config));
+    let asked = ask(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
+    match admit(&guard, asked.into_iter().collect()).await.pop() {
+        Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
+        None => Err(("load what serves already".into(), None)),
     }
 }
 
