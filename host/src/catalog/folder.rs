@@ -48,11 +48,11 @@ pub struct Folder {
     owners: HashMap<PluginId, PathBuf>,
     /// Ignored files that were spoken of already.
     ignored: HashSet<PathBuf>,
-    loads: JoinSet<(Load, Result<Option<Asked>, Denial>)>,
+    loads: JoinSet<Loaded>,
     /// Loads that wait for those before them to be pinned.
     asked: Vec<(Load, Asked)>,
     /// At most one: what is pinned at the same time.
-    pinning: JoinSet<Vec<(Load, Result<Admission, Denial>)>>,
+    pinning: JoinSet<Vec<Pinned>>,
     /// How often what a person decides may have changed.
     decisions: u64,
 }
@@ -95,6 +95,11 @@ struct Load {
     /// [`Folder::decisions`] when it began.
     decisions: u64,
 }
+
+/// How a load ended.
+type Loaded = (Load, Result<Option<Asked>, Denial>);
+/// What became of it after that.
+type Pinned = (Load, Result<Admission, Denial>);
 
 impl Folder {
     /// `events` hears of everything that happens; it may be dropped.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use tokio::task::JoinError;
 
 use super::decide::fixed;
-use super::{Folder, Load, State};
+use super::{Folder, Load, Loaded, Pinned, State};
 use crate::catalog::lookalike::look_alike;
 use crate::catalog::{Admission, Asked, Denial, FolderEvent, Member, Refusal, admit};
 use crate::plugin::{PluginId, Provider as _};
 
 impl Folder {
-    pub(super) fn finish(&mut self, loaded: Result<(Load, Result<Option<Asked>, Denial>), JoinError>) {
+    pub(super) fn finish(&mut self, loaded: Result<Loaded, JoinError>) {
         match loaded {
             Ok((load, Ok(Some(asked)))) => self.asked.push((load, asked)),
             Ok((load, Ok(None))) => self.settle(load, None),
@@ -26,7 +26,7 @@ impl Folder {
         self.go_on();
     }
 
-    pub(super) fn pinned(&mut self, pinned: Result<Vec<(Load, Result<Admission, Denial>)>, JoinError>) {
+    pub(super) fn pinned(&mut self, pinned: Result<Vec<Pinned>, JoinError>) {
         match pinned {
             Ok(pinned) => {
                 for (load, result) in pinned {
