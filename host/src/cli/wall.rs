@@ -65,6 +65,8 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     reach.read.extend(resolver());
     reach.read.extend(CERTIFICATES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
     reach.read.extend(secrets(config));
+    // They are renewed while the server runs.
+    reach.read.extend(certificates(config).flat_map(|file| around(&file)));
     reach.read.push(dir.to_owned());
     reach.read.extend(around(dir));
     if let Some(file) = &config.file {
@@ -116,9 +118,13 @@ fn secrets(config: &Config) -> impl Iterator<Item = PathBuf> {
     let http = &config.server.http;
     let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
     let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
-    let tls = http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]);
     let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
-    key.chain(tokens).chain(tls).chain(named).map(|file| config.beside(file))
+    key.chain(tokens).chain(named).map(|file| config.beside(file)).chain(certificates(config))
+}
+
+/// The server's own certificate and its key.
+fn certificates(config: &Config) -> impl Iterator<Item = PathBuf> {
+    config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.beside(file))
 }
 
 /// The folder in which the system keeps the addresses of its resolvers: the file there is replaced
