@@ -136,7 +136,7 @@ fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     }
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Err(Failure::usage("ask whether to approve it: nobody is at a terminal")
-            .hint("give --yes after you have read the changes above".to_owned()));
+            .hint("give --yes after you have read what is above".to_owned()));
     }
     match Confirm::new().with_prompt(question).default(false).interact() {
         Ok(true) => Ok(()),

@@ -145,7 +145,7 @@ fn another_list_at_each_load_never_runs_under_strict_trust() {
         approve(&home, "p");
         let mut client = Client::start(&home);
         assert_eq!(client.tools(), [""; 0]);
-        client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+        client.process().log_with("held: what it says of itself is not what was approved");
     }
     home.configure(&format!("{STRICT}[plugins.p.grants]\nchange-lists = true\n"));
     approve(&home, "p");
