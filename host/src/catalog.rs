@@ -13,9 +13,9 @@ mod names;
 mod snapshot;
 mod watcher;
 
-pub use admission::{Admission, Denial, admit};
+pub use admission::{Admission, Asked, Denial, admit, ask};
 pub use event::{FolderEvent, Held, Refusal};
-pub use extensions::{Capabilities, Extensions};
+pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{plugin_files, plugin_of};
 pub use folder::{Folder, PluginSettings};
 pub use names::{Entry, Item, Names, PublicName, Warning};

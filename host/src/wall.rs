@@ -11,8 +11,10 @@ mod files;
 #[cfg(target_os = "linux")]
 pub use calls::only_compute;
 #[cfg(target_os = "linux")]
-pub use files::{no_files, only_files};
+pub use files::{keeps_from, no_files, only_files};
 
+#[cfg(not(target_os = "linux"))]
+use std::path::Path;
 use std::path::PathBuf;
 
 /// What stays open, with all that is below. A path that is not there is left out.
@@ -25,6 +27,12 @@ pub struct Reach {
     pub execute: Vec<PathBuf>,
     /// Folders to make sockets in, and remove them.
     pub sockets: Vec<PathBuf>,
+}
+
+/// Whether a wall, and not its mode, keeps this process from reading or writing a folder.
+#[cfg(not(target_os = "linux"))]
+pub fn keeps_from(_folder: &Path, _to_write: bool) -> bool {
+    false
 }
 
 /// How much of a wall stands.

@@ -297,3 +297,31 @@ fn it_is_there_as_the_configuration_says() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("others can write it"));
 }
+
+#[test]
+fn nothing_is_decided_that_must_be_recorded_and_cannot_be() {
+    let home = Home::with(&["echo"]);
+    let folder = home.plugins();
+    home.configure("[audit]\nenabled = true\n");
+    let approve = || run(&home, ["approve".as_ref(), "--yes".as_ref(), "echo".as_ref(), folder.as_os_str()]);
+    let revoke = || run(&home, ["revoke", "echo"]);
+    fs::create_dir_all(home.path("state/wharf")).expect("a folder");
+    fs::write(log(&home), "").expect("a file");
+    let set = |mode| fs::set_permissions(log(&home), fs::Permissions::from_mode(mode)).expect("my file");
+    let pins = || fs::read_to_string(home.path("state/wharf/lock.toml")).ok();
+    set(0o666);
+    let output = approve();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("others can write it"), "{said}");
+    assert_eq!(pins(), None);
+    set(0o600);
+    assert!(approve().status.success());
+    let approved = pins();
+    set(0o666);
+    assert_eq!(revoke().status.code(), Some(1));
+    assert_eq!(pins(), approved);
+    set(0o600);
+    assert!(revoke().status.success());
+    let events: Vec<Value> = records(&home).iter().map(|record| record["event"].clone()).collect();
+    assert_eq!(events, ["approve", "revoke"]);
+}

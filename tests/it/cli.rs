@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::guest::Guest;
@@ -103,6 +103,29 @@ fn check_says_what_a_plugin_is() {
     let said = String::from_utf8(output.stdout.clone()).expect("UTF-8") + &err(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("echo") && said.contains("add"), "{said}");
+}
+
+#[test]
+fn check_shows_what_a_plugin_adds_to_the_protocol() {
+    let home = Home::new();
+    let file = component("everything");
+    let text = out(&home, ["check".as_ref(), file.as_os_str()]);
+    for line in [
+        "  method   everything/echo\n",
+        "  method   everything/fail\n",
+        "  declares com.example/test  extensions, {\"versions\":[1,2]}\n",
+        "  declares test.thing  experimental, {\"on\":true}\n",
+    ] {
+        assert!(text.contains(line), "no {line:?} in {text}");
+    }
+    let json = out(&home, ["check".as_ref(), "--json".as_ref(), file.as_os_str()]);
+    let found: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(found["methods"], json!(["everything/echo", "everything/fail"]));
+    let capabilities = json!({
+        "experimental": { "test.thing": { "on": true } },
+        "extensions": { "com.example/test": { "versions": [1, 2] } },
+    });
+    assert_eq!(found["capabilities"], capabilities);
 }
 
 #[test]

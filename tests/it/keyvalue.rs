@@ -141,7 +141,7 @@ fn without_the_grant_it_is_refused_and_the_log_says_how_to_grant_it() {
     let hint = format!("put `keyvalue = true` under `[plugins.notes.grants]` in {}", file.display());
     let log = client.process().log_with(&hint);
     assert_eq!(log.matches(&hint).count(), 1, "{log}");
-    assert!(!home.path("data/wharf/keyvalue.sqlite").exists());
+    assert!(!home.path("data/wharf/store/keyvalue.sqlite").exists());
 
     // As it says.
     home.configure(GRANTED);
@@ -167,7 +167,7 @@ fn a_plugin_does_not_see_what_another_keeps() {
 fn a_broken_database_is_told_and_left_as_it_is() {
     let home = home(GRANTED);
     home.put("echo", "echo");
-    let file = home.path("data/wharf/keyvalue.sqlite");
+    let file = home.path("data/wharf/store/keyvalue.sqlite");
     let rubbish = "no database ".repeat(1000);
     fs::create_dir_all(file.parent().expect("a folder")).expect("the data folder");
     fs::write(&file, &rubbish).expect("a file");
@@ -190,7 +190,7 @@ fn a_damaged_database_costs_no_more_than_the_store() {
     let mut client = Client::start_modern(&home);
     add(&mut client, 100, usize::MAX);
     client.finish();
-    for file in fs::read_dir(home.path("data/wharf")).expect("the data folder") {
+    for file in fs::read_dir(home.path("data/wharf/store")).expect("the data folder") {
         let file = file.expect("a folder entry").path();
         let bytes = fs::read(&file).expect("a file of the database");
         // The header stays, the pages are gone.
@@ -199,7 +199,7 @@ fn a_damaged_database_costs_no_more_than_the_store() {
     }
     let mut client = Client::start_modern(&home);
     assert_eq!(refusal(&mut client, "notes_list", json!({})), "the host's store failed");
-    let log = client.process().log_with("data/wharf/keyvalue.sqlite");
+    let log = client.process().log_with("data/wharf/store/keyvalue.sqlite");
     assert!(log.contains("the host's store failed: ") && !log.contains("panicked"), "{log}");
     assert_eq!(client.tools().len(), 4);
 }

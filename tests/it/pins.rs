@@ -15,6 +15,7 @@ use crate::support::home::{Home, component};
 use crate::support::process::{Process, run};
 
 mod commands;
+mod listing;
 mod signatures;
 
 /// Any grant will do.

@@ -3,13 +3,15 @@
 //! `tests/walls`; that nothing is missing inside is what all other tests show.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::home::Home;
-use crate::support::process::Process;
+use crate::support::process::{Process, binary, command, run};
 
 const OFF: &str = "[sandbox]\nsecond-wall = false\n";
 
@@ -48,10 +50,112 @@ fn the_wall_can_be_switched_off() {
     let home = Home::with(&["echo"]);
     home.configure(OFF);
     fs::create_dir(home.path("cache")).expect("a folder");
-    let mut command = crate::support::process::command(&home, ["serve"]);
+    let mut command = command(&home, ["serve"]);
     command.arg(home.plugins()).env("XDG_CACHE_HOME", home.path("cache"));
     let mut client = Client::new(Process::start(command), true);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+}
+
+#[test]
+fn the_host_cannot_write_its_own_plugins() {
+    let home = Home::new();
+    let serve = |dir: Option<PathBuf>| {
+        let mut command = command(&home, ["serve"]);
+        Process::start({
+            command.args(dir).env("WHARF_LOG", "debug");
+            command
+        })
+    };
+    // The folders of somebody who starts for the first time.
+    let log = serve(None).log_with("second wall");
+    let Some(reach) = log.lines().find(|line| line.contains("the second wall stands")) else {
+        assert!(log.contains("there is no second wall"), "{log}");
+        return;
+    };
+    let write = reach.split_once("write: [").and_then(|(_, rest)| rest.split_once(']')).expect("what it writes").0;
+    let data = home.path("data/wharf");
+    assert!(write.contains(&format!("{:?}", data.join("store"))), "{write}");
+    assert!(!write.contains(&format!("{data:?}")) && !write.contains("plugins"), "{write}");
+    let kept = fs::metadata(data.join("store")).expect("the folder was made").permissions().mode();
+    assert_eq!(kept & 0o077, 0);
+    // A folder that the server has to write is a bad place for plugins, and is no secret.
+    let inside = home.path("state/wharf/plugins");
+    fs::create_dir_all(&inside).expect("a folder");
+    serve(Some(inside)).log_with("the second wall lets the server write its own plugins");
+}
+
+/// Where groups are private, what is made is their group's to write, unless it is made otherwise.
+#[test]
+fn what_the_host_keeps_is_made_for_its_user_alone() {
+    let home = Home::with(&["echo"]);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "umask 002; exec \"$0\" serve \"$1\""])
+        .args([binary().as_os_str(), home.plugins().as_os_str()])
+        .env_clear()
+        .envs(home.environment());
+    fs::remove_dir(home.path("state")).expect("it is made anew");
+    let mut client = Client::legacy(Process::start(shell), "2025-11-25");
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    assert!(!client.process().log().contains("calls are not recorded"), "{}", client.process().log());
+    client.finish();
+    let output = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(home.path("state/wharf/lock.toml").exists() && home.path("state/wharf/audit.jsonl").exists());
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised() {
+    let home = Home::with(&["echo"]);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "ulimit -Sn 100; exec \"$0\" serve \"$1\""])
+        .args([binary().as_os_str(), home.plugins().as_os_str()])
+        .env_clear()
+        .envs(home.environment());
+    let mut client = Client::legacy(Process::start(shell), "2025-11-25");
+    // The compiler, with its own limit, is not in the way of it.
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    let Ok(limits) = fs::read_to_string(format!("/proc/{}/limits", client.process().id())) else { return };
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("the limit");
+    let numbers: Vec<&str> = line.split_whitespace().skip(3).take(2).collect();
+    assert!(numbers[0] == numbers[1] && numbers[0] != "100", "{line}");
+}
+
+/// A folder beside the plugin folder and out of reach, granted while a server runs.
+#[test]
+fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() {
+    let home = Home::with(&["folders"]);
+    let shared = home.path("shared");
+    fs::create_dir(&shared).expect("a folder");
+    fs::write(shared.join("here"), "hello").expect("a file");
+    let granted = |mode: &str| {
+        home.configure(&format!(
+            "[plugins.folders.grants]\nfs = [{{ host = '{}', guest = '/0', mode = '{mode}' }}]\n",
+            shared.display()
+        ));
+    };
+    let read = |client: &mut Client| client.text("folders_attempt", json!({"what": "read", "path": "here"}));
+    let mut client: Client<Process> = Client::start_modern(&home);
+    client.tools();
+    granted("read");
+    client.process().log_with("took up its settings");
+    if read(&mut client) == "ok hello" {
+        // No wall is in the way.
+        let log = client.process().log();
+        return assert!(log.contains("there is no second wall") && !log.contains("next start of the server"), "{log}");
+    }
+    let log = client.process().log_with("counts from the next start of the server");
+    assert!(log.contains(&format!("not granted: the folder {} is out of reach", shared.display())), "{log}");
+    // The same of what it may be written for the first time.
+    let mut client: Client<Process> = Client::start_modern(&home);
+    assert_eq!(read(&mut client), "ok hello");
+    granted("write");
+    client.process().log_with("granted, but nothing can be written there until the server is started again");
+    assert_eq!(read(&mut client), "ok hello");
+    let mut client: Client<Process> = Client::start_modern(&home);
+    assert_eq!(client.text("folders_attempt", json!({"what": "create", "path": "new"})), "ok");
+    assert!(!client.process().log().contains("next start"), "{}", client.process().log());
 }
 
 /// Files that are replaced as editors and package managers do it: by renaming.

@@ -42,7 +42,7 @@ pub struct Guest {
 struct Tool {
     name: String,
     schema: String,
-    description: Option<String>,
+    description: Option<Text>,
 }
 
 /// A text in the guest's memory.
@@ -124,8 +124,36 @@ impl Guest {
 
     /// With one tool more that is described so.
     pub fn described(mut self, name: &str, description: &str) -> Self {
-        let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
-        self.tools.push(Tool { name, schema, description: Some(description.into()) });
+        self.describe(name, description);
+        self
+    }
+
+    /// Whose list of tools cannot be had where there is no variable in its environment.
+    pub fn listing_with_a_variable(mut self) -> Self {
+        let found = format!("(i32.load (i32.const {}))", GIVEN + 4);
+        self.listing = format!("(call $environment (i32.const {GIVEN})) (if (i32.eqz {found}) (then unreachable))");
+        self
+    }
+
+    /// With one tool more whose description is `N variables`: those in its environment when it is
+    /// asked for its tools, up to nine.
+    pub fn counting_variables_in_list(mut self, name: &str) -> Self {
+        let at = self.describe(name, "? variables").at;
+        let found = format!("(i32.load (i32.const {}))", GIVEN + 4);
+        self.listing += &format!(
+            "(call $environment (i32.const {GIVEN})) (i32.store8 (i32.const {at}) (i32.add (i32.const 48) {found}))"
+        );
+        self
+    }
+
+    /// With one tool more whose description is another one each time it is asked for its tools.
+    pub fn differing_in_list(mut self, name: &str) -> Self {
+        let at = self.describe(name, "8 random").at;
+        // A letter, or the one before them, in each byte.
+        self.listing += &format!(
+            "(i64.store (i32.const {at})
+               (i64.or (i64.and (call $random) (i64.const 0x0f0f0f0f0f0f0f0f)) (i64.const 0x6060606060606060)))"
+        );
         self
     }
 
@@ -222,6 +250,14 @@ impl Guest {
         encoder.encode().expect("a component")
     }
 
+    /// Adds a tool, and gives where its description is.
+    fn describe(&mut self, name: &str, description: &str) -> Text {
+        let description = self.text(description);
+        let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
+        self.tools.push(Tool { name, schema, description: Some(description) });
+        description
+    }
+
     /// Puts a text into the guest's memory.
     fn text(&mut self, text: &str) -> Text {
         let at = TEXTS + self.texts.len();
@@ -304,9 +340,9 @@ impl Guest {
         for tool in &self.tools {
             let mut record = [0; TOOL_SIZE];
             record[..8].copy_from_slice(&place(&tool.name));
-            if let Some(description) = &tool.description {
+            if let Some(description) = tool.description {
                 record[20] = 1;
-                record[24..32].copy_from_slice(&place(description));
+                record[24..32].copy_from_slice(&pair(description.at, description.len));
             }
             record[32..40].copy_from_slice(&place(&tool.schema));
             tools.extend_from_slice(&record);
@@ -342,6 +378,7 @@ fn guests_made_here_are_components() {
         Guest::saying("").tools(&[("a", two), ("b", two)]),
         Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
         Guest::saying("").gives("a", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
+        Guest::saying("").listing_with_a_variable().counting_variables_in_list("a").differing_in_list("b"),
         Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());

@@ -1,5 +1,5 @@
-//! From a file to a plugin that may serve: read, its signature checked, held against what is
-//! pinned, and asked what it offers.
+//! From a file to a plugin that may serve: read, its signature checked, asked what it offers, held
+//! against what is pinned, and pinned.
 //!
 //! A version that nobody has seen before does not get its plugin's grants to be asked.
 
@@ -7,8 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::PluginSettings;
-use crate::pins::{Decision, Guard, Reason, Seen, Version};
+use crate::pins::{Decision, Guard, Outcome, Reason, Seen, Version};
 use crate::plugin::{Digest, LoadError, Plugin, PluginId, Provider as _, Sandbox, read_component};
+
+/// A plugin that has said what it offers. It may not serve before it is pinned.
+pub struct Asked {
+    plugin: Plugin,
+    version: Version,
+}
 
 /// A plugin that may serve.
 pub struct Admission {
@@ -35,14 +41,14 @@ impl From<LoadError> for Denial {
 ///
 /// # Errors
 /// If it is no plugin, or one that may not run.
-pub async fn admit(
+pub async fn ask(
     sandbox: &Arc<Sandbox>,
     guard: &Arc<Guard>,
     path: &Path,
     id: &PluginId,
     settings: &PluginSettings,
     serving: Option<Digest>,
-) -> Result<Option<Admission>, Denial> {
+) -> Result<Option<Asked>, Denial> {
     let component = read_component(path).await?;
     let content = Digest::of(&component);
     if serving == Some(content) {
@@ -53,9 +59,7 @@ pub async fn admit(
     let (signer, component) = verified.map_err(|error| LoadError::Host(error.to_string()))?;
     let mut seen =
         Seen { content, signer: signer?, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
-    let held = |seen: &Seen, reason: Reason| {
-        Denial::Held(Box::new((seen.clone(), Decision::new(id.clone(), seen, Err(reason)))))
-    };
+    let held = |seen: &Seen, reason: Reason| held(id, seen, reason);
     let trusted = guard.may_ask(id, &seen).await.map_err(|reason| held(&seen, reason))?;
     let grants = if trusted { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();
@@ -76,11 +80,22 @@ pub async fn admit(
         words = plugin.surface().canonical();
         seen.surface = Some(Digest::of(words.as_bytes()));
     }
-    match guard.admit(id, Version { seen: seen.clone(), words }).await {
-        Ok(outcome) => {
-            let decision = Decision::new(id.clone(), &seen, Ok(outcome));
-            Ok(Some(Admission { plugin, seen, decision }))
-        }
-        Err(reason) => Err(held(&seen, reason)),
-    }
+    Ok(Some(Asked { plugin, version: Version { seen, words } }))
+}
+
+/// Pins those that may run, together: all that is pinned is on the disk when this returns. Of each
+/// of them, the plugin or why it is held.
+pub async fn admit(guard: &Arc<Guard>, asked: Vec<Asked>) -> Vec<Result<Admission, Denial>> {
+    let versions = asked.iter().map(|asked| (asked.plugin.id().clone(), asked.version.clone()));
+    let outcomes = guard.admit(versions.collect()).await;
+    let admitted = |(Asked { plugin, version: Version { seen, .. } }, outcome): (Asked, Result<Outcome, Reason>)| {
+        let outcome = outcome.map_err(|reason| held(plugin.id(), &seen, reason))?;
+        let decision = Decision::new(plugin.id().clone(), &seen, Ok(outcome));
+        Ok(Admission { plugin, seen, decision })
+    };
+    asked.into_iter().zip(outcomes).map(admitted).collect()
+}
+
+fn held(id: &PluginId, seen: &Seen, reason: Reason) -> Denial {
+    Denial::Held(Box::new((seen.clone(), Decision::new(id.clone(), seen, Err(reason)))))
 }

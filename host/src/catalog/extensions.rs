@@ -29,7 +29,7 @@ impl Extensions {
         for provider in members.iter().map(|member| &member.provider) {
             let Some(offer) = &provider.surface().offer else { continue };
             let id = provider.id();
-            all.methods.extend(offer.methods.iter().map(|method| (format!("{id}/{method}"), provider.clone())));
+            all.methods.extend(offer.methods.iter().map(|method| (method_name(id, method), provider.clone())));
             declare(&mut all.experimental, id, &offer.experimental, warnings);
             declare(&mut all.extensions, id, &offer.extensions, warnings);
         }
@@ -41,6 +41,11 @@ impl Extensions {
         let (_, own) = name.split_once('/')?;
         Some((self.methods.get(name)?, own))
     }
+}
+
+/// The name that clients call a plugin's own method by.
+pub fn method_name(plugin: &PluginId, own: &str) -> String {
+    format!("{plugin}/{own}")
 }
 
 fn declare(declared: &mut Capabilities, id: &PluginId, offered: &[Capability], warnings: &mut Vec<Warning>) {

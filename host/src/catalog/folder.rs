@@ -4,6 +4,7 @@
 //! the old one serving. It decides when to load, not what loading means.
 
 mod decide;
+mod settle;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
@@ -15,14 +16,11 @@ use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use decide::fixed;
-
 use super::files::{self, Scan};
-use super::lookalike::look_alike;
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Catalog, Denial, FolderEvent, Member, Refusal, admit};
+use super::{Admission, Asked, Catalog, Denial, FolderEvent, Refusal, ask};
 use crate::pins::{Guard, Seen};
-use crate::plugin::{Digest, Grants, Limits, PluginId, Provider as _, Sandbox, exports_completions};
+use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures, exports_completions};
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -50,7 +48,11 @@ pub struct Folder {
     owners: HashMap<PluginId, PathBuf>,
     /// Ignored files that were spoken of already.
     ignored: HashSet<PathBuf>,
-    loads: JoinSet<Load>,
+    loads: JoinSet<Loaded>,
+    /// Loads that wait for those before them to be pinned.
+    asked: Vec<(Load, Asked)>,
+    /// At most one: what is pinned at the same time.
+    pinning: JoinSet<Vec<Pinned>>,
     /// How often what a person decides may have changed.
     decisions: u64,
 }
@@ -66,6 +68,8 @@ struct File {
     seen: Option<Seen>,
     /// What was seen of a version that is held.
     held: Option<Seen>,
+    /// Whose signatures counted when one was refused for its own.
+    unsigned: Option<Signatures>,
     serving: bool,
     /// Its exports say so; what serves may be another version.
     completions: bool,
@@ -81,16 +85,21 @@ enum State {
     LoadingAgain,
 }
 
-/// How one load ended.
+/// One load.
 struct Load {
     path: PathBuf,
     began: Instant,
     settings: PluginSettings,
+    /// Whose signatures counted when it began.
+    signatures: Signatures,
     /// [`Folder::decisions`] when it began.
     decisions: u64,
-    /// `None`: the file's bytes are those that serve already.
-    result: Option<Result<Admission, Denial>>,
 }
+
+/// How a load ended.
+type Loaded = (Load, Result<Option<Asked>, Denial>);
+/// What became of it after that.
+type Pinned = (Load, Result<Admission, Denial>);
 
 impl Folder {
     /// `events` hears of everything that happens; it may be dropped.
@@ -113,6 +122,8 @@ impl Folder {
             owners: HashMap::new(),
             ignored: HashSet::new(),
             loads: JoinSet::new(),
+            asked: Vec::new(),
+            pinning: JoinSet::new(),
             decisions: 0,
         }
     }
@@ -130,8 +141,12 @@ impl Folder {
         let scan = files::scan(&self.root)?;
         self.tell(FolderEvent::Found(scan.plugins.len()));
         self.take_up(scan);
-        while let Some(load) = self.loads.join_next().await {
-            self.finish(load);
+        loop {
+            tokio::select! {
+                Some(load) = self.loads.join_next() => self.finish(load),
+                Some(pinned) = self.pinning.join_next() => self.pinned(pinned),
+                else => break,
+            }
         }
         self.settled();
         Ok(())
@@ -153,11 +168,12 @@ impl Folder {
         self.tell(FolderEvent::Found(scan.plugins.len()));
         self.take_up(scan);
         loop {
-            if self.loads.is_empty() && !self.catalog.is_ready() {
+            if self.loads.is_empty() && self.pinning.is_empty() && !self.catalog.is_ready() {
                 self.settled();
             }
             tokio::select! {
                 Some(load) = self.loads.join_next() => self.finish(load),
+                Some(pinned) = self.pinning.join_next() => self.pinned(pinned),
                 Ok(()) = settings_changed.changed() => {
                     self.reconfigure();
                     self.decisions += 1;
@@ -233,6 +249,7 @@ impl Folder {
             settings: None,
             seen: None,
             held: None,
+            unsigned: None,
             serving: false,
             completions,
         };
@@ -288,84 +305,14 @@ impl Folder {
             if !file.serving {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
-            let settings = (self.settings)(&file.id);
+            let (settings, signatures) = ((self.settings)(&file.id), self.guard.signatures());
             let (sandbox, guard, decisions) = (self.sandbox.clone(), self.guard.clone(), self.decisions);
-            let (path, id, loaded) = (path.clone(), file.id.clone(), file.loaded);
+            let load = Load { path: path.clone(), began: Instant::now(), settings, signatures, decisions };
+            let (id, loaded) = (file.id.clone(), file.loaded);
             self.loads.spawn(async move {
-                let began = Instant::now();
-                let result = admit(&sandbox, &guard, &path, &id, &settings, loaded).await.transpose();
-                Load { path, began, settings, decisions, result }
+                let asked = ask(&sandbox, &guard, &load.path, &id, &load.settings, loaded).await;
+                (load, asked)
             });
-        }
-    }
-
-    fn finish(&mut self, load: Result<Load, tokio::task::JoinError>) {
-        match load {
-            Ok(load) => self.settle(load),
-            // A bug of ours: what a load does with a file is contained where it is done.
-            Err(error) => tracing::error!(%error, "a load ended abnormally"),
-        }
-        self.expect_completions();
-        self.start_loads();
-    }
-
-    fn settle(&mut self, load: Load) {
-        let Some(file) = self.files.get_mut(&load.path) else { return };
-        file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
-        let id = file.id.clone();
-        match load.result {
-            None => file.held = None,
-            Some(Ok(Admission { plugin, seen, decision })) => {
-                let digest = *plugin.digest();
-                let swapped = std::mem::replace(&mut file.serving, true);
-                file.loaded = Some(digest);
-                (file.seen, file.held) = (Some(seen), None);
-                let surface = fixed(&self.guard, file);
-                let prefix = load.settings.prefix;
-                file.settings = Some(load.settings);
-                self.tell(FolderEvent::Admitted(decision));
-                for warning in plugin.warnings() {
-                    self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
-                }
-                if !swapped {
-                    self.warn_of_look_alikes(&id);
-                }
-                let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix, surface }));
-                self.tell(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
-                // They may have changed while it was being loaded.
-                self.reconfigure();
-            }
-            Some(Err(Denial::Held(held))) => {
-                let (seen, decision) = *held;
-                file.held = Some(seen);
-                let still_serving = file.serving;
-                self.tell_held(load.path, decision, still_serving);
-                self.reconfigure();
-            }
-            Some(Err(Denial::Refused(error))) => {
-                // The next touch tries again: the reason may have been a full disk.
-                file.loaded = None;
-                let refusal = Refusal {
-                    path: load.path,
-                    reason: error.to_string(),
-                    hint: error.hint().map(str::to_owned),
-                    still_serving: file.serving,
-                };
-                self.tell(FolderEvent::Refused(refusal));
-            }
-        }
-        if load.decisions != self.decisions {
-            self.decide_again();
-        }
-    }
-
-    fn warn_of_look_alikes(&self, id: &PluginId) {
-        for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
-            if look_alike(id.as_ref(), other.as_ref()) {
-                let what = format!("plugin '{id}' has a name that may be taken for that of plugin '{other}'");
-                self.tell(FolderEvent::Warned(what));
-            }
         }
     }
 

@@ -10,12 +10,12 @@ use dialoguer::Confirm;
 
 use super::changes::{Change, changes};
 use super::local::Refused;
-use super::pins::{Candidate, lock};
-use super::{Options, audit, plugin_folder};
+use super::pins::{Candidate, lock, unusable};
+use super::{Options, audit, local, plugin_folder};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::Config;
-use crate::pins::{LockError, Version};
+use crate::pins::Version;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 
@@ -32,8 +32,21 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let lock = lock()?;
     let pins = lock.read().map_err(unusable)?;
     let pin = pins.of(&id);
+    let log = audit::open(&config)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    let (plugin, version) = candidate.ask(&config, &sandbox, &id).await.map_err(refused)?;
+    let grants = config.grants(&id);
+    let mut asked = candidate.ask(&config, &sandbox, &id, grants.none()).await;
+    let mut with_grants = candidate.seen.grants.is_empty();
+    if let Err(silent) = &asked
+        && silent.is_of_listing()
+        && !with_grants
+    {
+        report::tell(&format!("without its grants it does not say what it offers: failed to {silent}"));
+        confirm(&format!("Let this version of {id} use them to say it?"), yes)?;
+        asked = candidate.ask(&config, &sandbox, &id, grants.clone()).await;
+        with_grants = true;
+    }
+    let (plugin, version) = asked.map_err(|error| refused(local::refused(error)))?;
 
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
     if pin.is_some() && pinned.is_none() {
@@ -43,11 +56,10 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     confirm(&format!("Let this version of {id} run?"), yes)?;
     // A person has seen what it says without its grants. From here on it may use them, and
     // must not say other things behind that.
-    let grants = config.grants(&id);
     let mut approved = version.clone();
-    if !version.seen.grants.is_empty() {
+    if !with_grants {
         let granted = plugin.granted(config.limits(&id), grants).await;
-        let granted = granted.map_err(|error| refused((error.to_string(), None)))?;
+        let granted = granted.map_err(|error| refused(local::refused(error)))?;
         approved = candidate.said(&granted);
         if approved.words != version.words {
             report::tell("with its grants it says other things:");
@@ -56,7 +68,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         }
     }
     lock.approve(&id, &approved).map_err(unusable)?;
-    audit::decided(&config, Event::Approve, &id, approved.seen.content)?;
+    audit::decided(log, Event::Approve, &id, approved.seen.content);
     report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.seen.content));
     Ok(ExitCode::SUCCESS)
 }
@@ -64,6 +76,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
 pub(super) fn revoke(options: &Options, name: &str) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let id = plugin(name)?;
+    let log = audit::open(&config)?;
     let revoked = lock()?.update(|pins| {
         let content = pins.of(&id)?.content;
         pins.revoke(&id, content);
@@ -71,7 +84,7 @@ pub(super) fn revoke(options: &Options, name: &str) -> Result<ExitCode, Failure>
     });
     match revoked.map_err(unusable)? {
         Some(content) => {
-            audit::decided(&config, Event::Revoke, &id, content)?;
+            audit::decided(log, Event::Revoke, &id, content);
             report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; wharf approve {id} takes it back"));
             Ok(ExitCode::SUCCESS)
         }
@@ -92,10 +105,6 @@ fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), 
     }
     let hint = format!("change or remove `pin` under [plugins.{id}]; the file is blake3:{}", candidate.seen.content);
     Err(Failure::new(format!("approve what the configuration does not pin: {id}")).hint(hint))
-}
-
-fn unusable(error: LockError) -> Failure {
-    Failure::new(error.to_string()).hint(error.hint.map(str::to_owned))
 }
 
 /// What a person has to know before he says yes.
@@ -127,7 +136,7 @@ fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     }
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Err(Failure::usage("ask whether to approve it: nobody is at a terminal")
-            .hint("give --yes after you have read the changes above".to_owned()));
+            .hint("give --yes after you have read what is above".to_owned()));
     }
     match Confirm::new().with_prompt(question).default(false).interact() {
         Ok(true) => Ok(()),

@@ -40,7 +40,7 @@ pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> 
     match opened {
         Ok((audit, writer)) => Ok((audit, Some(writer))),
         Err(why) if config.audit.enabled.is_some() => {
-            Err(Failure::new(why).hint("serve without it with `enabled = false` under [audit]".to_owned()))
+            Err(Failure::new(why).hint("to do without it, put `enabled = false` under [audit]".to_owned()))
         }
         Err(why) => {
             let hint = "mend it, or put `enabled = false` under [audit]; with `true` nothing is served without";
@@ -77,15 +77,14 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     })
 }
 
-/// Records what a person decided of a version.
-pub(super) fn decided(config: &Config, event: Event, id: &PluginId, content: Digest) -> Result<(), Failure> {
-    let (audit, writer) = open(config)?;
+/// Records what a person decided of a version. The log was opened before that, so that nothing
+/// is decided which could not be recorded.
+pub(super) fn decided((audit, writer): (Audit, Option<Writer>), event: Event, id: &PluginId, content: Digest) {
     let content = Some(*content.as_bytes());
     audit.record(Record { plugin: Some(id.to_string()), content, ..Record::new(event) });
     if let Some(writer) = writer {
         writer.close(CLOSING);
     }
-    Ok(())
 }
 
 pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Options;
-use super::local::{id_of, load_file};
+use super::local::{id_of, load_file, refused};
 use super::serve::plugin_settings;
 use crate::audit::Audit;
-use crate::catalog::PluginSettings;
+use crate::catalog::{PluginSettings, method_name};
 use crate::config::Config;
 use crate::plugin::{
     Access, FolderGrant, FolderMode, Grants, Inspection, Provider as _, Sandbox, inspect, read_component,
@@ -35,6 +35,10 @@ struct Findings {
     file: PathBuf,
     inspection: Inspection,
     tools: Vec<(String, String)>,
+    /// Methods by the names that clients call them by.
+    methods: Vec<String>,
+    /// Where each capability is declared, its name and its settings.
+    capabilities: Vec<(&'static str, String, String)>,
     warnings: Vec<String>,
     grants: Grants,
     /// Why it would not load, and what to do.
@@ -46,6 +50,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         file: file.to_owned(),
         inspection: Inspection::default(),
         tools: Vec::new(),
+        methods: Vec::new(),
+        capabilities: Vec::new(),
         warnings: Vec::new(),
         grants: Grants::default(),
         refusal: None,
@@ -60,7 +66,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             findings.grants = settings.grants.clone();
             // It may be a stranger, and only has to say what it offers.
             let grants = settings.grants.none();
-            load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await
+            load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await.map_err(refused)
         }
         Err(refusal) => Err(refusal),
     };
@@ -72,6 +78,13 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
                 .iter()
                 .map(|frozen| (frozen.tool.name.clone(), frozen.tool.description.clone().unwrap_or_default()))
                 .collect();
+            if let Some(offer) = &plugin.surface().offer {
+                findings.methods = offer.methods.iter().map(|own| method_name(plugin.id(), own)).collect();
+                let placed = [("experimental", &offer.experimental), ("extensions", &offer.extensions)];
+                let capabilities = placed.into_iter().flat_map(|(place, all)| all.iter().map(move |one| (place, one)));
+                findings.capabilities =
+                    capabilities.map(|(place, one)| (place, one.name.clone(), one.settings.clone())).collect();
+            }
             findings.warnings = plugin.warnings().to_vec();
         }
         Err(refusal) => findings.refusal = Some(refusal),
@@ -119,6 +132,12 @@ impl Findings {
         for (name, description) in &self.tools {
             text += &format!("  tool     {NAME}{name}{NAME:#}  {}\n", description.lines().next().unwrap_or_default());
         }
+        for method in &self.methods {
+            text += &format!("  method   {NAME}{method}{NAME:#}\n");
+        }
+        for (place, name, settings) in &self.capabilities {
+            text += &format!("  declares {NAME}{name}{NAME:#}  {place}, {settings}\n");
+        }
         for warning in &self.warnings {
             text += &format!("  warning  {warning}\n");
         }
@@ -145,6 +164,11 @@ impl Findings {
             .iter()
             .map(|folder| json!({"guest": folder.guest, "host": folder.host.display().to_string(), "mode": mode(folder)}))
             .collect();
+        let mut capabilities = json!({ "experimental": {}, "extensions": {} });
+        for (place, name, settings) in &self.capabilities {
+            // They were checked when it was loaded.
+            capabilities[place][name] = serde_json::from_str(settings).unwrap_or_default();
+        }
         json!({
             "file": self.file.display().to_string(),
             "loads": self.loads(),
@@ -155,6 +179,8 @@ impl Findings {
             "grants": grants,
             "folders": folders,
             "tools": tools,
+            "methods": self.methods,
+            "capabilities": capabilities,
             "warnings": self.warnings,
         })
     }

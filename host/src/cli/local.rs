@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::{Options, is_component, pins, serve};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, plugin_of};
+use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, ask, plugin_of};
 use crate::config::Config;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
@@ -130,6 +130,10 @@ impl ErrorAnswer {
 /// Why a file is not a plugin, and what to do.
 pub(super) type Refused = (String, Option<String>);
 
+pub(super) fn refused(error: LoadError) -> Refused {
+    (error.to_string(), error.hint().map(str::to_owned))
+}
+
 /// The plugin that a file would be in a folder.
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
@@ -148,11 +152,15 @@ async fn admitted(
     settings: &PluginSettings,
 ) -> Result<Plugin, Refused> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    match admit(sandbox, &Arc::new(pins::reading(config)), path, id, settings, None).await {
-        Ok(Some(admission)) => Ok(admission.plugin),
-        Ok(None) => Err(("load what serves already".into(), None)),
-        Err(Denial::Refused(error)) => Err((error.to_string(), error.hint().map(str::to_owned))),
-        Err(Denial::Held(held)) => Err((held.1.refusal(), Some(held.1.hint(folder)))),
+    let denied = |denial| match denial {
+        Denial::Refused(error) => refused(error),
+        Denial::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
+    };
+    let guard = Arc::new(pins::reading(config));
+    let asked = ask(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
+    match admit(&guard, asked.into_iter().collect()).await.pop() {
+        Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
+        None => Err(("load what serves already".into(), None)),
     }
 }
 
@@ -162,8 +170,7 @@ pub(super) async fn load_file(
     path: &Path,
     id: &PluginId,
     settings: PluginSettings,
-) -> Result<Plugin, Refused> {
-    let refused = |error: LoadError| (error.to_string(), error.hint().map(str::to_owned));
-    let component = read_component(path).await.map_err(refused)?;
-    sandbox.load(id.clone(), component, settings.limits, settings.grants).await.map_err(refused)
+) -> Result<Plugin, LoadError> {
+    let component = read_component(path).await?;
+    sandbox.load(id.clone(), component, settings.limits, settings.grants).await
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::http::is_remote;
-use super::local::{Refused, load_file};
+use super::local::{Refused, load_file, refused};
 use super::serve::plugin_settings;
 use crate::catalog::PluginSettings;
 use crate::config::{self, Config};
-use crate::pins::{Guard, Lock, Seen, Trust, Version};
-use crate::plugin::{Digest, Plugin, PluginId, Provider as _, Sandbox, read_component};
+use crate::pins::{Guard, Lock, LockError, Seen, Trust, Version};
+use crate::plugin::{Digest, Grants, LoadError, Plugin, PluginId, Provider as _, Sandbox, read_component};
 use crate::report::Failure;
 
 /// What a server of that configuration holds versions against.
@@ -32,6 +32,10 @@ pub(super) fn lock() -> Result<Lock, Failure> {
     Ok(Lock::new(base.state))
 }
 
+pub(super) fn unusable(error: LockError) -> Failure {
+    Failure::new(error.to_string()).hint(error.hint.map(str::to_owned))
+}
+
 /// A file and what is seen of it before it may run.
 pub(super) struct Candidate {
     pub(super) path: PathBuf,
@@ -41,7 +45,6 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Reads a file and checks its signature.
     pub(super) async fn read(config: &Config, path: &Path, id: &PluginId) -> Result<Self, Refused> {
-        let refused = |error: crate::plugin::LoadError| (error.to_string(), error.hint().map(str::to_owned));
         let component = read_component(path).await.map_err(refused)?;
         let signer = config.signatures().check(path, &component).map_err(refused)?;
         let grants = config.grants(id).kinds();
@@ -49,18 +52,18 @@ impl Candidate {
         Ok(Self { path: path.to_owned(), seen })
     }
 
-    /// Asks it what it offers, without its grants.
+    /// Asks it what it offers, under these grants.
     pub(super) async fn ask(
         &mut self,
         config: &Config,
         sandbox: &Arc<Sandbox>,
         id: &PluginId,
-    ) -> Result<(Plugin, Version), Refused> {
-        let settings = plugin_settings(config, id);
-        let grants = settings.grants.none();
-        let plugin = load_file(sandbox, &self.path, id, PluginSettings { grants, ..settings }).await?;
+        grants: Grants,
+    ) -> Result<(Plugin, Version), LoadError> {
+        let settings = PluginSettings { grants, ..plugin_settings(config, id) };
+        let plugin = load_file(sandbox, &self.path, id, settings).await?;
         if *plugin.digest() != self.seen.content {
-            return Err(("read the file, which changed meanwhile".into(), None));
+            return Err(LoadError::Changed);
         }
         let version = self.said(&plugin);
         Ok((plugin, version))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -30,6 +31,7 @@ pub(super) async fn run(
     dir: PathBuf,
     http: &HttpOptions,
 ) -> Result<ExitCode, Failure> {
+    raise_file_limit();
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
@@ -37,10 +39,11 @@ pub(super) async fn run(
     let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
+    let config = Live::new(config);
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
-        let failure = match follow(options, Live::new(config), trust, dir, catalog, audit, client).await {
+        let failure = match follow(options, config, trust, dir, catalog, audit, client).await {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -68,6 +71,16 @@ pub(super) async fn run(
         writer.close(audit::CLOSING);
     }
     ended
+}
+
+/// Connections and plugins' files are counted and bounded; what the system gives a process unasked
+/// may be less than those bounds.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::debug!(%error, ?limit, "the limit of open files stays as it is");
+    }
 }
 
 /// Tells systemd, if it is there to be told.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::changes::{Change, changes};
-use super::local::Refused;
-use super::pins::{Candidate, lock, reading};
+use super::local::{Refused, refused};
+use super::pins::{Candidate, lock, reading, unusable};
 use super::{Options, plugin_folder};
 use crate::audit::Audit;
 use crate::catalog::plugin_files;
@@ -25,7 +25,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let files = plugin_files(&dir)
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
     let lock = lock()?;
-    let pins = lock.read().map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
+    let pins = lock.read().map_err(unusable)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let look = Look { guard: reading(&config), config, sandbox, lock, pins, dir };
     let mut all_run = true;
@@ -84,18 +84,28 @@ impl Look {
         let mut candidate = Candidate::read(&self.config, path, &status.id).await.map_err(NotRunning::Refused)?;
         status.seen = Some(candidate.seen.clone());
         if status.pin.as_ref().is_none_or(|pin| pin.content != candidate.seen.content) {
-            let asked = candidate.ask(&self.config, &self.sandbox, &status.id).await;
+            let without = self.config.grants(&status.id).none();
+            let asked = candidate.ask(&self.config, &self.sandbox, &status.id, without).await;
             if let Ok((_, version)) = &asked {
                 let pinned = status.pin.as_ref().and_then(|pin| self.lock.surface(pin.surface));
                 status.changes = changes(pinned.as_deref(), &version.words);
             }
             status.seen = Some(candidate.seen.clone());
             // One that says nothing without its grants may be held for another reason.
-            self.guard.may_run(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            asked.map_err(NotRunning::Refused)?;
-            return Ok(());
+            let with_grants = self.guard.may_run(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
+            return match asked {
+                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => {
+                    if with_grants {
+                        Ok(())
+                    } else {
+                        Err(NotRunning::Held(Reason::Silent))
+                    }
+                }
+                Err(error) => Err(NotRunning::Refused(refused(error))),
+                Ok(_) => Ok(()),
+            };
         }
-        self.guard.may_run(&status.id, &candidate.seen).map_err(NotRunning::Held)
+        self.guard.may_run(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }
 }
 

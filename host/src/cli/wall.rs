@@ -3,7 +3,8 @@
 //!
 //! It is no wall around a plugin, which opens nothing: it is for the day when one gets out.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Options, http::HttpOptions};
@@ -41,15 +42,21 @@ pub(super) fn raise(options: &Options, config: &Config, dir: &Path, http: &HttpO
         return;
     }
     let reach = reach(options, config, dir, http);
+    let around = around_plugins(&reach, dir);
     #[cfg(target_os = "linux")]
     match only_files(&reach) {
-        Ok(Standing::Whole) => tracing::debug!(?reach, "the second wall stands"),
-        Ok(Standing::Partly) => tracing::debug!(?reach, "the second wall stands, as far as this kernel knows it"),
         Ok(Standing::Not) => tracing::warn!("there is no second wall: this kernel has no landlock"),
         Err(error) => tracing::warn!("there is no second wall: {error}"),
+        Ok(standing) => {
+            tracing::debug!(?standing, ?reach, "the second wall stands");
+            if let Some(folder) = around {
+                let (dir, folder) = (dir.display(), folder.display());
+                tracing::warn!("the second wall lets the server write its own plugins: {dir} lies in {folder}");
+            }
+        }
     }
     #[cfg(not(target_os = "linux"))]
-    tracing::debug!(?reach, "there is no second wall on this system");
+    tracing::debug!(?reach, ?around, "there is no second wall on this system");
 }
 
 fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> Reach {
@@ -58,6 +65,8 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     reach.read.extend(resolver());
     reach.read.extend(CERTIFICATES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
     reach.read.extend(secrets(config));
+    // They are renewed while the server runs.
+    reach.read.extend(certificates(config).flat_map(|file| around(&file)));
     reach.read.push(dir.to_owned());
     reach.read.extend(around(dir));
     if let Some(file) = &config.file {
@@ -68,11 +77,11 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     }
     let base = config::base();
     let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
-    let kept = base.into_iter().flat_map(|base| [base.data, base.state]);
+    let store = base.as_ref().and_then(|base| base.store.parent().map(Path::to_owned));
     let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
-    for folder in cache.into_iter().chain(kept).chain(audit) {
+    for folder in [cache, store, base.map(|base| base.state), audit].into_iter().flatten() {
         // The same. Whoever needs it says why it is not there.
-        let _ = fs::create_dir_all(&folder);
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         reach.write.push(folder);
     }
     reach.write.push(SINK.into());
@@ -81,6 +90,12 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     let socket = address.and_then(|address| address.strip_prefix("unix:")).map(Path::new);
     reach.sockets.extend(socket.and_then(Path::parent).map(|folder| Path::new(".").join(folder)));
     reach
+}
+
+/// A folder to be written that holds the plugins.
+fn around_plugins<'a>(reach: &'a Reach, dir: &Path) -> Option<&'a PathBuf> {
+    let dir = dir.canonicalize().ok()?;
+    reach.write.iter().find(|folder| folder.canonicalize().is_ok_and(|folder| dir.starts_with(folder)))
 }
 
 /// What plugins are granted of the file system at the start.
@@ -103,9 +118,13 @@ fn secrets(config: &Config) -> impl Iterator<Item = PathBuf> {
     let http = &config.server.http;
     let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
     let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
-    let tls = http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]);
     let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
-    key.chain(tokens).chain(tls).chain(named).map(|file| config.beside(file))
+    key.chain(tokens).chain(named).map(|file| config.beside(file)).chain(certificates(config))
+}
+
+/// The server's own certificate and its key.
+fn certificates(config: &Config) -> impl Iterator<Item = PathBuf> {
+    config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.beside(file))
 }
 
 /// The folder in which the system keeps the addresses of its resolvers: the file there is replaced

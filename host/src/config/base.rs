@@ -7,7 +7,8 @@ pub struct Base {
     pub config: PathBuf,
     /// `$XDG_DATA_HOME/wharf/plugins`
     pub plugins: PathBuf,
-    /// The database of what plugins store.
+    /// The database of what plugins store, in a folder of its own: the plugins beside it are not for
+    /// a server to write.
     pub store: PathBuf,
     pub cache: PathBuf,
     pub home: PathBuf,
@@ -24,7 +25,7 @@ pub fn base() -> Option<Base> {
     Some(Base {
         config: xdg.config_dir().join("wharf"),
         plugins: xdg.data_dir().join("wharf/plugins"),
-        store: xdg.data_dir().join("wharf/keyvalue.sqlite"),
+        store: xdg.data_dir().join("wharf/store/keyvalue.sqlite"),
         cache: xdg.cache_dir().join("wharf"),
         home: xdg.home_dir().to_owned(),
         data: xdg.data_dir().join("wharf"),

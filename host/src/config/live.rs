@@ -19,12 +19,16 @@ const LOOK: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Live {
     current: Arc<ArcSwap<Config>>,
+    /// How the file was when this began.
+    read: Option<Seen>,
     changed: watch::Sender<()>,
 }
 
 impl Live {
+    /// Of a configuration that has just been read: a change from here on is taken up.
     pub fn new(config: Config) -> Self {
-        Self { current: Arc::new(ArcSwap::from_pointee(config)), changed: watch::Sender::new(()) }
+        let read = config.file.as_deref().and_then(Seen::of);
+        Self { current: Arc::new(ArcSwap::from_pointee(config)), read, changed: watch::Sender::new(()) }
     }
 
     pub fn get(&self) -> Arc<Config> {
@@ -40,7 +44,7 @@ impl Live {
     /// nothing; `tell` hears of each reading.
     pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
         let Some(path) = self.get().file.clone() else { return };
-        let mut read = Seen::of(&path);
+        let mut read = self.read.clone();
         let mut before = Seen::of(&path);
         let mut looks = tokio::time::interval(LOOK);
         loop {
@@ -71,7 +75,7 @@ impl Live {
 }
 
 /// What tells one state of a file from another.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Seen {
     modified: Option<SystemTime>,
     length: u64,

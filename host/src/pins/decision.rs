@@ -58,6 +58,8 @@ pub enum Reason {
     },
     /// It says other things of itself than what was pinned, and the plugin holds grants.
     OtherWords,
+    /// It says other things of itself than what was approved, and trust is strict.
+    UnapprovedWords,
     /// It needs kinds of access that the pinned version did not, and the plugin holds grants.
     NeedsMore(BTreeSet<String>),
     /// It cannot be asked what it offers without using its grants, and the plugin holds some.
@@ -75,7 +77,7 @@ impl Reason {
             Self::Unapproved => "unapproved",
             Self::SignatureLost => "signature_lost",
             Self::SignerChanged { .. } => "signer_changed",
-            Self::OtherWords => "other_words",
+            Self::OtherWords | Self::UnapprovedWords => "other_words",
             Self::NeedsMore(_) => "needs_more",
             Self::Silent => "silent",
             Self::NoLock => "no_lock",
@@ -98,6 +100,7 @@ impl fmt::Display for Reason {
             Self::SignerChanged { from, to } => {
                 return write!(f, "it is signed by {to}, and the version before it by {from}");
             }
+            Self::UnapprovedWords => "what it says of itself is not what was approved",
             Self::OtherWords => "the plugin holds grants, and what it says of itself has changed",
             Self::NeedsMore(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
@@ -140,7 +143,7 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, seen: &Seen) -> R
     }
     let free = rules.free_words && pin.content == seen.content;
     if !free && seen.surface.is_some_and(|surface| surface != pin.surface) {
-        return Err(Reason::OtherWords);
+        return Err(if seen.grants.is_empty() { Reason::UnapprovedWords } else { Reason::OtherWords });
     }
     let known: BTreeSet<String> = pin.needs.union(&names(&seen.grants)).cloned().collect();
     let more: BTreeSet<String> = names(&seen.needs).difference(&known).cloned().collect();

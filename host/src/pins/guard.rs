@@ -2,6 +2,7 @@
 //!
 //! The rules are in `decision`.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -79,30 +80,26 @@ impl Guard {
     /// Why it is held, whatever it would say.
     pub async fn may_ask(self: &Arc<Self>, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
         let (guard, id, seen) = (self.clone(), id.clone(), seen.clone());
-        blocking(move || {
-            let rules = (guard.rules)(&id);
-            let pins = guard.pins(&rules, &seen)?;
-            decide(&rules, pins.of(&id), pins.is_revoked(seen.content), &seen)?;
-            Ok(is_known(&rules, pins.of(&id), seen.content))
-        })
-        .await
+        blocking(move || guard.may_run(&id, &seen)).await
     }
 
-    /// Whether a version may run, as far as was seen of it.
+    /// Whether a version may run, as far as was seen of it; and if so whether it may use its
+    /// plugin's grants to be asked what it offers.
     ///
     /// # Errors
     /// Why it is held.
-    pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
-        let rules = (self.rules)(id);
-        let pins = self.pins(&rules, seen)?;
-        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)
+    pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
+        let (rules, known) = ((self.rules)(id), self.read());
+        let pins = usable(known.as_ref(), &rules, seen)?;
+        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)?;
+        Ok(is_known(&rules, pins.of(id), seen.content))
     }
 
     /// Whether a version that was held may be worth another load. One that was approved is,
     /// whatever it said when it was held: it may say other things with its grants.
     pub fn may_retry(&self, id: &PluginId, seen: &Seen) -> bool {
-        let rules = (self.rules)(id);
-        let Ok(pins) = self.pins(&rules, seen) else { return false };
+        let (rules, known) = ((self.rules)(id), self.read());
+        let Ok(pins) = usable(known.as_ref(), &rules, seen) else { return false };
         let known = is_known(&rules, pins.of(id), seen.content);
         if !known && seen.surface.is_none() {
             return false;
@@ -118,50 +115,62 @@ impl Guard {
     /// Why it must.
     pub fn may_stay(&self, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
         let rules = (self.rules)(id);
-        let pins = self.pins(&rules, seen).unwrap_or_default();
+        let pins = self.read().unwrap_or_default();
         match decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen) {
             Err(reason) if reason.stops_service() => Err(reason),
             _ => Ok(()),
         }
     }
 
-    /// Whether a version may run; if it may, it is pinned when this returns.
-    ///
-    /// # Errors
-    /// Why it is held.
-    pub async fn admit(self: &Arc<Self>, id: &PluginId, version: Version) -> Result<Outcome, Reason> {
-        let (guard, id) = (self.clone(), id.clone());
-        blocking(move || {
-            let rules = (guard.rules)(&id);
-            let pins = guard.pins(&rules, &version.seen)?;
-            let outcome = rules.judge(&pins, &id, &version.seen)?;
-            let lock = guard.lock.as_ref().filter(|_| guard.pins && rules.trust != Trust::Dev);
-            let Some(lock) = lock.filter(|_| pins.of(&id) != Some(&rules.pin(&pins, &id, &version.seen))) else {
-                return Ok(outcome);
-            };
-            // Another process may have pinned something meanwhile: it is judged again, in turn.
-            let pinned = lock.update(|pins| {
-                let outcome = rules.judge(pins, &id, &version.seen)?;
-                let pin = rules.pin(pins, &id, &version.seen);
-                pins.put(&id, pin);
-                Ok((outcome, pins.clone()))
+    /// Whether versions may run; those that may are pinned when this returns, all in one write.
+    /// Of each of them, how it came to run or why it is held.
+    pub async fn admit(self: &Arc<Self>, versions: Vec<(PluginId, Version)>) -> Vec<Result<Outcome, Reason>> {
+        let (guard, count) = (self.clone(), versions.len());
+        let admitted = blocking(move || Ok(guard.admit_all(&versions))).await;
+        admitted.unwrap_or_else(|reason| vec![Err(reason); count])
+    }
+
+    fn admit_all(&self, versions: &[(PluginId, Version)]) -> Vec<Result<Outcome, Reason>> {
+        let known = self.read();
+        let mut outcomes = Vec::new();
+        let mut unpinned = Vec::new();
+        for (at, (id, Version { seen, words })) in versions.iter().enumerate() {
+            let rules = (self.rules)(id);
+            let judged = usable(known.as_ref(), &rules, seen).and_then(|pins| {
+                let outcome = rules.judge(&pins, id, seen)?;
+                Ok((outcome, rules.trust != Trust::Dev && pins.of(id) != Some(&rules.pin(&pins, id, seen))))
             });
-            match pinned {
-                Ok(Ok((outcome, pins))) => {
-                    if let Err(error) = lock.keep_surface(&version.words, &pins) {
-                        tracing::warn!(plugin = %id, "failed to keep what a plugin says of itself: {error}");
-                    }
-                    Ok(outcome)
-                }
-                Ok(Err(reason)) => Err(reason),
-                // A full or read-only disk: what ran unasked before does so again.
-                Err(error) => {
-                    guard.tell(error);
-                    Ok(outcome)
-                }
+            if let Ok((_, true)) = judged {
+                unpinned.push((at, rules, id, seen, words));
             }
-        })
-        .await
+            outcomes.push(judged.map(|(outcome, _)| outcome));
+        }
+        let Some(lock) = self.lock.as_ref().filter(|_| self.pins && !unpinned.is_empty()) else { return outcomes };
+        // Another process may have pinned something meanwhile: they are judged again, in turn.
+        let pinned = lock.update(|pins| {
+            let mut again = Vec::new();
+            for (at, rules, id, seen, _) in &unpinned {
+                let outcome = rules.judge(pins, id, seen);
+                if outcome.is_ok() {
+                    let pin = rules.pin(pins, id, seen);
+                    pins.put(id, pin);
+                }
+                again.push((*at, outcome));
+            }
+            (again, pins.clone())
+        });
+        match pinned {
+            Ok((again, pins)) => {
+                for (at, outcome) in again {
+                    outcomes[at] = outcome;
+                }
+                let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
+                lock.keep_surfaces(admitted.map(|(.., words)| words.as_str()), &pins);
+            }
+            // A full or read-only disk: what ran unasked before does so again.
+            Err(error) => self.tell(error),
+        }
+        outcomes
     }
 
     /// Notes that a plugin's file is gone.
@@ -188,17 +197,10 @@ impl Guard {
         self.lock.as_ref()?.stamp()
     }
 
-    /// What is pinned. If that cannot be known, only those go on that need no pin.
-    fn pins(&self, rules: &Rules, seen: &Seen) -> Result<Pins, Reason> {
-        let Some(lock) = &self.lock else { return Ok(Pins::default()) };
-        let error = match lock.read() {
-            Ok(pins) => return Ok(pins),
-            Err(error) => error,
-        };
-        self.tell(error);
-        let free = rules.trust == Trust::Dev || rules.by_hand.is_some();
-        let drops_in = rules.trust == Trust::Default && seen.grants.is_empty();
-        if free || drops_in { Ok(Pins::default()) } else { Err(Reason::NoLock) }
+    /// What is pinned, if that can be known.
+    fn read(&self) -> Option<Pins> {
+        let Some(lock) = &self.lock else { return Some(Pins::default()) };
+        lock.read().map_err(|error| self.tell(error)).ok()
     }
 
     fn tell(&self, error: LockError) {
@@ -207,6 +209,18 @@ impl Guard {
             tracing::error!(hint = error.hint, "failed to {error}");
             *told = Some(error);
         }
+    }
+}
+
+/// What a version is held against. If what is pinned cannot be known, only those go on that need
+/// no pin.
+fn usable<'p>(known: Option<&'p Pins>, rules: &Rules, seen: &Seen) -> Result<Cow<'p, Pins>, Reason> {
+    let free = rules.trust == Trust::Dev || rules.by_hand.is_some();
+    let drops_in = rules.trust == Trust::Default && seen.grants.is_empty();
+    match known {
+        Some(pins) => Ok(Cow::Borrowed(pins)),
+        None if free || drops_in => Ok(Cow::Owned(Pins::default())),
+        None => Err(Reason::NoLock),
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! A text that is lost or not its own costs the comparison and no decision.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -30,29 +31,34 @@ impl Lock {
             pins.approve(id, Pin::of(&version.seen, true));
             pins.clone()
         })?;
-        if let Err(error) = self.keep_surface(&version.words, &pins) {
-            tracing::warn!(plugin = %id, "failed to keep what a plugin says of itself: {error}");
-        }
+        self.keep_surfaces([&*version.words], &pins);
         Ok(())
     }
 
-    /// Keeps a text, and drops those that are of no pin.
-    pub(super) fn keep_surface(&self, text: &str, pins: &Pins) -> io::Result<()> {
+    /// Keeps texts, and drops those that are of no pin.
+    pub(super) fn keep_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) {
+        if let Err(error) = self.try_keep(texts, pins) {
+            tracing::warn!("failed to keep what plugins say of themselves: {error}");
+        }
+    }
+
+    fn try_keep<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) -> io::Result<()> {
         let folder = self.folder().join(FOLDER);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let wanted = name(Digest::of(text.as_bytes()));
-        let path = folder.join(&wanted);
-        if !path.exists() {
-            let next = folder.join(format!("{wanted}.{}.next", std::process::id()));
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-            file.write_all(text.as_bytes())?;
-            fs::rename(next, path)?;
+        let mut wanted: HashSet<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
+        for text in texts {
+            let name = name(Digest::of(text.as_bytes()));
+            let path = folder.join(&name);
+            if !path.exists() {
+                let next = folder.join(format!("{name}.{}.next", std::process::id()));
+                let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+                file.write_all(text.as_bytes())?;
+                fs::rename(next, path)?;
+            }
+            wanted.insert(name);
         }
-        let pinned: Vec<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
         for entry in fs::read_dir(&folder)?.flatten() {
-            let found = entry.file_name();
-            let is = |name: &String| found.to_str() == Some(name);
-            if !is(&wanted) && !pinned.iter().any(is) {
+            if entry.file_name().to_str().is_none_or(|found| !wanted.contains(found)) {
                 // Another process may be faster.
                 let _ = fs::remove_file(entry.path());
             }

@@ -46,7 +46,7 @@ pub(super) struct Program {
     pub(super) limits: Limits,
     pub(super) exports: Exports,
     pre: InstancePre<State>,
-    sandbox: Arc<Sandbox>,
+    pub(super) sandbox: Arc<Sandbox>,
     pub(super) granted: Arc<Granted>,
     /// Around every call that a client makes.
     pub(super) breaker: Breaker,

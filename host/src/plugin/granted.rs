@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use super::events::Events;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
+use super::events::Events;
 use super::filesystem::{Closed, Folder, open_all};
 use super::grants::{Access, Grants};
 use super::id::PluginId;

@@ -114,7 +114,7 @@ impl Access {
 impl Grants {
     /// Whether anything of that kind is granted.
     pub fn allow(&self, access: Access) -> bool {
-        self.kinds().contains(&access)
+        self.each().contains(&(access, true))
     }
 
     /// A secret's value, if it is there.
@@ -130,9 +130,14 @@ impl Grants {
 
     /// The kinds of which anything is granted.
     pub fn kinds(&self) -> BTreeSet<Access> {
+        self.each().into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
+    }
+
+    /// Each kind, and whether anything of it is granted.
+    fn each(&self) -> [(Access, bool); 9] {
         // Taken apart whole, so that no kind can be forgotten here.
         let Self { keyvalue, http, secrets, elicit, sample, roots, folders, env, config, place: _ } = self;
-        let kinds = [
+        [
             (Access::Keyvalue, keyvalue.is_some()),
             (Access::Http, !http.is_empty()),
             (Access::Fs, !folders.is_empty()),
@@ -142,8 +147,7 @@ impl Grants {
             (Access::Elicit, *elicit),
             (Access::Sample, *sample),
             (Access::Roots, *roots),
-        ];
-        kinds.into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
+        ]
     }
 
     /// Nothing; a person can still grant more at the same place.

@@ -22,6 +22,7 @@ use super::abi::{
 use super::call::{Program, internal};
 use super::events::Events;
 use super::fault::{CallError, Fault};
+use super::granted::Granted;
 use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
 use super::limits::Limits;
@@ -57,13 +58,10 @@ impl Sandbox {
         let loading = self.guests().spawn(async move {
             let digest = Digest::of(&component);
             let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
-            let program = program(&sandbox, id, digest, limits, grants, &compiled)?;
+            let (program, needs) = program(&sandbox, id, digest, limits, grants, &compiled)?;
             // The listing's own time is short.
             program.granted.open_folders().await;
-            let imports = compiled.component_type();
-            let needs = imports.imports(sandbox.engine()).filter_map(|(name, _)| inspect::grant(name)).collect();
-            let (surface, warnings) = list(&program).await?;
-            Ok(Plugin { program, surface: Arc::new(surface), needs: Arc::new(needs), warnings })
+            Plugin::listed(program, Arc::new(needs)).await
         });
         match loading.await {
             Ok(loaded) => loaded,
@@ -72,7 +70,7 @@ impl Sandbox {
     }
 }
 
-/// Links a component and finds its functions.
+/// Links a component and finds its functions. The kinds of access are those that its imports need.
 fn program(
     sandbox: &Arc<Sandbox>,
     id: PluginId,
@@ -80,7 +78,7 @@ fn program(
     limits: Limits,
     grants: Grants,
     component: &Component,
-) -> Result<Arc<Program>, LoadError> {
+) -> Result<(Arc<Program>, BTreeSet<Access>), LoadError> {
     if let Some(required) = component.resources_required()
         && let Some(pages) = required.max_initial_memory_size
         && pages.saturating_mul(64 << 10) > limits.memory
@@ -89,6 +87,7 @@ fn program(
     }
     let engine = sandbox.engine();
     let kind = component.component_type();
+    let mut needs = BTreeSet::new();
     for (name, item) in kind.imports(engine) {
         // Types alone ask for nothing.
         let wanted = match &item.ty {
@@ -101,6 +100,7 @@ fn program(
         if wanted && !inspect::is_linked(name) {
             return Err(LoadError::unknown_import(name));
         }
+        needs.extend(inspect::grant(name));
     }
     let pre = sandbox.linker().instantiate_pre(component).map_err(LoadError::unlinkable)?;
     let exports = Exports::find(&pre)?;
@@ -108,7 +108,7 @@ fn program(
         let names = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
         return Err(LoadError::no_interface(names));
     }
-    Ok(Program::new(sandbox.clone(), id, digest, limits, grants, exports, pre))
+    Ok((Program::new(sandbox.clone(), id, digest, limits, grants, exports, pre), needs))
 }
 
 /// Asks for all lists, under one deadline.
@@ -165,17 +165,18 @@ impl Plugin {
     /// # Errors
     /// As [`Sandbox::load`].
     pub async fn granted(&self, limits: Limits, grants: Grants) -> Result<Self, LoadError> {
-        self.under(self.program.with_settings(limits, grants)).await
+        Self::listed(self.program.with_settings(limits, grants), self.needs.clone()).await
     }
 
     /// Opens what is granted, as a call would, so that the log says what is wrong with it.
     pub async fn try_grants(&self, grants: Grants) {
-        self.program.with_settings(self.program.limits.clone(), grants).granted.open_folders().await;
+        Granted::new(self.program.id.clone(), grants, &self.program.sandbox).open_folders().await;
     }
 
-    async fn under(&self, program: Arc<Program>) -> Result<Self, LoadError> {
+    /// Asks what it offers.
+    async fn listed(program: Arc<Program>, needs: Arc<BTreeSet<Access>>) -> Result<Self, LoadError> {
         let (surface, warnings) = list(&program).await?;
-        Ok(Self { program, surface: Arc::new(surface), needs: self.needs.clone(), warnings })
+        Ok(Self { program, surface: Arc::new(surface), needs, warnings })
     }
 
     /// Calls one function; what fails after a denial is told as that.
@@ -245,16 +246,12 @@ impl Provider for Plugin {
 
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
         let program = self.program.with_settings(limits, grants);
-        Some(Arc::new(Plugin {
-            program,
-            surface: self.surface.clone(),
-            needs: self.needs.clone(),
-            warnings: Vec::new(),
-        }))
+        let (surface, needs) = (self.surface.clone(), self.needs.clone());
+        Some(Arc::new(Self { program, surface, needs, warnings: Vec::new() }))
     }
 
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
-        let newer = self.under(self.program.clone()).await?;
+        let newer = Self::listed(self.program.clone(), self.needs.clone()).await?;
         for warning in &newer.warnings {
             tracing::warn!(plugin = %self.program.id, "{warning}");
         }

@@ -95,12 +95,11 @@ impl State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let (log, env) = (&mut self.log, &self.granted.grants.env);
-        let ctx = self.wasi.get_or_insert_with(|| {
-            let budget =
-                || Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit));
-            context(log.get_or_insert_with(budget).clone(), env)
-        });
+        if self.wasi.is_none() {
+            let budget = self.log().clone();
+            self.wasi = Some(context(budget, &self.granted.grants.env));
+        }
+        let ctx = self.wasi.as_mut().expect("it was made above");
         WasiCtxView { ctx, table: &mut self.table }
     }
 }

@@ -114,10 +114,17 @@ pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, 
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut end_idle = pin!(front.end_idle());
+    let mut certificates = pin!(async {
+        match &front.settings.tls {
+            Some(tls) => tls.follow().await,
+            None => std::future::pending().await,
+        }
+    });
     loop {
         let (stream, peer) = tokio::select! {
             () = &mut shutdown => break,
             never = &mut end_idle => match never {},
+            never = &mut certificates => match never {},
             // Nothing is to be learnt of those that ended; they must only not pile up.
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,

@@ -10,6 +10,9 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
 
+use rustix::fs::{Access as Mode, OFlags, access, open};
+use rustix::io::Errno;
+
 use super::{Reach, Standing};
 
 /// The newest version whose restrictions are asked for; an older kernel holds what it knows.
@@ -46,6 +49,19 @@ pub fn only_files(reach: &Reach) -> Result<Standing, RulesetError> {
         ruleset = ruleset.add_rules(paths.iter().filter_map(|path| rule(path, access)).map(Ok::<_, RulesetError>))?;
     }
     Ok(standing(&ruleset.restrict_self()?))
+}
+
+/// Whether a wall, and not its mode, keeps this process from reading or writing a folder.
+pub fn keeps_from(folder: &Path, to_write: bool) -> bool {
+    // A file without a name leaves nothing behind. Where there are none, nothing is known.
+    let (flags, mode) = if to_write {
+        (OFlags::TMPFILE | OFlags::WRONLY, Mode::WRITE_OK | Mode::EXEC_OK)
+    } else {
+        (OFlags::RDONLY | OFlags::DIRECTORY, Mode::READ_OK | Mode::EXEC_OK)
+    };
+    let opened = open(folder, flags | OFlags::CLOEXEC, rustix::fs::Mode::RUSR);
+    // Landlock says nothing to access(2).
+    matches!(opened, Err(Errno::ACCESS)) && access(folder, mode).is_ok()
 }
 
 /// Rights of folders cannot be given to a file.

@@ -16,12 +16,25 @@ use crate::support::process::run;
 /// A home whose configuration names a certificate of its own, and that certificate.
 fn with_certificate() -> (Home, CertificateDer<'static>) {
     let home = Home::new();
+    std::fs::create_dir(home.path("tls")).expect("a folder");
+    let certificate = renewed(&home);
+    home.configure("[server.http]\ntls = { cert = '../../tls/cert.pem', key = '../../tls/key.pem' }\n");
+    (home, certificate)
+}
+
+/// Puts another certificate and its key in their places.
+fn renewed(home: &Home) -> CertificateDer<'static> {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-    let beside = |name: &str| home.path("config/wharf").join(name);
-    std::fs::write(beside("cert.pem"), own.cert.pem()).expect("a file");
-    std::fs::write(beside("key.pem"), own.signing_key.serialize_pem()).expect("a file");
-    home.configure("[server.http]\ntls = { cert = 'cert.pem', key = 'key.pem' }\n");
-    (home, own.cert.der().clone())
+    put(home, "key.pem", &own.signing_key.serialize_pem());
+    put(home, "cert.pem", &own.cert.pem());
+    own.cert.der().clone()
+}
+
+/// By renaming, as programs do that renew certificates.
+fn put(home: &Home, name: &str, text: &str) {
+    let file = home.path("tls").join(name);
+    std::fs::write(file.with_extension("new"), text).expect("a file");
+    std::fs::rename(file.with_extension("new"), file).expect("it takes its place");
 }
 
 fn connect(
@@ -67,8 +80,7 @@ fn plain_text_is_not_answered() {
 #[test]
 fn p23_a_handshake_has_its_time() {
     let (home, _) = with_certificate();
-    let beside = |name: &str| home.path("config/wharf").join(name);
-    let tls = Tls::read(&beside("cert.pem"), &beside("key.pem")).expect("a certificate and its key");
+    let tls = Tls::read(&home.path("tls/cert.pem"), &home.path("tls/key.pem")).expect("a certificate and its key");
     let header_timeout = Duration::from_millis(300);
     let front = Front::start(Settings { tls: Some(tls), header_timeout, ..Settings::default() });
     let started = Instant::now();
@@ -82,10 +94,28 @@ fn a_key_of_another_certificate_is_an_error() {
     let other = rcgen::KeyPair::generate().expect("a key");
     for (name, text) in [("key.pem", other.serialize_pem()), ("key.pem", "no key".into()), ("cert.pem", String::new())]
     {
-        std::fs::write(home.path("config/wharf").join(name), text).expect("a file");
+        put(&home, name, &text);
         let output = run(&home, ["serve", "--http", "127.0.0.1:0"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("server.http.tls") && said.contains(".pem"), "{said}");
     }
+}
+
+#[test]
+fn a_certificate_is_renewed_without_a_restart() {
+    let (home, first) = with_certificate();
+    let (process, address) = serve(&home, &[]);
+    let host = || Request::discover(format!("localhost:{}", address.port()));
+    let mut before = connect(address, &first);
+    assert!(before.ask(&host()).reached_mcp());
+    let second = renewed(&home);
+    process.log_with("read the certificate and its key again");
+    assert!(connect(address, &second).ask(&host()).reached_mcp());
+    // Who is connected stays so.
+    assert!(before.ask(&host()).reached_mcp());
+    put(&home, "key.pem", "no key");
+    let log = process.log_with("the certificate and its key stay as they were");
+    assert!(log.contains("tls/key.pem"), "{log}");
+    assert!(connect(address, &second).ask(&host()).reached_mcp());
 }

@@ -106,3 +106,19 @@ fn a_signature_does_not_let_other_words_pass() {
     client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
     assert_eq!(client.text("p_version", json!({})), "1");
 }
+
+#[test]
+fn what_a_signature_refused_is_tried_again_when_a_key_is_added() {
+    let (author, heir) = (Author::new(), Author::new());
+    let home = Home::new();
+    home.configure(&settings(&[&author], true));
+    heir.publish(&home, &version("1", "Does a thing."));
+    home.put_bytes(&version("1", "Does a thing."), "unsigned");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), [""; 0]);
+    client.process().log_with("whose signature is not right");
+    home.configure(&settings(&[&author, &heir], true));
+    client.tools_until(|tools| tools == ["p_version", "p_act"]);
+    home.configure(&settings(&[&author, &heir], false));
+    client.tools_until(|tools| tools.len() == 4);
+}

@@ -2,7 +2,7 @@
 //! A function that is not called is not imported.
 
 /// The name in the instructions, the interface, the function, and its type once it is lowered.
-const IMPORTS: [(&str, &str, &str, &str); 11] = [
+const IMPORTS: [(&str, &str, &str, &str); 12] = [
     // Severity, then the message.
     ("$log", "wharf:plugin/host@0.1.0", "log", "(param i32 i32 i32)"),
     // How far, and without or with: of how much, and a message.
@@ -13,6 +13,7 @@ const IMPORTS: [(&str, &str, &str, &str); 11] = [
     ("$folders", "wasi:filesystem/preopens@0.2.0", "get-directories", "(param i32)"),
     ("$stdin", "wasi:cli/stdin@0.2.0", "get-stdin", "(result i32)"),
     ("$stdout", "wasi:cli/stdout@0.2.0", "get-stdout", "(result i32)"),
+    ("$random", "wasi:random/random@0.2.0", "get-random-u64", "(result i64)"),
     ("$read", "wasi:io/streams@0.2.0", "[method]input-stream.blocking-read", "(param i32 i64 i32)"),
     ("$write", "wasi:io/streams@0.2.0", "[method]output-stream.blocking-write-and-flush", "(param i32 i32 i32 i32)"),
     // 1: it failed.

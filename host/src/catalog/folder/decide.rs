@@ -29,12 +29,14 @@ impl Folder {
     }
 
     /// Takes up what a person has decided meanwhile: what was revoked stops, what was approved
-    /// is loaded.
+    /// or may have another signature is loaded.
     pub(super) fn decide_again(&mut self) {
         let mut stopped = Vec::new();
+        let signatures = self.guard.signatures();
         for (path, file) in &mut self.files {
             let approved = |held: &Seen| self.guard.may_retry(&file.id, held);
-            if file.state == State::Resting && file.held.as_ref().is_some_and(approved) {
+            let other_keys = file.unsigned.as_ref().is_some_and(|then| *then != signatures);
+            if file.state == State::Resting && (other_keys || file.held.as_ref().is_some_and(approved)) {
                 file.state = State::Waiting;
             }
             let Some(seen) = file.seen.clone().filter(|_| file.serving) else { continue };

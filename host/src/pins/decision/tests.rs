@@ -65,7 +65,7 @@ fn the_table_row_by_row() {
             "the pinned content says other things, no grants",
             Some(pin()),
             Seen { surface: Some(other), ..seen() },
-            [Ok(()), Ok(()), Err(Reason::OtherWords)],
+            [Ok(()), Ok(()), Err(Reason::UnapprovedWords)],
         ),
         (
             "needs more, no grants",

@@ -22,6 +22,7 @@ use super::survey::{ENTRIES, survey};
 use crate::plugin::grants::{FolderGrant, FolderMode};
 use crate::plugin::id::PluginId;
 use crate::plugin::text::quote;
+use crate::wall;
 
 pub(in crate::plugin) struct Folder {
     /// Where the plugin finds it.
@@ -42,6 +43,8 @@ pub(super) struct Refusal {
     pub(super) hint: &'static str,
 }
 
+const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
+                          a grant of it counts from the next start of the server";
 const ANOTHER: &str = "grant another folder, with nothing in it but what the plugin needs";
 
 impl Folder {
@@ -52,6 +55,9 @@ impl Folder {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: "make the folder" },
             io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
+            io::ErrorKind::PermissionDenied if wall::keeps_from(&grant.host, false) => {
+                Refusal { why: "is out of reach until the server is started again".into(), hint: NEXT_START }
+            }
             _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
         };
         let dir = open_folder(&grant.host).map_err(failed)?;
@@ -85,8 +91,12 @@ impl Folder {
                 let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
                 let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
                 let counted = found.usage.counted();
-                let told = (counted >= quota)
-                    .then(|| format!("it holds {} already, of a quota of {}", ByteSize(counted), ByteSize(quota)));
+                let told = if wall::keeps_from(&grant.host, true) {
+                    Some(format!("nothing can be written there until the server is started again: {NEXT_START}"))
+                } else {
+                    (counted >= quota)
+                        .then(|| format!("it holds {} already, of a quota of {}", ByteSize(counted), ByteSize(quota)))
+                };
                 Ok((opened(dir, Some(ledger)), told))
             }
         }

@@ -101,6 +101,11 @@ impl LoadError {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
     }
 
+    /// Whether other keys in the configuration might let it pass.
+    pub fn is_of_signature(&self) -> bool {
+        matches!(self, Self::Unsigned | Self::BadSignature(_))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use super::page::List;
-use super::rounds::{Brought, Rounds, Settled};
+use super::rounds::{Brought, Rounds};
+use super::settled::Settled;
 use super::{Answer, Reply};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
@@ -71,19 +72,13 @@ async fn answer(
     let rounds =
         Rounds { server, scope, provider: &entry.provider, method: "prompts/get", name, arguments: &given_text };
     let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
-    let outcome = match rounds.settle(brought, invoke).await {
-        Ok(Settled::Complete(outcome)) => outcome,
-        Ok(Settled::Asks(result)) => {
-            trail.code("asks");
-            return Ok(result);
-        }
-        Err(error) => {
-            trail.refused(&error);
-            let not_found = error::unknown_prompt(name, []);
-            return Err(fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error));
-        }
+    let refuse = |error| {
+        let not_found = error::unknown_prompt(name, []);
+        fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error)
     };
-    let members = wire::prompt::result(scope.revision, &outcome);
-    let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-    Ok(result::object(scope.revision, &server.implementation, &members, envelope))
+    Settled::answer(rounds.settle(brought, invoke).await, trail, refuse, |outcome| {
+        let members = wire::prompt::result(scope.revision, &outcome);
+        let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        result::object(scope.revision, &server.implementation, &members, envelope)
+    })
 }

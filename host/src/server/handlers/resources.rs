@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use super::page::List;
-use super::rounds::{Brought, Rounds, Settled};
+use super::rounds::{Brought, Rounds};
+use super::settled::Settled;
 use super::{Answer, Reply};
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
 use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
@@ -54,23 +55,18 @@ async fn answer(server: &Arc<Server>, scope: &Scope, uri: &str, brought: Brought
     trail.leads_to(&provider, uri);
     let rounds = Rounds { server, scope, provider: &provider, method: "resources/read", name: uri, arguments: "{}" };
     let settled = rounds.settle(brought, |call| provider.read_resource(uri, call)).await;
-    let outcome = match settled.and_then(|settled| of_its_own(server, &provider, settled)) {
-        Ok(Settled::Complete(outcome)) => outcome,
-        Ok(Settled::Asks(result)) => {
-            trail.code("asks");
-            return Ok(result);
-        }
-        Err(error) => {
-            trail.refused(&error);
-            let not_found = error::resource_not_found(scope.revision, uri);
-            return Err(fault::without_result(scope, provider.id(), "params.uri", not_found, error));
-        }
+    let settled = settled.and_then(|settled| of_its_own(server, &provider, settled));
+    let refuse = |error| {
+        let not_found = error::resource_not_found(scope.revision, uri);
+        fault::without_result(scope, provider.id(), "params.uri", not_found, error)
     };
-    let members = wire::resource::result(scope.revision, &outcome);
-    // What came of answers is not what the URI alone stands for.
-    let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
-    let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
-    Ok(result::object(scope.revision, &server.implementation, &members, envelope))
+    Settled::answer(settled, trail, refuse, |outcome| {
+        let members = wire::resource::result(scope.revision, &outcome);
+        // What came of answers is not what the URI alone stands for.
+        let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
+        let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
+        result::object(scope.revision, &server.implementation, &members, envelope)
+    })
 }
 
 /// Nobody answers for what another plugin holds, also not beside what it was asked for.

@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
+use super::settled::Settled;
 use crate::json;
 use crate::plugin::abi::{
     self, Answer, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome,
@@ -68,13 +69,6 @@ impl From<ReadOutcome> for Round<ReadResult> {
             ReadOutcome::InputRequired(asked) => Self::InputRequired(asked),
         }
     }
-}
-
-/// How a request ends.
-pub(in crate::server) enum Settled<T> {
-    Complete(T),
-    /// The whole result: an `InputRequiredResult`.
-    Asks(String),
 }
 
 /// What a request brings back from its earlier rounds.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::page::List;
-use super::rounds::{Brought, Rounds, Settled};
+use super::rounds::{Brought, Rounds};
+use super::settled::Settled;
 use super::{Answer, Reply};
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};

@@ -29,7 +29,7 @@ pub(super) async fn serve(stream: Box<dyn Stream>, peer: Option<IpAddr>, front: 
     let stream = Stall::new(stream, front.settings.write_timeout);
     let Some(tls) = &front.settings.tls else { return serve_http(stream, peer, front).await };
     let handshake = tokio::select! {
-        handshake = tokio::time::timeout(front.settings.header_timeout, tls.0.accept(stream)) => handshake,
+        handshake = tokio::time::timeout(front.settings.header_timeout, tls.acceptor().accept(stream)) => handshake,
         () = front.stop().cancelled() => return,
     };
     match handshake {

@@ -1,19 +1,36 @@
-//! TLS: a certificate chain and its key, read once.
+//! TLS: a certificate chain and its key, read again when they are replaced.
 //!
 //! It asks clients for no certificates and speaks HTTP/1.1 only.
 
-use std::path::Path;
+use std::convert::Infallible;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
+use arc_swap::ArcSwap;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+/// Between two looks at the files. A change is read when it stands for one.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What a server shows and how it proves it.
 #[derive(Clone)]
-pub struct Tls(pub(super) TlsAcceptor);
+pub struct Tls {
+    certificates: PathBuf,
+    key: PathBuf,
+    /// How the files were when they were first read.
+    read: [Stamp; 2],
+    current: Arc<ArcSwap<ServerConfig>>,
+}
+
+/// What tells one state of a file from another.
+type Stamp = Option<(u64, Option<SystemTime>, u64)>;
 
 impl Tls {
     /// Reads PEM files: the server's certificate, those that lead to the root after it, and the
@@ -22,19 +39,63 @@ impl Tls {
     /// # Errors
     /// If a file cannot be read, holds no such thing, or the two do not belong together.
     pub fn read(certificates: &Path, key: &Path) -> Result<Self, String> {
-        let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.display());
-        let chain = CertificateDer::pem_file_iter(certificates)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| in_file(certificates, &error))?;
-        if chain.is_empty() {
-            return Err(in_file(certificates, &"there is no certificate in the file"));
-        }
-        let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| in_file(key, &error))?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
-            .map_err(|error| in_file(certificates, &error))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+        let read = [certificates, key].map(stamp);
+        let current = Arc::new(ArcSwap::from_pointee(config(certificates, key)?));
+        Ok(Self { certificates: certificates.to_owned(), key: key.to_owned(), read, current })
     }
+
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.current.load_full())
+    }
+
+    /// Reads the files again whenever they change, for those who connect from then on. What cannot
+    /// be used changes nothing: the two may be replaced one after the other.
+    pub(super) async fn follow(&self) -> Infallible {
+        let mut read = self.read;
+        let mut before = read;
+        let mut looks = tokio::time::interval(LOOK);
+        loop {
+            looks.tick().await;
+            let now = [&*self.certificates, &*self.key].map(stamp);
+            let stands = now == before;
+            before = now;
+            if !stands || now == read {
+                continue;
+            }
+            read = now;
+            match config(&self.certificates, &self.key) {
+                Ok(config) => {
+                    self.current.store(Arc::new(config));
+                    tracing::info!("read the certificate and its key again");
+                }
+                Err(error) => {
+                    tracing::error!(
+                        "the certificate and its key stay as they were: failed to read them again: {error}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let file = fs::metadata(path).ok()?;
+    Some((file.ino(), file.modified().ok(), file.len()))
+}
+
+fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {
+    let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.display());
+    let chain = CertificateDer::pem_file_iter(certificates)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| in_file(certificates, &error))?;
+    if chain.is_empty() {
+        return Err(in_file(certificates, &"there is no certificate in the file"));
+    }
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| in_file(key, &error))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
+        .map_err(|error| in_file(certificates, &error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
 }

@@ -1,0 +1,154 @@
+//! What plugins say when they are asked what they offer: without grants that they were not seen
+//! with, with grants alone, or something else each time.
+
+use super::*;
+use crate::terminal::at_terminal;
+
+/// A grant that can be seen from a listing.
+const VARIABLE: &str = "[plugins.p.grants]\nenv = { PLACE = \"here\" }\n";
+const SILENT: &str = "the plugin holds grants, and does not say without them what it offers";
+
+fn counting(answer: &str) -> Vec<u8> {
+    Guest::saying(answer).counting_variables_in_list("act").build()
+}
+
+fn silent(answer: &str) -> Vec<u8> {
+    Guest::saying(answer).described("act", "Does a thing.").listing_with_a_variable().build()
+}
+
+/// Serves a home in which `p` was pinned before it was replaced by that.
+fn replaced(home: &Home, component: &[u8]) -> Client {
+    let mut client = Client::start(home);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    home.put_bytes(component, "p");
+    client
+}
+
+#[test]
+fn a_new_version_is_asked_without_its_grants() {
+    let home = home(VARIABLE);
+    let mut client = replaced(&home, &counting("2"));
+    client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    assert_eq!(status(&home)["changes"][0]["new"], "0 variables");
+    assert_eq!(client.text("p_version", json!({})), "1");
+    // What it says with them is shown before it is approved.
+    let output = folder_command(&home, &["approve", "--yes", "p"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("with its grants it says other things"), "{said}");
+    assert!(said.contains("+ 0 variables") && said.contains("+ 1 variables"), "{said}");
+    until(&mut client, "2");
+    assert_eq!(description(&mut client), "1 variables");
+}
+
+#[test]
+fn a_version_that_hides_behind_its_grants_is_held() {
+    let home = home(VARIABLE);
+    home.put_bytes(&version("1", "0 variables"), "p");
+    // Without its grants it says what the pinned one says.
+    let mut client = replaced(&home, &counting("2"));
+    client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    assert_eq!(client.text("p_version", json!({})), "1");
+    assert_eq!(description(&mut client), "0 variables");
+}
+
+#[test]
+fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
+    let home = home(VARIABLE);
+    let mut client = replaced(&home, &silent("2"));
+    client.process().log_with(&format!("held: {SILENT}"));
+    assert_eq!(client.text("p_version", json!({})), "1");
+    let held = status(&home);
+    assert_eq!((&held["state"], &held["code"]), (&json!("held"), &json!("silent")));
+    assert!(held["hint"].as_str().is_some_and(|hint| hint.contains("wharf approve p")), "{held}");
+
+    let folder = home.plugins();
+    let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
+    let output = at_terminal(&home, &approve, |person| person.sees("use them to say it?", "n"));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(status(&home)["state"], "held");
+    let output = at_terminal(&home, &approve, |person| {
+        person.sees("use them to say it?", "y");
+        person.sees("Let this version of p run?", "y");
+    });
+    assert_eq!(output.status.code(), Some(0));
+    until(&mut client, "2");
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+#[test]
+fn a_silent_plugin_can_be_approved_under_strict_trust() {
+    let home = home(&format!("{VARIABLE}{STRICT}"));
+    home.put_bytes(&silent("1"), "p");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), [""; 0]);
+    let output = folder_command(&home, &["approve", "--yes", "p"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("+ Does a thing."), "{said}");
+    client.tools_until(|tools| tools.len() == 2);
+    assert_eq!(client.text("p_version", json!({})), "1");
+}
+
+/// A plugin that first comes is believed, and so may be silent without its grants.
+#[test]
+fn a_silent_plugin_may_come_first() {
+    let home = home(VARIABLE);
+    home.put_bytes(&silent("1"), "p");
+    assert_eq!(status(&home)["state"], "runs");
+    assert_eq!(Client::start(&home).text("p_version", json!({})), "1");
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+fn differing(settings: &str) -> Home {
+    let home = home(settings);
+    home.put_bytes(&Guest::saying("1").differing_in_list("act").build(), "p");
+    home
+}
+
+#[test]
+fn another_list_at_each_load_runs_without_grants() {
+    let home = differing("");
+    let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
+    assert_ne!(said[0], said[1]);
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+#[test]
+fn another_list_at_each_load_is_held_with_grants() {
+    let home = differing(GRANTED);
+    let mut client = Client::start(&home);
+    let said = description(&mut client);
+    let pinned = lock(&home);
+    // What serves keeps to what it said, also when its settings change.
+    home.configure(&format!("{GRANTED}[plugins.p.limits]\ncpu = \"5s\"\n"));
+    client.process().log_with("not taken up");
+    assert_eq!(description(&mut client), said);
+    client.finish();
+    // Approved or not: what was approved is not what it says next.
+    for approved in [false, true] {
+        if approved {
+            approve(&home, "p");
+        }
+        let mut client = Client::start(&home);
+        assert_eq!(client.tools(), [""; 0]);
+        client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+        assert_eq!(lock(&home)["plugins"]["p"]["surface"] == pinned["plugins"]["p"]["surface"], !approved);
+    }
+    home.configure(&format!("{GRANTED}change-lists = true\n"));
+    let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
+    assert_ne!(said[0], said[1]);
+}
+
+#[test]
+fn another_list_at_each_load_never_runs_under_strict_trust() {
+    let home = differing(STRICT);
+    for _ in 0..2 {
+        approve(&home, "p");
+        let mut client = Client::start(&home);
+        assert_eq!(client.tools(), [""; 0]);
+        client.process().log_with("held: what it says of itself is not what was approved");
+    }
+    home.configure(&format!("{STRICT}[plugins.p.grants]\nchange-lists = true\n"));
+    approve(&home, "p");
+    let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
+    assert_ne!(said[0], said[1]);
+}
