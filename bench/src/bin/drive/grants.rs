@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::Bench;
 use crate::batch::{Batch, ECHO, Workload};
 use crate::calls::{one_at_a_time, percentile};
-use crate::client::Client;
 use crate::contender::Contender;
 use crate::home::Home;
 use crate::report::{Report, Unit};
@@ -80,6 +79,8 @@ const LISTED: Workload = Workload {
 fn cases() -> Vec<Case> {
     vec![
         echo(NONE, ""),
+        // What differences mean nothing.
+        echo("the same once more", ""),
         echo("echo, `keyvalue` granted", "[plugins.echo.grants]\nkeyvalue = true\n"),
         echo("echo, `http` granted", "[plugins.echo.grants]\nhttp = [\"https://example.com\"]\n"),
         echo("echo, `fs` granted", "[plugins.echo.grants]\nfs = [{ host = \"given\", guest = \"/data\" }]\n"),
@@ -120,54 +121,60 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let turns = bench.options.size(30, 2);
     for wharf in bench.wharf() {
         let cases = cases();
-        let homes = cases.iter().map(|case| furnished(bench, case)).collect::<Result<Vec<_>>>()?;
+        let homes = cases.iter().map(|case| furnished(bench, wharf, case)).collect::<Result<Vec<_>>>()?;
         for round in 0..bench.options.rounds {
             bench.note(&format!("grants, round {}", round + 1));
             let mut clients = Vec::new();
             for (case, home) in cases.iter().zip(&homes) {
-                clients.push(started(wharf, case, home)?);
+                clients.push(wharf.start_with(home, case.settings, case.tools)?);
             }
-            // The first turn does not count.
-            let mut times = vec![Vec::new(); cases.len()];
+            // Of each case, the median of each turn.
+            let mut medians = vec![Vec::new(); cases.len()];
+            let mut order: Vec<usize> = (0..cases.len()).collect();
             for turn in 0..=turns {
-                for ((case, client), times) in cases.iter().zip(&mut clients).zip(&mut times) {
-                    let batch = Batch::new(case.workload, wharf, client.ids(TURN as u64), TURN);
-                    let took = one_at_a_time(client, &batch)?;
-                    times.extend(took.into_iter().filter(|_| turn > 0));
+                for &at in &order {
+                    let client = &mut clients[at];
+                    let batch = Batch::new(cases[at].workload, wharf, client.ids(TURN as u64), TURN);
+                    let took = percentile(&sorted(one_at_a_time(client, &batch)?), 50);
+                    // The first turn does not count.
+                    medians[at].extend((turn > 0).then_some(took.as_secs_f64() * 1e6));
                 }
+                order.reverse();
             }
-            let medians: Vec<f64> = times.into_iter().map(median).collect();
-            for (case, median) in cases.iter().zip(&medians) {
+            for (case, own) in cases.iter().zip(&medians) {
                 let over = case.over.and_then(|row| cases.iter().position(|case| case.row == row));
-                match over {
-                    None => report.add(&format!("{}: p50", case.row), Unit::Micros, wharf.name(), *median),
-                    Some(at) => {
-                        let row = format!("{}: p50, more than that", case.row);
-                        report.add(&row, Unit::Micros, wharf.name(), median - medians[at]);
+                let (what, figure) = match over.map(|at| &medians[at]) {
+                    None => ("p50", median(own.clone())),
+                    // Turn by turn: what the machine did besides was much the same.
+                    Some(over) => {
+                        ("more than that", median(own.iter().zip(over).map(|(own, over)| own - over).collect()))
                     }
-                }
+                };
+                report.add(&format!("{}: {what}", case.row), Unit::Micros, wharf.name(), figure);
             }
         }
     }
     Ok(())
 }
 
-fn furnished(bench: &Bench, case: &Case) -> Result<Home> {
+/// A home with the plugin, compiled before, and what its calls find there.
+fn furnished(bench: &Bench, wharf: &Contender, case: &Case) -> Result<Home> {
     let home = bench.scratch.home()?;
     home.folder("file", &[b'x'; 1024])?;
     home.put(case.guest, &bench.component(case.guest)?)?;
-    Ok(home)
-}
-
-fn started(wharf: &Contender, case: &Case, home: &Home) -> Result<Client> {
-    let mut client = wharf.start_with(home, case.settings, case.tools)?;
+    let mut client = wharf.start_with(&home, case.settings, case.tools)?;
     if case.workload.name == LISTED.name {
         client.request("tools/call", json!({ "name": "notes_add", "arguments": { "text": "milk" } }))?;
     }
-    Ok(client)
+    Ok(home)
 }
 
-fn median(mut times: Vec<Duration>) -> f64 {
+fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
     times.sort_unstable();
-    percentile(&times, 50).as_secs_f64() * 1e6
+    times
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }

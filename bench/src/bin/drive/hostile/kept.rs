@@ -45,7 +45,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
                 add(&format!("{} {what}", PLUGINS * TIMES), kept);
             }
             if bench.options.quick {
-                // It takes the compiler all the minute that it may have.
+                // It may take the compiler all the minute that it has.
                 continue;
             }
             bench.note(&format!("kept after what the compiler cannot do, round {}", round + 1));
