@@ -5,8 +5,8 @@
 #   bench/run.sh --quick     under a minute once built: to see that it works
 #   bench/run.sh --help      more options
 #
-# WHARF_COMPONENTS names the folder of echo.wasm, echo-v1.wasm and echo-v2.wasm; without
-# it they are built with plugins/build.sh. WHARF_BENCH_PROFILE is the cargo profile, release
+# WHARF_COMPONENTS names the folder of the guests' components; without it they are built with
+# plugins/build.sh. WHARF_BENCH_PROFILE is the cargo profile, release
 # if not given.
 set -euo pipefail
 
@@ -26,7 +26,7 @@ cargo build --locked --profile "$profile" --package bench
 components=${WHARF_COMPONENTS:-target/guests/components}
 if [[ ! ${WHARF_COMPONENTS:-} ]]; then
     missing=()
-    for guest in echo echo-v1 echo-v2; do
+    for guest in echo echo-v1 echo-v2 folders notes; do
         [[ -f $components/$guest.wasm ]] || missing+=("$guest")
     done
     ((${#missing[@]} == 0)) || plugins/build.sh "${missing[@]}" >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests (of which
-# fuzzing takes a minute), drives the binary with the official clients, holds what it said against
-# the official schemas, and runs the official conformance suite.
+# Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests, fuzzes each
+# target for a minute (three at once), drives the binary with the official clients, holds what it
+# said against the official schemas, and runs the official conformance suite.
 # The last line adds them up; the exit code says whether all passed.
 set -uo pipefail
 exec </dev/null
@@ -75,8 +75,10 @@ types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py
 need cargo cargo || exit 1
 step guests plugins/build.sh
 step host cargo test --locked
+# The step before has fuzzed for some seconds with the first seed.
+step fuzz cargo test --locked --test fuzz -- --seconds 60 --jobs 3 --seed 2
 if command -v cargo-deny >/dev/null; then
-  step deny cargo deny check bans licenses sources
+  step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
 fi
 if [ -f plugin-sdk/Cargo.toml ]; then
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml

@@ -30,13 +30,14 @@ use crate::audit::Audit;
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
 use handlers::page::Pages;
-use seal::{EXPIRY, Seal};
+use seal::EXPIRY;
 use updates::Updates;
 
 pub use crate::protocol::era::{Posted, posted};
 pub use crate::protocol::headers::Headers;
 pub use connection::{Answered, Connection};
 pub use outgoing::{Kind, Outgoing};
+pub use seal::{Binding, Broken, Seal, Sealed};
 
 /// How the server presents itself, and its bounds. Never shown: it may hold a secret.
 #[derive(Clone)]

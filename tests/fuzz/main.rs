@@ -1,7 +1,9 @@
 //! Feeds mutated input to what reads bytes of strangers, and holds it to what it promises.
 //!
 //! Runs on the stable compiler and by a seed, so that a failure can be run again:
-//! `cargo test -p wharf --test fuzz -- [--seconds N] [--seed N] [TARGET]`, or `TARGET FILE`.
+//! `cargo test -p wharf --test fuzz -- [--seconds N] [--jobs N] [--seed N] [TARGET]`, or
+//! `TARGET FILE`. Each target has its seconds; as many run at once as there are jobs, one for
+//! each core if nothing is said.
 //! Nothing here measures coverage; the corpora name what is worth reaching.
 
 mod mutate;
@@ -10,6 +12,8 @@ mod targets;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use mutate::Mutator;
@@ -25,18 +29,20 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(wrong) => {
-            say(&format!("{wrong}; usage: [--seconds N] [--seed N] [TARGET] or TARGET FILE"));
+            say(&format!("{wrong}; usage: [--seconds N] [--jobs N] [--seed N] [TARGET] or TARGET FILE"));
             ExitCode::from(2)
         }
     }
 }
 
 fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, String> {
-    let (mut seconds, mut seed, mut names) = (SECONDS, 1, Vec::new());
+    let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let (mut seconds, mut jobs, mut seed, mut names) = (SECONDS, cores, 1, Vec::new());
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|n| n.parse().ok()).ok_or(format!("{argument} wants a number"));
         match argument.as_str() {
             "--seconds" => seconds = number()?,
+            "--jobs" => jobs = number()?,
             "--seed" => seed = number()?,
             // Those of cargo's own harness, which is given to all tests.
             other if other.starts_with('-') => {}
@@ -51,10 +57,25 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, String> {
         let input = std::fs::read(file).map_err(|error| format!("{file}: {error}"))?;
         return Ok(holds(target, &input).is_ok());
     }
-    let failed = targets.iter().filter(|target| !fuzz(target, Duration::from_secs(seconds), seed)).count();
+    let failed = fuzz_all(&targets, jobs, Duration::from_secs(seconds), seed);
     let (word, passed) = (if failed == 0 { "ok" } else { "FAILED" }, targets.len() - failed);
     say(&format!("\ntest result: {word}. {passed} passed; {failed} failed"));
     Ok(failed == 0)
+}
+
+/// Runs all targets, so many at once, and says how many failed.
+fn fuzz_all(targets: &[Target], jobs: u64, time: Duration, seed: u64) -> usize {
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    failed.fetch_add(usize::from(!fuzz(target, time, seed)), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    failed.into_inner()
 }
 
 /// Runs a target until its time is over or it fails; says which.

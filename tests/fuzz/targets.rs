@@ -6,6 +6,7 @@ mod cursor;
 mod headers;
 mod json;
 mod jsonrpc;
+mod sealed;
 mod stdio;
 mod template;
 
@@ -23,6 +24,7 @@ pub(crate) const TARGETS: &[fn() -> Target] = &[
     jsonrpc::target,
     json::target,
     cursor::target,
+    sealed::target,
     headers::target,
     config::target,
     template::target,

@@ -273,6 +273,7 @@ impl Guest {
         format!(
             r#"(module
               {imports}
+              {table}
               (memory (export "memory") {pages})
               (global $heap (mut i32) (i32.const {heap}))
               (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
@@ -302,6 +303,7 @@ impl Guest {
               (data (i32.const {TEXTS}) "{texts}")
               (data (i32.const {list}) "{tools}"))"#,
             imports = imports::called_by(&instructions),
+            table = if instructions.contains("$table") { "(table $table 1 funcref)" } else { "" },
             // One more than is full.
             pages = heap / 65_536 + 2,
             starting = self.starting,
@@ -377,6 +379,7 @@ fn guests_made_here_are_components() {
         Guest::looking_around(),
         Guest::saying("").tools(&[("a", two), ("b", two)]),
         Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
+        Guest::saying("").does("a", bodies::GROW_TABLE),
         Guest::saying("").gives("a", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
         Guest::saying("").listing_with_a_variable().counting_variables_in_list("a").differing_in_list("b"),
         Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),

@@ -25,24 +25,24 @@ const NONCE: usize = 24;
 /// Characters of a state; what a plugin may want back, twice in base64, and the forms.
 const LONGEST: usize = 1 << 20;
 
-pub(in crate::server) struct Seal(XChaCha20Poly1305);
+pub struct Seal(XChaCha20Poly1305);
 
 /// What a state belongs to.
 #[derive(Clone, Copy)]
-pub(in crate::server) struct Binding<'a> {
-    pub(in crate::server) principal: &'a str,
-    pub(in crate::server) plugin: &'a PluginId,
-    pub(in crate::server) digest: &'a Digest,
-    pub(in crate::server) method: &'a str,
+pub struct Binding<'a> {
+    pub principal: &'a str,
+    pub plugin: &'a PluginId,
+    pub digest: &'a Digest,
+    pub method: &'a str,
     /// Of the tool or prompt, or the resource's URI.
-    pub(in crate::server) name: &'a str,
+    pub name: &'a str,
     /// A JSON object; in which order its members stand is all the same.
-    pub(in crate::server) arguments: &'a str,
+    pub arguments: &'a str,
 }
 
 /// What is sealed.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(in crate::server) struct Sealed {
+pub struct Sealed {
     /// What the client was asked for, in the plugin's order.
     pub(in crate::server) asked: Vec<Question>,
     /// The plugin's own.
@@ -96,7 +96,7 @@ impl From<&Ask> for Kind {
 
 /// Why a state does not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::server) enum Broken {
+pub enum Broken {
     Expired,
     /// Changed, made up, or of another request, plugin version, principal or server.
     Foreign,
@@ -111,7 +111,7 @@ struct Dated {
 }
 
 impl Seal {
-    pub(in crate::server) fn new(key: &[u8; 32]) -> Self {
+    pub fn new(key: &[u8; 32]) -> Self {
         Self(XChaCha20Poly1305::new(key.into()))
     }
 
@@ -119,12 +119,7 @@ impl Seal {
     ///
     /// # Errors
     /// If the system gives no randomness: a nonce must never come twice.
-    pub(in crate::server) fn close(
-        &self,
-        binding: &Binding<'_>,
-        sealed: Sealed,
-        now: SystemTime,
-    ) -> Result<String, getrandom::Error> {
+    pub fn close(&self, binding: &Binding<'_>, sealed: Sealed, now: SystemTime) -> Result<String, getrandom::Error> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce)?;
         let dated = Dated { until: seconds(now + EXPIRY), sealed };
@@ -137,7 +132,7 @@ impl Seal {
 
     /// # Errors
     /// If the text is not what [`Seal::close`] made for the same binding, or too old.
-    pub(in crate::server) fn open(&self, binding: &Binding<'_>, text: &str, now: SystemTime) -> Result<Sealed, Broken> {
+    pub fn open(&self, binding: &Binding<'_>, text: &str, now: SystemTime) -> Result<Sealed, Broken> {
         let bytes = Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let bytes = bytes.ok_or(Broken::Foreign)?;
         let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(Broken::Foreign)?;
@@ -166,25 +161,39 @@ impl Binding<'_> {
 }
 
 /// The same JSON with the members of its objects in the order of their names: a client may
-/// write its request anew for each round.
+/// write its request anew for each round. What a tree would not hold whole stays as it is
+/// written: a member that is repeated, of which readers take the first or the last, and an
+/// object that `serde_json` takes for a number.
 fn canonical(json: &str) -> String {
-    fn sort(value: &mut Value) {
-        match value {
-            Value::Array(items) => items.iter_mut().for_each(sort),
-            Value::Object(members) => {
-                members.sort_keys();
-                members.values_mut().for_each(sort);
-            }
+    let Ok(mut value) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
+    if sorted(&mut value) == members(json) { value.to_string() } else { json.to_owned() }
+}
+
+/// Sorts all members, and says how many there are.
+fn sorted(value: &mut Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter_mut().map(sorted).sum(),
+        Value::Object(members) => {
+            members.sort_keys();
+            members.len() + members.values_mut().map(sorted).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+/// How many members stand in a text that is JSON: each has a colon outside of strings.
+fn members(json: &str) -> usize {
+    let (mut count, mut string, mut escaped) = (0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = string,
+            b'"' => string = !string,
+            b':' if !string => count += 1,
             _ => {}
         }
     }
-    match serde_json::from_str::<Value>(json) {
-        Ok(mut value) => {
-            sort(&mut value);
-            value.to_string()
-        }
-        Err(_) => json.to_owned(),
-    }
+    count
 }
 
 fn seconds(time: SystemTime) -> u64 {

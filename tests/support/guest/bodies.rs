@@ -10,6 +10,9 @@ pub const TRAP: &str = "unreachable";
 pub const TAKE_MEMORY: &str =
     "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
 
+/// Makes a table longer until it cannot be, then stops.
+pub const GROW_TABLE: &str = "(loop $more (br_if $more (i32.ne (table.grow $table (ref.null func) (i32.const 100)) (i32.const -1)))) unreachable";
+
 /// Calls itself without an end.
 pub const RECUR: &str = "(drop (call $deeper (i32.const 0)))";
 

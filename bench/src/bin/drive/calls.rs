@@ -65,7 +65,7 @@ fn one_server(bench: &Bench, contender: &Contender, client: &mut Client, report:
 }
 
 /// How long each call took, from before it is written to after its answer is read.
-fn one_at_a_time(client: &mut Client, batch: &Batch) -> Result<Vec<Duration>> {
+pub fn one_at_a_time(client: &mut Client, batch: &Batch) -> Result<Vec<Duration>> {
     client.drain()?;
     let mut times = Vec::with_capacity(batch.count());
     let mut answers = Vec::with_capacity(2 * batch.lines(0..batch.count()).len());

@@ -24,6 +24,11 @@ pub struct Client {
     stale: bool,
 }
 
+/// A call of a tool without arguments.
+pub fn call(id: u64, tool: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": {} } })
+}
+
 impl Client {
     /// Starts the server and shakes hands.
     pub fn start(command: Command, home: &Home) -> Result<Self> {
@@ -55,6 +60,24 @@ impl Client {
                 return Ok(message["result"].take());
             }
         }
+    }
+
+    /// Sends calls of these tools, without arguments, in one write, and waits for all their
+    /// results; says of each when it came, counted from before the write.
+    pub fn call_at_once(&mut self, tools: &[String]) -> Result<Vec<(Duration, Value)>> {
+        let first = self.ids(tools.len() as u64);
+        let lines: String = (first..).zip(tools).map(|(id, tool)| format!("{}\n", call(id, tool))).collect();
+        let mut results = Vec::with_capacity(tools.len());
+        let sent = Instant::now();
+        self.process.write(lines.as_bytes())?;
+        while results.len() < tools.len() {
+            let mut message = self.receive()?;
+            let took = sent.elapsed();
+            if message["id"].as_u64().is_some_and(|id| id >= first) {
+                results.push((took, message["result"].take()));
+            }
+        }
+        Ok(results)
     }
 
     /// Reserves that many request ids, and gives the first.

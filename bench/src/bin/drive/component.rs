@@ -1,29 +1,35 @@
-//! Components that are new to the host: the bytes of one that exists with a section that
-//! nobody reads, so that the digest differs and nothing else.
+//! Components made of one that exists, by a section more: one that nobody reads, so that the
+//! digest differs and nothing else, or a module that is compiled and never used.
 //! It does not parse what it extends.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 
 const CUSTOM_SECTION: u8 = 0;
+const CORE_MODULE_SECTION: u8 = 1;
 const NAME: &str = "bench";
 
 /// The component with 16 random bytes in a custom section at its end.
 pub fn renewed(component: &[u8]) -> io::Result<Vec<u8>> {
     let mut random = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(with_section(component, &random))
+    let mut content = Vec::new();
+    leb128(NAME.len(), &mut content);
+    content.extend(NAME.as_bytes());
+    content.extend(random);
+    Ok(with_section(component, CUSTOM_SECTION, &content))
 }
 
-fn with_section(component: &[u8], content: &[u8]) -> Vec<u8> {
-    let mut body = Vec::new();
-    leb128(NAME.len(), &mut body);
-    body.extend(NAME.as_bytes());
-    body.extend(content);
+/// The component with that core module at its end.
+pub fn burdened(component: &[u8], module: &[u8]) -> Vec<u8> {
+    with_section(component, CORE_MODULE_SECTION, module)
+}
+
+fn with_section(component: &[u8], id: u8, content: &[u8]) -> Vec<u8> {
     let mut extended = component.to_vec();
-    extended.push(CUSTOM_SECTION);
-    leb128(body.len(), &mut extended);
-    extended.extend(body);
+    extended.push(id);
+    leb128(content.len(), &mut extended);
+    extended.extend(content);
     extended
 }
 

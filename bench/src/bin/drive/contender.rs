@@ -53,6 +53,15 @@ impl Contender {
         Client::start(command, home)
     }
 
+    /// Starts Wharf with these settings, and waits until it has so many tools.
+    pub fn start_with(&self, home: &Home, settings: &str, tools: usize) -> Result<Client> {
+        let mut command = Command::new(&self.program);
+        command.arg("serve").arg(home.plugins()).arg("--config").arg(home.settings(settings)?);
+        let mut client = Client::start(command, home)?;
+        client.tools_until(tools)?;
+        Ok(client)
+    }
+
     /// Starts it on a free port, with room for as many connections as a suite makes.
     pub fn start_http(&self, home: &Home) -> Result<(Process, SocketAddr)> {
         let mut command = Command::new(&self.program);

@@ -69,6 +69,13 @@ impl Home {
         }
     }
 
+    /// A folder of its own that a plugin can be given, with one file in it.
+    pub fn folder(&self, file: &str, content: &[u8]) -> Result<PathBuf> {
+        let folder = self.root.join("given");
+        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(file), content)).context("make a folder")?;
+        Ok(folder)
+    }
+
     /// Writes a configuration file.
     pub fn settings(&self, text: &str) -> Result<PathBuf> {
         let file = self.root.join("wharf.toml");

@@ -6,14 +6,13 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 
 use crate::Bench;
-use crate::contender::Kind;
 use crate::line::{Caller, Line, MODERN};
 use crate::memory::settled;
 use crate::report::{Report, Unit};
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let streams = bench.options.size(5_000, 200);
-    for contender in bench.contenders().iter().filter(|contender| contender.kind == Kind::Wharf) {
+    for contender in bench.wharf() {
         for round in 0..bench.options.rounds {
             bench.note(&format!("listen, round {}: {}", round + 1, contender.name()));
             let home = bench.scratch.home()?;

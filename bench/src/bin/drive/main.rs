@@ -4,11 +4,14 @@
 #![allow(unreachable_pub, reason = "a binary exports nothing")]
 
 mod batch;
+mod bombs;
 mod calls;
 mod client;
 mod component;
 mod contender;
+mod grants;
 mod home;
+mod hostile;
 mod http;
 mod line;
 mod listen;
@@ -20,13 +23,28 @@ mod reload;
 mod report;
 mod start;
 
+/// How the tests make small plugins from text.
+#[path = "../../../../tests/support"]
+#[allow(dead_code, reason = "the tests use the rest of it")]
+mod support {
+    pub mod guest;
+    pub mod home {
+        use std::path::PathBuf;
+
+        /// Where the plugin interface is read.
+        pub fn repository() -> PathBuf {
+            concat!(env!("CARGO_MANIFEST_DIR"), "/..").into()
+        }
+    }
+}
+
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
-use contender::Contender;
+use contender::{Contender, Kind};
 use home::Scratch;
 use options::{Options, Suite, USAGE};
 use report::Report;
@@ -45,22 +63,34 @@ struct Bench {
 
 impl Bench {
     fn new(options: Options) -> Result<Self> {
-        let read = |name: &str| {
-            let file = options.components.join(name);
-            std::fs::read(&file).with_context(|| format!("read the component {}", file.display()))
-        };
-        let (echo, v1, v2) = (read("echo.wasm")?, read("echo-v1.wasm")?, read("echo-v2.wasm")?);
+        let read = |name| component(&options, name);
+        let (echo, v1, v2) = (read("echo")?, read("echo-v1")?, read("echo-v2")?);
         Ok(Self { scratch: Scratch::new()?, echo, v1, v2, options })
+    }
+
+    /// The guest of that name.
+    fn component(&self, name: &str) -> Result<Vec<u8>> {
+        component(&self.options, name)
     }
 
     fn contenders(&self) -> &[Contender] {
         &self.options.contenders
     }
 
+    /// Of what is measured for Wharf alone.
+    fn wharf(&self) -> impl Iterator<Item = &Contender> {
+        self.contenders().iter().filter(|contender| contender.kind == Kind::Wharf)
+    }
+
     /// Says on stderr where the run is.
     fn note(&self, text: &str) {
         let _ = writeln!(io::stderr(), "{text}");
     }
+}
+
+fn component(options: &Options, name: &str) -> Result<Vec<u8>> {
+    let file = options.components.join(format!("{name}.wasm"));
+    std::fs::read(&file).with_context(|| format!("read the component {}", file.display()))
 }
 
 fn main() -> ExitCode {
@@ -89,6 +119,10 @@ fn run() -> Result<()> {
                 http::run(&bench, &mut report)?;
                 listen::run(&bench, &mut report)?;
             }
+            Suite::Kill => hostile::kill::run(&bench, &mut report)?,
+            Suite::Bystander => hostile::bystander::run(&bench, &mut report)?,
+            Suite::Kept => hostile::kept::run(&bench, &mut report)?,
+            Suite::Grants => grants::run(&bench, &mut report)?,
         }
     }
     let rounds = bench.options.rounds;

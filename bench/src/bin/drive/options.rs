@@ -12,8 +12,9 @@ usage: drive [--wharf FILE] [--native FILE] [--components DIR]
 
   --wharf FILE       the host's binary; without it only the others are measured
   --native FILE      the baseline's binary, likewise
-  --components DIR   where echo.wasm, echo-v1.wasm and echo-v2.wasm are
-  --only SUITE       calls, start, reload or http; all of them if not given
+  --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm and notes.wasm are
+  --only SUITE       calls, start, reload, http, kill, bystander, kept
+                     or grants; all of them if not given
   --rounds N         paired rounds, 5 if not given
   --quick            fewer calls and files: to see that it works, not to cite
   --json             every round's figure, for programs
@@ -25,6 +26,23 @@ pub enum Suite {
     Start,
     Reload,
     Http,
+    Kill,
+    Bystander,
+    Kept,
+    Grants,
+}
+
+impl Suite {
+    const ALL: [(&str, Self); 8] = [
+        ("calls", Self::Calls),
+        ("start", Self::Start),
+        ("reload", Self::Reload),
+        ("http", Self::Http),
+        ("kill", Self::Kill),
+        ("bystander", Self::Bystander),
+        ("kept", Self::Kept),
+        ("grants", Self::Grants),
+    ];
 }
 
 pub struct Options {
@@ -43,7 +61,7 @@ impl Options {
         let mut options = Self {
             contenders: Vec::new(),
             components: PathBuf::from("."),
-            suites: vec![Suite::Calls, Suite::Start, Suite::Reload, Suite::Http],
+            suites: Suite::ALL.map(|(_, suite)| suite).into(),
             rounds: 5,
             quick: false,
             json: false,
@@ -81,11 +99,8 @@ impl Options {
 }
 
 fn suite(name: &str) -> Result<Suite> {
-    Ok(match name {
-        "calls" => Suite::Calls,
-        "start" => Suite::Start,
-        "reload" => Suite::Reload,
-        "http" => Suite::Http,
-        _ => bail!("find the suite {name}: there are calls, start, reload and http"),
-    })
+    match Suite::ALL.into_iter().find(|(known, _)| *known == name) {
+        Some((_, suite)) => Ok(suite),
+        None => bail!("find the suite {name}: there are {}", Suite::ALL.map(|(name, _)| name).join(", ")),
+    }
 }

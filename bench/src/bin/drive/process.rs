@@ -69,6 +69,22 @@ impl Process {
         }
     }
 
+    /// Waits until its log says that; it may take as long as it lives.
+    pub fn logged(&self, text: &str) -> Result<()> {
+        let deadline = Instant::now() + LIFE;
+        while !std::fs::read_to_string(&self.log).context("read the server's log")?.contains(text) {
+            ensure!(Instant::now() < deadline, "find {text:?} in the server's log:\n{}", tail(&self.log));
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Its two pipes, to be used at the same time.
+    pub fn pipes(&mut self) -> Result<(&mut ChildStdin, &mut BufReader<ChildStdout>)> {
+        let stdin = self.stdin.as_mut().context("write to a server that was told to end")?;
+        Ok((stdin, &mut self.stdout))
+    }
+
     /// Ends a server that does not read its input.
     pub fn kill(&self) {
         let _ = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();

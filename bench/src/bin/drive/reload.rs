@@ -12,7 +12,6 @@ use anyhow::{Result, ensure};
 use crate::Bench;
 use crate::client::Client;
 use crate::component::renewed;
-use crate::contender::Kind;
 use crate::home::Home;
 use crate::report::{Report, Unit};
 
@@ -21,7 +20,7 @@ const VERSION: &str = "echo_version";
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     let (known, new) = bench.options.size((10, 4), (1, 1));
-    for wharf in bench.contenders().iter().filter(|contender| contender.kind == Kind::Wharf) {
+    for wharf in bench.wharf() {
         let mut add = |what: &str, took: Duration| {
             report.add(&format!("file replaced to {what}"), Unit::Millis, wharf.name(), took.as_secs_f64() * 1e3);
         };

@@ -149,8 +149,8 @@ impl Spread {
 /// Three digits that count, more only before the point.
 fn rounded(figure: f64) -> String {
     match figure {
-        f if f >= 100.0 => format!("{f:.0}"),
-        f if f >= 10.0 => format!("{f:.1}"),
+        f if f.abs() >= 100.0 => format!("{f:.0}"),
+        f if f.abs() >= 10.0 => format!("{f:.1}"),
         f => format!("{f:.2}"),
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::Bench;
 use crate::component::renewed;
-use crate::contender::{Contender, Kind};
+use crate::contender::Contender;
 use crate::home::Home;
 use crate::memory::settled;
 use crate::report::{Report, Unit};
@@ -42,7 +42,7 @@ impl Fleet {
 }
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    for wharf in bench.contenders().iter().filter(|contender| contender.kind == Kind::Wharf) {
+    for wharf in bench.wharf() {
         for fleet in [Fleet::Copies, Fleet::Distinct] {
             // Each is many compilations.
             for round in 0..bench.options.size(bench.options.rounds, 1) {

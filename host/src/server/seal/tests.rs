@@ -41,7 +41,7 @@ fn p25_opens_for_nothing_else() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);
     let (principal, plugin, version, method, name, arguments) = BINDING;
-    let others: [Parts<'_>; 8] = [
+    let others: [Parts<'_>; 10] = [
         ("other", plugin, version, method, name, arguments),
         (principal, "other", version, method, name, arguments),
         (principal, plugin, b"v2", method, name, arguments),
@@ -49,6 +49,10 @@ fn p25_opens_for_nothing_else() {
         (principal, plugin, version, method, "notes_add", arguments),
         (principal, plugin, version, method, name, r#"{"id":8,"why":"old"}"#),
         (principal, plugin, version, method, name, "{}"),
+        // Some readers take the first of two.
+        (principal, plugin, version, method, name, r#"{"id":8,"id":7,"why":"old"}"#),
+        // To the parser's tree this is 7.
+        (principal, plugin, version, method, name, r#"{"id":{"$serde_json::private::Number":"7"},"why":"old"}"#),
         // The same letters, divided otherwise.
         (principal, plugin, version, "tools/callnotes", "_delete", arguments),
     ];

@@ -1,9 +1,17 @@
 use super::{leb128, renewed, with_section};
 
 #[test]
-fn a_section_is_its_id_its_size_its_name_and_its_bytes() {
-    let extended = with_section(b"\0asm\x0d\0\x01\0", b"xyz");
-    assert_eq!(extended, b"\0asm\x0d\0\x01\0\x00\x09\x05benchxyz");
+fn a_section_is_its_id_its_size_and_its_bytes() {
+    let extended = with_section(b"\0asm\x0d\0\x01\0", 7, b"xyz");
+    assert_eq!(extended, b"\0asm\x0d\0\x01\0\x07\x03xyz");
+}
+
+#[test]
+fn what_nobody_reads_has_a_name() -> std::io::Result<()> {
+    let extended = renewed(b"component")?;
+    assert_eq!(&extended[..17], b"component\x00\x16\x05bench");
+    assert_eq!(extended.len(), 17 + 16);
+    Ok(())
 }
 
 #[test]

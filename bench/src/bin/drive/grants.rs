@@ -1,0 +1,180 @@
+//! What a grant costs a call that does not use it, and one that does; and the audit log: Wharf
+//! only. All servers are there at the same time and are called in short turns, so that what
+//! the machine does besides is in all figures alike.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::Bench;
+use crate::batch::{Batch, ECHO, Workload};
+use crate::calls::{one_at_a_time, percentile};
+use crate::contender::Contender;
+use crate::home::Home;
+use crate::report::{Report, Unit};
+
+/// Calls of one server in its turn.
+const TURN: usize = 100;
+
+/// One server: its plugin with how many tools, its settings, and what is called.
+struct Case {
+    row: &'static str,
+    guest: &'static str,
+    tools: usize,
+    settings: &'static str,
+    workload: Workload,
+    /// Which case it is compared with, by its row.
+    over: Option<&'static str>,
+}
+
+const NONE: &str = "echo, nothing granted";
+const NO_ENV: &str = "asks for its environment, has none";
+const REFUSES: &str = "`notes` refuses an argument";
+
+fn echo(row: &'static str, settings: &'static str) -> Case {
+    Case { row, guest: "echo", tools: 2, settings, workload: ECHO, over: (row != NONE).then_some(NONE) }
+}
+
+fn folders(row: &'static str, settings: &'static str, workload: Workload) -> Case {
+    Case { row, guest: "folders", tools: 3, settings, workload, over: (row != NO_ENV).then_some(NO_ENV) }
+}
+
+fn notes(row: &'static str, workload: Workload) -> Case {
+    let settings = "[plugins.notes.grants]\nkeyvalue = true\n";
+    Case { row, guest: "notes", tools: 4, settings, workload, over: (row != REFUSES).then_some(REFUSES) }
+}
+
+const ENVIRONMENT: Workload = Workload {
+    name: "environment",
+    tool: |_| "folders_environment",
+    arguments: |_| json!({}),
+    right: |_, result| result["content"][0]["text"].as_str().is_some_and(|text| text.starts_with('[')),
+};
+const SETTINGS: Workload = Workload {
+    name: "settings",
+    tool: |_| "folders_settings",
+    arguments: |_| json!({}),
+    right: |_, result| result["content"][0]["text"].as_str().is_some_and(|text| text.contains("metric")),
+};
+const READ: Workload = Workload {
+    name: "read",
+    tool: |_| "folders_attempt",
+    arguments: |_| json!({ "what": "read", "path": "file" }),
+    right: |_, result| result["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("ok xxx")),
+};
+const REFUSED: Workload = Workload {
+    name: "refused",
+    tool: |_| "notes_add",
+    arguments: |_| json!({ "text": " " }),
+    right: |_, result| result["isError"] == true,
+};
+const LISTED: Workload = Workload {
+    name: "listed",
+    tool: |_| "notes_list",
+    arguments: |_| json!({}),
+    right: |_, result| result["structuredContent"]["notes"].as_array().is_some_and(|notes| notes.len() == 1),
+};
+
+fn cases() -> Vec<Case> {
+    vec![
+        echo(NONE, ""),
+        // What differences mean nothing.
+        echo("the same once more", ""),
+        echo("echo, `keyvalue` granted", "[plugins.echo.grants]\nkeyvalue = true\n"),
+        echo("echo, `http` granted", "[plugins.echo.grants]\nhttp = [\"https://example.com\"]\n"),
+        echo("echo, `fs` granted", "[plugins.echo.grants]\nfs = [{ host = \"given\", guest = \"/data\" }]\n"),
+        echo(
+            "echo, `fs` granted to write",
+            "[plugins.echo.grants]\nfs = [{ host = \"given\", guest = \"/data\", mode = \"write\" }]\n",
+        ),
+        echo("echo, `env` granted", "[plugins.echo.grants]\nenv = { LANG = \"C\" }\n"),
+        echo("echo, `config` granted", "[plugins.echo.grants]\nconfig = { unit = \"metric\" }\n"),
+        echo(
+            "echo, a secret granted",
+            "[secrets]\nword = { file = \"given/file\" }\n[plugins.echo.grants]\nsecrets = [\"word\"]\n",
+        ),
+        echo(
+            "echo, `elicit`, `sample` and `roots` granted",
+            "[plugins.echo.grants]\nelicit = true\nsample = true\nroots = true\n",
+        ),
+        echo("echo, nothing recorded (`audit.enabled = false`)", "[audit]\nenabled = false\n"),
+        echo("echo, arguments and results recorded (`audit.bodies = true`)", "[audit]\nbodies = true\n"),
+        folders(NO_ENV, "", ENVIRONMENT),
+        folders(
+            "reads a variable of its environment",
+            "[plugins.folders.grants]\nenv = { LANG = \"C\" }\n",
+            ENVIRONMENT,
+        ),
+        folders("reads its configuration", "[plugins.folders.grants]\nconfig = { unit = \"metric\" }\n", SETTINGS),
+        folders(
+            "reads a file of 1 KiB",
+            "[plugins.folders.grants]\nfs = [{ host = \"given\", guest = \"/data\" }]\n",
+            READ,
+        ),
+        notes(REFUSES, REFUSED),
+        notes("`notes` lists its keys and reads a value", LISTED),
+    ]
+}
+
+pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+    let turns = bench.options.size(30, 2);
+    for wharf in bench.wharf() {
+        let cases = cases();
+        let homes = cases.iter().map(|case| furnished(bench, wharf, case)).collect::<Result<Vec<_>>>()?;
+        for round in 0..bench.options.rounds {
+            bench.note(&format!("grants, round {}", round + 1));
+            let mut clients = Vec::new();
+            for (case, home) in cases.iter().zip(&homes) {
+                clients.push(wharf.start_with(home, case.settings, case.tools)?);
+            }
+            // Of each case, the median of each turn.
+            let mut medians = vec![Vec::new(); cases.len()];
+            let mut order: Vec<usize> = (0..cases.len()).collect();
+            for turn in 0..=turns {
+                for &at in &order {
+                    let client = &mut clients[at];
+                    let batch = Batch::new(cases[at].workload, wharf, client.ids(TURN as u64), TURN);
+                    let took = percentile(&sorted(one_at_a_time(client, &batch)?), 50);
+                    // The first turn does not count.
+                    medians[at].extend((turn > 0).then_some(took.as_secs_f64() * 1e6));
+                }
+                order.reverse();
+            }
+            for (case, own) in cases.iter().zip(&medians) {
+                let over = case.over.and_then(|row| cases.iter().position(|case| case.row == row));
+                let (what, figure) = match over.map(|at| &medians[at]) {
+                    None => ("p50", median(own.clone())),
+                    // Turn by turn: what the machine did besides was much the same.
+                    Some(over) => {
+                        ("more than that", median(own.iter().zip(over).map(|(own, over)| own - over).collect()))
+                    }
+                };
+                report.add(&format!("{}: {what}", case.row), Unit::Micros, wharf.name(), figure);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A home with the plugin, compiled before, and what its calls find there.
+fn furnished(bench: &Bench, wharf: &Contender, case: &Case) -> Result<Home> {
+    let home = bench.scratch.home()?;
+    home.folder("file", &[b'x'; 1024])?;
+    home.put(case.guest, &bench.component(case.guest)?)?;
+    let mut client = wharf.start_with(&home, case.settings, case.tools)?;
+    if case.workload.name == LISTED.name {
+        client.request("tools/call", json!({ "name": "notes_add", "arguments": { "text": "milk" } }))?;
+    }
+    Ok(home)
+}
+
+fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
+    times.sort_unstable();
+    times
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
