@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures Wharf beside a native MCP server and prints the table.
 #
-#   bench/run.sh             everything, some minutes
-#   bench/run.sh --quick     under a minute once built: to see that it works
+#   bench/run.sh             everything, about half an hour
+#   bench/run.sh --quick     some minutes once built: to see that it works
 #   bench/run.sh --help      more options
 #
 # WHARF_COMPONENTS names the folder of the guests' components; without it they are built with
