@@ -41,6 +41,7 @@ mod template;
 pub mod text;
 mod threads;
 mod ticker;
+mod turnstile;
 
 pub use events::Events;
 pub use fault::{CallError, Fault};

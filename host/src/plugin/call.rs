@@ -20,6 +20,7 @@ use wasmtime::{Store, Trap, UpdateDeadline};
 use super::abi::{CallContext, Exports};
 use super::breaker::Breaker;
 use super::cpu::{CpuMeter, Metered};
+use super::engine;
 use super::fault::Fault;
 use super::granted::Granted;
 use super::grants::Grants;
@@ -32,6 +33,7 @@ use super::redact::Said;
 use super::sandbox::Sandbox;
 use super::state::State;
 use super::text;
+use super::turnstile::Turnstile;
 use crate::audit::{Event, Record};
 
 /// Handles of component resources that a store may hold.
@@ -51,6 +53,7 @@ pub(super) struct Program {
     /// Around every call that a client makes.
     pub(super) breaker: Breaker,
     quick: Quick,
+    turnstile: Turnstile,
     turns: Arc<Semaphore>,
     waiting: AtomicU32,
 }
@@ -66,7 +69,7 @@ impl Program {
         pre: InstancePre<State>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
-        let turns = limits.concurrency.clamp(1, sandbox.max_concurrency());
+        let turns = limits.concurrency.clamp(1, engine::SLOTS_OF_ONE);
         let (plugin, audit) = (id.clone(), sandbox.audit.clone());
         let breaker = Breaker::new(move |pause| {
             tracing::warn!(%plugin, seconds = pause.as_secs(), "quarantined: its calls fail again and again");
@@ -84,8 +87,9 @@ impl Program {
             breaker,
             exports,
             pre,
-            sandbox,
             quick: Quick::default(),
+            turnstile: Turnstile::new(sandbox.threads_of_one()),
+            sandbox,
             turns: Arc::new(Semaphore::new(turns as usize)),
             waiting: AtomicU32::new(0),
             limits,
@@ -120,7 +124,7 @@ impl Program {
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
             let future = Box::pin(program.run(function, call, params, deadline, cpu.clone()));
-            let metered = Metered { meter: cpu, future };
+            let metered = Metered { meter: cpu, turnstile: &program.turnstile, future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(Fault::Timeout { limit }),

@@ -12,7 +12,9 @@ use wasmtime::{
 use super::limits::Limits;
 
 /// Component instances that can exist at the same time.
-pub(super) const SLOTS: u32 = 64;
+pub(super) const SLOTS: u32 = 160;
+/// Those that one plugin may take; the others are for the others.
+pub(super) const SLOTS_OF_ONE: u32 = 128;
 /// Core modules in one component; std guests have four or five.
 pub(super) const CORE_INSTANCES: u32 = 16;
 pub(super) const MEMORIES: u32 = 4;
@@ -41,7 +43,7 @@ const FORBIDDEN: [WasmFeatures; 12] = [
 /// How instances get their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allocation {
-    /// From address space set aside at the start: about a terabyte, not used but named.
+    /// From address space set aside at the start: some terabytes, not used but named.
     Pooling,
     /// When needed: slower, and all that the compiler process may have.
     OnDemand,

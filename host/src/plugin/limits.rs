@@ -15,8 +15,8 @@ pub struct Limits {
     pub memory: u64,
     /// Bytes of one result.
     pub output: u64,
-    /// Calls at the same time. The sandbox keeps one of its threads free of any one
-    /// plugin, so fewer may run on a small machine.
+    /// Calls at the same time, at most 128. The sandbox keeps one of its threads free of any
+    /// one plugin, so on a small machine fewer may compute together; the others wait.
     pub concurrency: u32,
     /// Calls that may wait for their turn, each for at most [`Limits::QUEUE_WAIT`].
     pub queue: u32,

@@ -164,8 +164,8 @@ impl Sandbox {
         self.guests.handle()
     }
 
-    /// Calls of one plugin that may run at once: one thread stays free for the others.
-    pub(super) fn max_concurrency(&self) -> u32 {
+    /// Threads that calls of one plugin may compute on: one stays free for the others.
+    pub(super) fn threads_of_one(&self) -> u32 {
         self.workers.saturating_sub(1).max(1)
     }
 }
