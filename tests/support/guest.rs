@@ -43,6 +43,7 @@ struct Tool {
     name: String,
     schema: String,
     description: Option<String>,
+    output_schema: Option<String>,
 }
 
 /// A text in the guest's memory.
@@ -116,8 +117,12 @@ impl Guest {
 
     /// With these tools instead, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
-        let tool =
-            |(name, schema): &(&str, &str)| Tool { name: (*name).into(), schema: (*schema).into(), description: None };
+        let tool = |(name, schema): &(&str, &str)| Tool {
+            name: (*name).into(),
+            schema: (*schema).into(),
+            description: None,
+            output_schema: None,
+        };
         self.tools = tools.iter().map(tool).collect();
         self
     }
@@ -125,7 +130,7 @@ impl Guest {
     /// With one tool more that is described so.
     pub fn described(mut self, name: &str, description: &str) -> Self {
         let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
-        self.tools.push(Tool { name, schema, description: Some(description.into()) });
+        self.tools.push(Tool { name, schema, description: Some(description.into()), output_schema: None });
         self
     }
 
@@ -150,6 +155,13 @@ impl Guest {
             CALL_RESULT + 24
         );
         self.does(name, &body)
+    }
+
+    /// With one tool more that gives this and has promised that schema.
+    pub fn gives_against(mut self, name: &str, schema: &str, structured: &str) -> Self {
+        self = self.gives(name, structured);
+        self.tools.last_mut().expect("just added").output_schema = Some(schema.into());
+        self
     }
 
     /// With one tool more whose answer is that many zero bytes, of which only those in the
@@ -238,6 +250,7 @@ impl Guest {
             r#"(module
               {imports}
               (memory (export "memory") {pages})
+              (table $table 1 funcref)
               (global $heap (mut i32) (i32.const {heap}))
               (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
                 (global.get $heap)
@@ -309,6 +322,10 @@ impl Guest {
                 record[24..32].copy_from_slice(&place(description));
             }
             record[32..40].copy_from_slice(&place(&tool.schema));
+            if let Some(schema) = &tool.output_schema {
+                record[40] = 1;
+                record[44..52].copy_from_slice(&place(schema));
+            }
             tools.extend_from_slice(&record);
         }
         texts.resize(texts.len().next_multiple_of(8), 0);

@@ -1,23 +1,23 @@
 //! What a hostile guest's tool does, as instructions in text.
 
-/// Never ends.
-pub const SPIN: &str = "(loop $for_ever (br $for_ever))";
+macro_rules! body {
+    ($name:ident, $file:literal) => {
+        pub const $name: &str = include_str!(concat!("../../guests/hostile/", $file, ".wat"));
+    };
+}
 
-/// Hits an instruction that stops it.
-pub const TRAP: &str = "unreachable";
-
-/// Takes memory until there is no more, then stops.
-pub const TAKE_MEMORY: &str =
-    "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
-
-/// Calls itself without an end.
-pub const RECUR: &str = "(drop (call $deeper (i32.const 0)))";
-
-/// Divides by zero.
-pub const DIVIDE: &str = "(drop (i32.div_s (i32.const 1) (local.get $n)))";
-
-/// Reads where there is no memory.
-pub const READ_OUTSIDE: &str = "(drop (i32.load (i32.const -8)))";
-
-/// Ends the process, as it thinks.
-pub const EXIT: &str = "(call $exit (i32.const 1))";
+body!(SPIN, "spin");
+body!(SPIN_CALLING, "spin-calling");
+body!(FILL, "fill");
+body!(TAKE_MEMORY, "take-memory");
+body!(TAKE_TABLE, "take-table");
+body!(TRAP, "trap");
+body!(RECUR, "recur");
+body!(DIVIDE, "divide");
+body!(READ_OUTSIDE, "read-outside");
+body!(EXIT, "exit");
+body!(ALIASES, "aliases");
+body!(NOT_UTF8, "not-utf8");
+body!(SURROGATE, "surrogate");
+body!(MISALIGNED, "misaligned");
+body!(OUTSIDE, "outside");

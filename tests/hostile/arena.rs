@@ -1,0 +1,412 @@
+//! A host with a bystander, and what must hold of both whatever another plugin does.
+//!
+//! The bystander is called at a steady pace whenever the arena waits for something, and its
+//! answers are timed from when each call was meant to be sent: a host that stands still is
+//! late for all calls that it kept from being sent.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::door::{Door, Transport};
+use crate::levels::Levels;
+use crate::support::client::{Client, first_text};
+use crate::support::guest::Guest;
+use crate::support::home::{Home, component};
+use crate::support::{MODERN, PATIENCE};
+use crate::trail::{Expected, records};
+
+/// Between two calls of the bystander.
+const PACE: Duration = Duration::from_millis(50);
+/// The latest that the bystander may answer. A shared machine takes its time; a host that
+/// stands still takes longer.
+const LATEST: Duration = Duration::from_secs(2);
+/// What a loaded machine may add to a limit.
+const SLACK: Duration = Duration::from_secs(3);
+/// Calls at once that the host has served before its levels are taken.
+const WARM: usize = 48;
+
+const SETTINGS: &str = "[server.http]\nconnections-per-address = 256\n";
+
+/// What a row is given: a home with the bystander, to which it may add before the host starts.
+pub(crate) struct Stage {
+    pub(crate) home: Home,
+    pub(crate) transport: Transport,
+}
+
+pub(crate) struct Arena {
+    pub(crate) home: Home,
+    client: Client<Door>,
+    process: u32,
+    before: Levels,
+    /// Asked and not answered.
+    open: HashMap<u64, Asked>,
+    answered: HashMap<u64, Answer>,
+    /// What came and answers nothing.
+    pub(crate) told: VecDeque<Value>,
+    /// The stream of news, if there is one.
+    listening: Option<u64>,
+    /// When the bystander is to be called next.
+    due: Instant,
+    beats: u64,
+    expected: Expected,
+    latest: Duration,
+    over: Option<Duration>,
+}
+
+struct Asked {
+    at: Instant,
+    of: Of,
+}
+
+/// Who is asked.
+enum Of {
+    /// The bystander, or the host about it, by the pump: what its answer must have in it.
+    Bystander(String),
+    /// The host, by a row.
+    Host,
+    Plugin(String),
+}
+
+pub(crate) struct Answer {
+    /// `""`: the host's own.
+    pub(crate) plugin: String,
+    pub(crate) message: Value,
+    pub(crate) took: Duration,
+}
+
+/// What a row cost.
+pub(crate) struct Outcome {
+    /// The most that a limit was passed by.
+    pub(crate) over: Option<Duration>,
+    /// The bystander's slowest answer.
+    pub(crate) latest: Duration,
+    pub(crate) before: Levels,
+    pub(crate) after: Levels,
+}
+
+impl Stage {
+    pub(crate) fn new(transport: Transport) -> Self {
+        Self { home: Home::with(&["echo"]), transport }
+    }
+
+    /// Starts the host, lets it serve a little, and takes its levels.
+    pub(crate) fn open(self, settings: &str) -> Arena {
+        let Self { home, transport } = self;
+        home.configure(&format!("{SETTINGS}{settings}"));
+        let mut client = Client::able(Door::open(&home, transport), MODERN, json!({}));
+        client.tools_until(|tools| tools == ["echo", "echo_add"]);
+        let process = client.wire().process.id();
+        let mut arena = Arena {
+            home,
+            client,
+            process,
+            before: Levels::of(process),
+            open: HashMap::new(),
+            answered: HashMap::new(),
+            told: VecDeque::new(),
+            listening: None,
+            due: Instant::now(),
+            beats: 0,
+            expected: Expected::default(),
+            latest: Duration::ZERO,
+            over: None,
+        };
+        arena.warm();
+        arena
+    }
+}
+
+impl Arena {
+    fn warm(&mut self) {
+        self.loads("warm", &Guest::saying("1").build());
+        let asked: Vec<u64> = (0..WARM).map(|_| self.ask("warm_version", json!({}))).collect();
+        for id in asked {
+            assert_eq!(first_text(&self.answer(id).message["result"]), "1");
+        }
+        self.home.remove("warm");
+        self.until("the plugin of the beginning is gone", |arena| {
+            records(&arena.home).iter().any(|record| record["event"] == "remove" && record["plugin"] == "warm")
+        });
+        // Connections are closed, and what the plugin had is given back, in their own time.
+        let start = self.before;
+        self.until("what the beginning needed is given back", |arena| arena.levels().files <= start.files);
+        (self.before, self.latest) = (self.levels(), Duration::ZERO);
+    }
+
+    /// Puts a plugin in the folder, which must be taken up.
+    pub(crate) fn loads(&mut self, plugin: &str, bytes: &[u8]) {
+        self.home.put_bytes(bytes, plugin);
+        self.taken_up(plugin, bytes);
+    }
+
+    /// As [`Arena::loads`], for a guest that was built before.
+    pub(crate) fn loads_guest(&mut self, guest: &str, plugin: &str) {
+        let bytes = std::fs::read(component(guest)).expect("a guest");
+        self.loads(plugin, &bytes);
+    }
+
+    /// Waits until the file that was put there serves.
+    pub(crate) fn taken_up(&mut self, plugin: &str, bytes: &[u8]) {
+        let content = self.expected.put(plugin, bytes);
+        self.until(&format!("{plugin} is taken up"), |arena| {
+            let last = records(&arena.home).into_iter().rfind(|record| {
+                record["plugin"] == plugin && ["load", "swap"].iter().any(|event| record["event"] == *event)
+            });
+            last.is_some_and(|record| record["content"] == content.as_str())
+        });
+    }
+
+    /// That these bytes may come to serve while nobody waits for it.
+    pub(crate) fn may_serve(&mut self, plugin: &str, bytes: &[u8]) {
+        self.expected.put(plugin, bytes);
+    }
+
+    /// Puts a plugin in the folder, which must be refused for a reason with that word in it.
+    pub(crate) fn refuses(&mut self, plugin: &str, bytes: &[u8], word: &str) {
+        self.home.put_bytes(bytes, plugin);
+        self.refused(plugin, word);
+    }
+
+    /// Waits until the file of that name is refused once more.
+    pub(crate) fn refused(&mut self, plugin: &str, word: &str) {
+        self.expected.refused(plugin);
+        let mut reason = None;
+        self.until(&format!("{plugin} is refused"), |arena| {
+            let records = records(&arena.home);
+            assert!(
+                !records.iter().any(|record| record["plugin"] == plugin && record["event"] == "load"),
+                "{plugin} was loaded"
+            );
+            let last = records.into_iter().rfind(|r| r["plugin"] == plugin && r["event"] == "reject");
+            reason = last.map(|record| record["reason"].to_string());
+            reason.is_some()
+        });
+        let reason = reason.expect("just seen");
+        assert!(reason.contains(word) && reason.chars().count() < 600, "{plugin} is refused like this: {reason}");
+    }
+
+    /// Calls a tool and does not wait.
+    pub(crate) fn ask(&mut self, tool: &str, arguments: Value) -> u64 {
+        self.ask_with(tool, arguments, json!({}))
+    }
+
+    /// As [`Arena::ask`], with something in `_meta`.
+    pub(crate) fn ask_with(&mut self, tool: &str, arguments: Value, meta: Value) -> u64 {
+        let plugin = tool.split('_').next().expect("a name");
+        self.ask_for(plugin, "tools/call", json!({"name": tool, "arguments": arguments, "_meta": meta}))
+    }
+
+    /// Asks something of that plugin and does not wait.
+    pub(crate) fn ask_for(&mut self, plugin: &str, method: &str, params: Value) -> u64 {
+        let at = Instant::now();
+        let id = self.client.post(method, params);
+        self.open.insert(id, Asked { at, of: Of::Plugin(plugin.to_owned()) });
+        id
+    }
+
+    pub(crate) fn answer(&mut self, id: u64) -> Answer {
+        self.until(&format!("request {id} is answered"), |arena| arena.answered.contains_key(&id));
+        self.answered.remove(&id).expect("just seen")
+    }
+
+    /// Calls a tool and gives its result.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let id = self.ask(tool, arguments);
+        let mut answer = self.answer(id);
+        assert!(answer.message.get("error").is_none(), "{tool} failed: {}", answer.message);
+        answer.message["result"].take()
+    }
+
+    /// Calls a tool that must answer with that text.
+    pub(crate) fn says(&mut self, tool: &str, arguments: Value, text: &str) {
+        let result = self.call(tool, arguments);
+        assert_eq!(first_text(&result), text, "{tool}");
+    }
+
+    /// Calls a tool, which must fail by its own fault.
+    pub(crate) fn fault(&mut self, tool: &str, arguments: Value, code: &str) {
+        let id = self.ask(tool, arguments);
+        self.faulted(id, &[code]);
+    }
+
+    /// That a call is told as a fault of its plugin with one of those codes, in words of the
+    /// host's own.
+    pub(crate) fn faulted(&mut self, id: u64, codes: &[&str]) -> (String, Duration) {
+        let answer = self.answer(id);
+        let result = &answer.message["result"];
+        let fault = &result["_meta"]["wharf/fault"];
+        let code = fault["code"].as_str().unwrap_or("none").to_owned();
+        let is_told = result["isError"] == true && fault["plugin"] == answer.plugin.as_str();
+        assert!(is_told && codes.contains(&code.as_str()), "not {codes:?}: {}", answer.message);
+        let text = first_text(result);
+        let own = ["wasm", "unreachable", "backtrace", "0x", "\u{1b}"].iter().all(|word| !text.contains(word));
+        assert!(own && text.chars().count() < 400, "{text}");
+        (code, answer.took)
+    }
+
+    /// Calls a tool that must be stopped at that limit.
+    pub(crate) fn stopped(&mut self, tool: &str, limit: Duration, code: &str) {
+        let id = self.ask(tool, json!({}));
+        let (_, took) = self.faulted(id, &[code]);
+        assert!(took >= limit && took < limit + SLACK, "{tool} was stopped after {took:?}, not {limit:?}");
+        self.over = Some(self.over.unwrap_or_default().max(took - limit));
+    }
+
+    /// The names of all tools.
+    pub(crate) fn tools(&mut self) -> Vec<String> {
+        let tools = self.listed("tools");
+        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+    }
+
+    /// A whole list: `tools`, `prompts` or `resources`.
+    pub(crate) fn listed(&mut self, what: &str) -> Vec<Value> {
+        let (mut all, mut params) = (Vec::new(), json!({}));
+        loop {
+            let at = Instant::now();
+            let id = self.client.post(&format!("{what}/list"), params);
+            self.open.insert(id, Asked { at, of: Of::Host });
+            let mut page = self.answer(id).message["result"].take();
+            all.append(page[what].as_array_mut().expect("a list"));
+            match page.get("nextCursor") {
+                Some(cursor) => params = json!({"cursor": cursor}),
+                None => return all,
+            }
+        }
+    }
+
+    /// Starts to listen to news of the list of tools.
+    pub(crate) fn listen(&mut self) {
+        let id = self.client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        self.until("the subscription is acknowledged", |arena| {
+            arena.told.iter().any(|said| said["method"] == "notifications/subscriptions/acknowledged")
+        });
+        self.listening = Some(id);
+        // The stream is open from here on, which over HTTP is one descriptor.
+        self.before.files = self.before.files.max(Levels::of(self.process).files);
+    }
+
+    /// What the host has written to its log, once that is in it.
+    pub(crate) fn log_with(&mut self, wanted: &str) -> String {
+        self.until(&format!("{wanted:?} is in the log"), |arena| arena.log().contains(wanted));
+        self.log()
+    }
+
+    pub(crate) fn log(&mut self) -> String {
+        self.client.wire().process.log()
+    }
+
+    pub(crate) fn levels(&self) -> Levels {
+        Levels::of(self.process)
+    }
+
+    pub(crate) fn before(&self) -> Levels {
+        self.before
+    }
+
+    /// Does something that takes its time while the bystander is called.
+    pub(crate) fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let working = scope.spawn(work);
+            self.until("the work is done", |_| working.is_finished());
+            working.join().expect("it says what failed")
+        })
+    }
+
+    /// Calls the bystander until that holds, and until it has answered.
+    pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+        // Nothing was meant to be sent while the test did something else.
+        self.due = self.due.max(Instant::now());
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(self) {
+            assert!(Instant::now() < deadline, "not in time: {what}; the log:\n{}", self.log());
+            self.beat();
+        }
+        while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
+            assert!(Instant::now() < deadline, "the bystander does not answer; the log:\n{}", self.log());
+            self.receive(deadline);
+        }
+    }
+
+    fn beat(&mut self) {
+        if Instant::now() < self.due {
+            return self.receive(self.due);
+        }
+        let message = format!("beat {}", self.beats);
+        let (method, params, wanted) = match self.beats % 8 {
+            7 => ("tools/list", json!({}), "\"echo_add\"".to_owned()),
+            _ => ("tools/call", json!({"name": "echo", "arguments": {"message": message}}), format!("\"{message}\"")),
+        };
+        let id = self.client.post(method, params);
+        self.open.insert(id, Asked { at: self.due, of: Of::Bystander(wanted) });
+        self.beats += 1;
+        self.due += PACE;
+    }
+
+    /// Takes the next message, if one comes in time.
+    fn receive(&mut self, deadline: Instant) {
+        let Some(message) = self.client.next_before(deadline) else { return };
+        if message.get("method").is_some() {
+            return self.told.push_back(message);
+        }
+        let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer to nothing: {message}"));
+        let asked = self.open.remove(&id).unwrap_or_else(|| panic!("answered twice, or never asked: {message}"));
+        let took = asked.at.elapsed();
+        let plugin = match asked.of {
+            Of::Bystander(wanted) => {
+                self.latest = self.latest.max(took);
+                assert!(took < LATEST, "the bystander was answered after {took:?}");
+                assert!(message["result"].to_string().contains(&wanted), "the bystander: {message}");
+                return;
+            }
+            Of::Host => String::new(),
+            Of::Plugin(plugin) => {
+                self.expected.answered(id, &plugin, &message);
+                plugin
+            }
+        };
+        self.answered.insert(id, Answer { plugin, message, took });
+    }
+
+    /// What holds after every attack: takes the plugins away, and waits until nothing is left
+    /// of what they did.
+    ///
+    /// # Panics
+    /// When something is left, was not recorded, or came unasked.
+    pub(crate) fn settle(mut self) -> Outcome {
+        let open: Vec<u64> = self.open.keys().copied().collect();
+        assert!(open.is_empty(), "never answered: {open:?}");
+        for plugin in self.expected.plugins() {
+            // Some are gone already.
+            let _ = std::fs::remove_file(self.home.plugin(plugin));
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let after = loop {
+            let now = self.levels();
+            if now.is_back_at(&self.before) {
+                break now;
+            }
+            assert!(Instant::now() < deadline, "{now:?} are left, of {:?} before", self.before);
+            self.rest();
+        };
+        while let Some(missing) = self.expected.missing(&records(&self.home)) {
+            assert!(Instant::now() < deadline, "{missing}");
+            self.rest();
+        }
+        let log = self.log();
+        assert!(!log.contains("panicked"), "{log}");
+        assert!(self.client.wire().keeps_to_its_transport(), "something is on stdout");
+        let Self { client, listening, over, latest, before, home, .. } = self;
+        let rest = client.finish();
+        let unasked = |message: &&Value| message.get("id").is_some_and(|id| listening.is_none_or(|own| *id != own));
+        assert_eq!(rest.iter().find(unasked), None, "nobody asked for that");
+        drop(home);
+        Outcome { over, latest, before, after }
+    }
+
+    /// Gives the host a moment.
+    fn rest(&mut self) {
+        self.receive(Instant::now() + PACE);
+    }
+}

@@ -1,0 +1,2 @@
+use crate::Row;
+pub(crate) const ROWS: &[Row] = &[];
