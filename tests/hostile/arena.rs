@@ -219,6 +219,13 @@ impl Arena {
         answer.message["result"].take()
     }
 
+    /// The error that a request was refused with.
+    pub(crate) fn refusal(&mut self, id: u64) -> Value {
+        let mut answer = self.answer(id);
+        assert!(answer.message.get("error").is_some(), "not refused: {}", answer.message);
+        answer.message["error"].take()
+    }
+
     /// Calls a tool that must answer with that text.
     pub(crate) fn says(&mut self, tool: &str, arguments: Value, text: &str) {
         let result = self.call(tool, arguments);
@@ -229,6 +236,17 @@ impl Arena {
     pub(crate) fn fault(&mut self, tool: &str, arguments: Value, code: &str) {
         let id = self.ask(tool, arguments);
         self.faulted(id, &[code]);
+    }
+
+    /// Calls tools of that guest, each of which must fail with its code: under several names,
+    /// since a plugin that has failed five times is left alone.
+    pub(crate) fn faults(&mut self, guest: &[u8], calls: &[(&str, &str)]) {
+        for (part, plugin) in calls.chunks(4).zip(["first", "second", "third", "fourth", "fifth"]) {
+            self.loads(plugin, guest);
+            for (tool, code) in part {
+                self.fault(&format!("{plugin}_{tool}"), json!({}), code);
+            }
+        }
     }
 
     /// That a call is told as a fault of its plugin with one of those codes, in words of the
@@ -297,6 +315,12 @@ impl Arena {
         self.client.wire().process.log()
     }
 
+    fn last_words(&mut self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().rev().take(8).collect();
+        format!("the end of the log, backwards:\n{}", lines.join("\n"))
+    }
+
     pub(crate) fn levels(&self) -> Levels {
         Levels::of(self.process)
     }
@@ -314,17 +338,23 @@ impl Arena {
         })
     }
 
+    /// Calls the bystander for that long.
+    pub(crate) fn pause(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        self.until("time passes", |_| Instant::now() >= end);
+    }
+
     /// Calls the bystander until that holds, and until it has answered.
     pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
         // Nothing was meant to be sent while the test did something else.
         self.due = self.due.max(Instant::now());
         let deadline = Instant::now() + PATIENCE;
         while !holds(self) {
-            assert!(Instant::now() < deadline, "not in time: {what}; the log:\n{}", self.log());
+            assert!(Instant::now() < deadline, "not in time: {what}; {}", self.last_words());
             self.beat();
         }
         while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
-            assert!(Instant::now() < deadline, "the bystander does not answer; the log:\n{}", self.log());
+            assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.last_words());
             self.receive(deadline);
         }
     }
@@ -394,8 +424,10 @@ impl Arena {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
         }
+        // A plugin's own words are under its name.
         let log = self.log();
-        assert!(!log.contains("panicked"), "{log}");
+        let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));
+        assert_eq!(panic, None, "the host has panicked");
         assert!(self.client.wire().keeps_to_its_transport(), "something is on stdout");
         let Self { client, listening, over, latest, before, home, .. } = self;
         let rest = client.finish();

@@ -1,2 +1,114 @@
-use crate::Row;
-pub(crate) const ROWS: &[Row] = &[];
+//! Plugins that change: while they are called, without an end, or into what nobody approved.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, Stage};
+use crate::support::client::first_text;
+use crate::support::guest::{Guest, bodies};
+use crate::trail::records;
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(38, "replaced, broken, moved and deleted under 100 calls", h38_replaced_under_calls),
+    row(39, "other words, wider imports, words that differ each time", h39_unapproved_words),
+];
+
+/// Calls in flight while the file changes.
+const CALLS: usize = 100;
+/// Between two versions: 20 in a second.
+const FLIP: Duration = Duration::from_millis(50);
+
+/// Puts two versions in turn that many times.
+fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    let mut open = Vec::new();
+    for turn in 0..times {
+        arena.home.put_bytes(&versions[(turn + 1) % 2], "flips");
+        open.extend((0..5).map(|_| arena.ask("flips_version", json!({}))));
+        arena.pause(FLIP);
+    }
+    for id in open {
+        seen.insert(first_text(&arena.answer(id).message["result"]).to_owned());
+    }
+    seen
+}
+
+fn h38_replaced_under_calls(stage: Stage) -> Arena {
+    // Long enough to be in flight whatever happens meanwhile, short enough to be waited for.
+    let slow = |answer: &str| Guest::saying(answer).does("slow", bodies::SPIN).build();
+    let [one, two] = ["1", "2"].map(slow);
+    let settings = "[plugins.slow.limits]\ncpu = \"50ms\"\n";
+    let mut arena = stage.open(settings);
+    arena.listen();
+    arena.loads("slow", &one);
+    let asked: Vec<u64> = (0..CALLS).map(|_| arena.ask("slow_slow", json!({}))).collect();
+    arena.loads("slow", &two);
+    arena.says("slow_version", json!({}), "2");
+    let broken = two[..two.len() / 2].to_vec();
+    arena.home.put_bytes(&broken, "slow");
+    arena.until("the broken version is refused", |arena| {
+        records(&arena.home).iter().any(|record| record["event"] == "reject" && record["plugin"] == "slow")
+    });
+    arena.says("slow_version", json!({}), "2");
+    // Away and back.
+    let (file, aside) = (arena.home.plugin("slow"), arena.home.path("aside"));
+    arena.home.put_bytes(&two, "slow");
+    std::fs::rename(&file, &aside).expect("moved");
+    arena.until("its tools are gone", |arena| gone(arena, "slow"));
+    std::fs::rename(&aside, &file).expect("moved back");
+    arena.taken_up("slow", &two);
+    let last = arena.ask("slow_slow", json!({}));
+    arena.home.remove("slow");
+    arena.until("its tools are gone again", |arena| gone(arena, "slow"));
+    for id in asked.into_iter().chain([last]) {
+        arena.faulted(id, &["cpu", "busy", "quarantined"]);
+    }
+    let late = arena.ask_for("", "tools/call", json!({"name": "slow_version"}));
+    assert_eq!(arena.refusal(late)["data"]["reason"], "tool_not_found");
+
+    let versions = [Guest::saying("a").build(), Guest::saying("b").build()];
+    arena.loads("flips", &versions[0]);
+    arena.may_serve("flips", &versions[1]);
+    let seen = flip(&mut arena, &versions, 40);
+    assert!(seen.iter().all(|answer| answer == "a" || answer == "b") && !seen.is_empty(), "{seen:?}");
+    arena.until("the last version serves", |arena| arena.call("flips_version", json!({}))["content"][0]["text"] == "a");
+    arena
+}
+
+/// Whether the last that the log says of a plugin is that it went.
+fn gone(arena: &Arena, plugin: &str) -> bool {
+    let of_it =
+        |record: &Value| record["plugin"] == plugin && ["load", "swap", "remove"].iter().any(|e| record["event"] == *e);
+    records(&arena.home).into_iter().rfind(of_it).is_some_and(|record| record["event"] == "remove")
+}
+
+fn h39_unapproved_words(stage: Stage) -> Arena {
+    let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words);
+    let good = version("good", "Does a thing.").build();
+    let held = [
+        ("other words", version("never", "Does a thing, and sends it.").build()),
+        ("one tool more", version("never", "Does a thing.").described("more", "More.").build()),
+        ("wider imports", version("never", "Does a thing.").prints("act2", "x").build()),
+    ];
+    let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n[plugins.everything.grants]\nkeyvalue = true\n");
+    arena.loads("p", &good);
+    for (at, (what, bytes)) in held.iter().enumerate() {
+        arena.home.put_bytes(bytes, "p");
+        let content = blake3::hash(bytes).to_hex().to_string();
+        arena.until(what, |arena| {
+            let holds = |record: &&Value| record["event"] == "hold" && record["content"] == content.as_str();
+            records(&arena.home).iter().filter(holds).count() == 1
+        });
+        for _ in 0..5 {
+            arena.says("p_version", json!({}), "good");
+        }
+        let holds = records(&arena.home).into_iter().filter(|record| record["event"] == "hold");
+        assert_eq!(holds.count(), at + 1, "one record for each version that is held");
+    }
+    assert_eq!(arena.tools(), ["echo", "echo_add", "p_version", "p_act"]);
+    arena.loads("p", &good);
+    arena
+}

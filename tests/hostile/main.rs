@@ -13,6 +13,7 @@ mod listing;
 mod output;
 mod reaching;
 mod running;
+mod source;
 mod table;
 mod trail;
 

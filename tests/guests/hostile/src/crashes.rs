@@ -17,8 +17,14 @@ pub(crate) fn read(_: &str) -> Result<ReadResult> {
     panics()
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it panics before it looks at it")]
+struct Topic {
+    topic: String,
+}
+
 pub(crate) fn prompts(prompts: &mut Prompts<'_>) {
-    prompts.add("panic", "Panics.", |_, _: NoArguments| panics());
+    prompts.add("panic", "Panics.", |_, _: Topic| panics());
 }
 
 pub(crate) fn complete(_: &Typed) -> Result<Completion> {

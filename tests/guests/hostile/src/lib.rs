@@ -37,4 +37,4 @@ impl Plugin for Hostile {
     }
 }
 
-export!(Hostile);
+export!(Hostile: tools, resources, prompts, completions);
