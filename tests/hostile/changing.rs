@@ -38,13 +38,13 @@ fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<Str
 
 fn h38_replaced_under_calls(stage: Stage) -> Arena {
     // Long enough to be in flight whatever happens meanwhile, short enough to be waited for.
-    let slow = |answer: &str| Guest::saying(answer).does("slow", bodies::SPIN).build();
+    let slow = |answer: &str| Guest::saying(answer).does("spin", bodies::SPIN).build();
     let [one, two] = ["1", "2"].map(slow);
     let settings = "[plugins.slow.limits]\ncpu = \"50ms\"\n";
     let mut arena = stage.open(settings);
     arena.listen();
     arena.loads("slow", &one);
-    let asked: Vec<u64> = (0..CALLS).map(|_| arena.ask("slow_slow", json!({}))).collect();
+    let asked: Vec<u64> = (0..CALLS).map(|_| arena.ask("slow_spin", json!({}))).collect();
     arena.loads("slow", &two);
     arena.says("slow_version", json!({}), "2");
     let broken = two[..two.len() / 2].to_vec();
@@ -60,7 +60,7 @@ fn h38_replaced_under_calls(stage: Stage) -> Arena {
     arena.until("its tools are gone", |arena| gone(arena, "slow"));
     std::fs::rename(&aside, &file).expect("moved back");
     arena.taken_up("slow", &two);
-    let last = arena.ask("slow_slow", json!({}));
+    let last = arena.ask("slow_spin", json!({}));
     arena.home.remove("slow");
     arena.until("its tools are gone again", |arena| gone(arena, "slow"));
     for id in asked.into_iter().chain([last]) {
@@ -93,7 +93,7 @@ fn h39_unapproved_words(stage: Stage) -> Arena {
         ("one tool more", version("never", "Does a thing.").described("more", "More.").build()),
         ("wider imports", version("never", "Does a thing.").prints("act2", "x").build()),
     ];
-    let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n[plugins.everything.grants]\nkeyvalue = true\n");
+    let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n[plugins.fickle.grants]\nelicit = true\n");
     arena.loads("p", &good);
     for (at, (what, bytes)) in held.iter().enumerate() {
         arena.home.put_bytes(bytes, "p");
@@ -110,5 +110,12 @@ fn h39_unapproved_words(stage: Stage) -> Arena {
     }
     assert_eq!(arena.tools(), ["echo", "echo_add", "p_version", "p_act"]);
     arena.loads("p", &good);
+
+    // The same bytes, and other words each time that they are asked for.
+    arena.loads_guest("everything", "fickle");
+    let listed = arena.listed("tools");
+    arena.says("fickle_test_trigger_tool_change", json!({}), "The tools changed.");
+    arena.log_with("it says other things of itself than what was approved; that is not taken up");
+    assert_eq!(arena.listed("tools"), listed);
     arena
 }

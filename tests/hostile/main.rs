@@ -5,6 +5,7 @@
 //! for every row; the rows say what else must.
 
 mod arena;
+mod bombs;
 mod changing;
 mod door;
 mod files;
@@ -49,7 +50,8 @@ impl Row {
 fn main() -> ExitCode {
     // Options are those of cargo's own harness, which is given to all tests.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let mut rows = [files::ROWS, listing::ROWS, running::ROWS, output::ROWS, reaching::ROWS, changing::ROWS].concat();
+    let mut rows =
+        [files::ROWS, bombs::ROWS, listing::ROWS, running::ROWS, output::ROWS, reaching::ROWS, changing::ROWS].concat();
     rows.sort_by_key(|row| row.number);
     let all = rows.len();
     let is_wanted = |word: &str| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(word));

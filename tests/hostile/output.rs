@@ -28,7 +28,7 @@ fn forged(id: &str) -> String {
 /// The limit is 4 MiB.
 fn h25_large_results(stage: Stage) -> Arena {
     let guest = Guest::saying("1")
-        .gives_bytes("fits", 1 << 20, 16)
+        .gives_bytes("fits", 64 << 10, 1)
         .gives_bytes("large", 5 << 20, 80)
         .gives_bytes("huge", 32 << 20, 512)
         .gives_bytes("claimed", 1 << 30, 1)
@@ -38,7 +38,7 @@ fn h25_large_results(stage: Stage) -> Arena {
     let large = "output-too-large";
     // What is claimed to be there and is not breaks the ABI before it is too large.
     arena.faults(&guest, &[("large", large), ("huge", large), ("claimed", "bad-output"), ("aliases", large)]);
-    arena.says("first_fits", json!({}), &"\0".repeat(1 << 20));
+    arena.says("first_fits", json!({}), &"\0".repeat(64 << 10));
     arena
 }
 
