@@ -15,7 +15,7 @@ use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
 use crate::support::{MODERN, PATIENCE};
-use crate::trail::{Expected, records};
+use crate::trail::{Expected, Trail};
 
 /// Between two calls of the bystander.
 const PACE: Duration = Duration::from_millis(50);
@@ -51,6 +51,7 @@ pub(crate) struct Arena {
     due: Instant,
     beats: u64,
     expected: Expected,
+    trail: Trail,
     latest: Duration,
     over: Option<Duration>,
 }
@@ -110,6 +111,7 @@ impl Stage {
             due: Instant::now(),
             beats: 0,
             expected: Expected::default(),
+            trail: Trail::default(),
             latest: Duration::ZERO,
             over: None,
         };
@@ -127,7 +129,7 @@ impl Arena {
         }
         self.home.remove("warm");
         self.until("the plugin of the beginning is gone", |arena| {
-            records(&arena.home).iter().any(|record| record["event"] == "remove" && record["plugin"] == "warm")
+            arena.last("warm").is_some_and(|record| record["event"] == "remove")
         });
         // Connections are closed, and what the plugin had is given back, in their own time.
         let start = self.before;
@@ -151,10 +153,8 @@ impl Arena {
     pub(crate) fn taken_up(&mut self, plugin: &str, bytes: &[u8]) {
         let content = self.expected.put(plugin, bytes);
         self.until(&format!("{plugin} is taken up"), |arena| {
-            let last = records(&arena.home).into_iter().rfind(|record| {
-                record["plugin"] == plugin && ["load", "swap"].iter().any(|event| record["event"] == *event)
-            });
-            last.is_some_and(|record| record["content"] == content.as_str())
+            let serves = |record: &&Value| ["load", "swap"].iter().any(|event| record["event"] == *event);
+            arena.last(plugin).filter(serves).is_some_and(|record| record["content"] == content.as_str())
         });
     }
 
@@ -174,13 +174,9 @@ impl Arena {
         self.expected.refused(plugin);
         let mut reason = None;
         self.until(&format!("{plugin} is refused"), |arena| {
-            let records = records(&arena.home);
-            assert!(
-                !records.iter().any(|record| record["plugin"] == plugin && record["event"] == "load"),
-                "{plugin} was loaded"
-            );
-            let last = records.into_iter().rfind(|r| r["plugin"] == plugin && r["event"] == "reject");
-            reason = last.map(|record| record["reason"].to_string());
+            let last = arena.last(plugin);
+            assert!(last.is_none_or(|record| record["event"] != "load"), "{plugin} was loaded");
+            reason = last.filter(|record| record["event"] == "reject").map(|record| record["reason"].to_string());
             reason.is_some()
         });
         let reason = reason.expect("just seen");
@@ -311,6 +307,19 @@ impl Arena {
         self.log()
     }
 
+    /// The audit log so far.
+    pub(crate) fn records(&mut self) -> &[Value] {
+        self.trail.records(&self.home)
+    }
+
+    /// The last that the audit log says of what happened to a plugin's file.
+    pub(crate) fn last(&mut self, plugin: &str) -> Option<&Value> {
+        let events = ["load", "swap", "reject", "remove", "hold"];
+        let of_it =
+            |record: &&Value| record["plugin"] == plugin && events.iter().any(|event| record["event"] == *event);
+        self.records().iter().rfind(of_it)
+    }
+
     pub(crate) fn log(&mut self) -> String {
         self.client.wire().process.log()
     }
@@ -420,7 +429,7 @@ impl Arena {
             assert!(Instant::now() < deadline, "{now:?} are left, of {:?} before", self.before);
             self.rest();
         };
-        while let Some(missing) = self.expected.missing(&records(&self.home)) {
+        while let Some(missing) = self.expected.missing(self.trail.records(&self.home)) {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
         }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::guest::{Guest, bodies};
-use crate::trail::records;
 use crate::{Row, row};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -38,7 +37,7 @@ fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<Str
 
 fn h38_replaced_under_calls(stage: Stage) -> Arena {
     // Long enough to be in flight whatever happens meanwhile, short enough to be waited for.
-    let slow = |answer: &str| Guest::saying(answer).does("spin", bodies::SPIN).build();
+    let slow = |answer: &str| Guest::saying(answer).logs("spin", "spins now", 1, bodies::SPIN).build();
     let [one, two] = ["1", "2"].map(slow);
     let settings = "[plugins.slow.limits]\ncpu = \"50ms\"\n";
     let mut arena = stage.open(settings);
@@ -49,20 +48,20 @@ fn h38_replaced_under_calls(stage: Stage) -> Arena {
     arena.says("slow_version", json!({}), "2");
     let broken = two[..two.len() / 2].to_vec();
     arena.home.put_bytes(&broken, "slow");
-    arena.until("the broken version is refused", |arena| {
-        records(&arena.home).iter().any(|record| record["event"] == "reject" && record["plugin"] == "slow")
-    });
+    arena.until("the broken version is refused", |arena| is_last(arena, "slow", "reject"));
     arena.says("slow_version", json!({}), "2");
     // Away and back.
     let (file, aside) = (arena.home.plugin("slow"), arena.home.path("aside"));
     arena.home.put_bytes(&two, "slow");
     std::fs::rename(&file, &aside).expect("moved");
-    arena.until("its tools are gone", |arena| gone(arena, "slow"));
+    arena.until("its tools are gone", |arena| is_last(arena, "slow", "remove"));
     std::fs::rename(&aside, &file).expect("moved back");
     arena.taken_up("slow", &two);
+    let begun = arena.log().matches("spins now").count();
     let last = arena.ask("slow_spin", json!({}));
+    arena.until("the last call has begun", |arena| arena.log().matches("spins now").count() > begun);
     arena.home.remove("slow");
-    arena.until("its tools are gone again", |arena| gone(arena, "slow"));
+    arena.until("its tools are gone again", |arena| is_last(arena, "slow", "remove"));
     for id in asked.into_iter().chain([last]) {
         arena.faulted(id, &["cpu", "busy", "quarantined"]);
     }
@@ -78,11 +77,9 @@ fn h38_replaced_under_calls(stage: Stage) -> Arena {
     arena
 }
 
-/// Whether the last that the log says of a plugin is that it went.
-fn gone(arena: &Arena, plugin: &str) -> bool {
-    let of_it =
-        |record: &Value| record["plugin"] == plugin && ["load", "swap", "remove"].iter().any(|e| record["event"] == *e);
-    records(&arena.home).into_iter().rfind(of_it).is_some_and(|record| record["event"] == "remove")
+/// Whether that is the last that has happened to a plugin's file.
+fn is_last(arena: &mut Arena, plugin: &str, event: &str) -> bool {
+    arena.last(plugin).is_some_and(|record| record["event"] == event)
 }
 
 fn h39_unapproved_words(stage: Stage) -> Arena {
@@ -100,16 +97,17 @@ fn h39_unapproved_words(stage: Stage) -> Arena {
         let content = blake3::hash(bytes).to_hex().to_string();
         arena.until(what, |arena| {
             let holds = |record: &&Value| record["event"] == "hold" && record["content"] == content.as_str();
-            records(&arena.home).iter().filter(holds).count() == 1
+            arena.records().iter().filter(holds).count() == 1
         });
         for _ in 0..5 {
             arena.says("p_version", json!({}), "good");
         }
-        let holds = records(&arena.home).into_iter().filter(|record| record["event"] == "hold");
+        let holds = arena.records().iter().filter(|record| record["event"] == "hold");
         assert_eq!(holds.count(), at + 1, "one record for each version that is held");
     }
     assert_eq!(arena.tools(), ["echo", "echo_add", "p_version", "p_act"]);
-    arena.loads("p", &good);
+    arena.home.put_bytes(&good, "p");
+    arena.says("p_version", json!({}), "good");
 
     // The same bytes, and other words each time that they are asked for.
     arena.loads_guest("everything", "fickle");

@@ -1,7 +1,9 @@
 //! The way to a host that is under attack: its pipes, or its HTTP, where every message has a
 //! connection of its own and none waits for another's answer.
 
+use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::events::Events;
@@ -38,6 +40,8 @@ struct Posts {
     /// `None` once closed.
     sender: Option<Sender<String>>,
     messages: Receiver<String>,
+    /// Connections that answers come on as streams.
+    streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Door {
@@ -54,7 +58,7 @@ impl Door {
         });
         let (sender, messages) = channel();
         let endpoint = Endpoint::new(told(&process));
-        Self { process, posts: Some(Posts { endpoint, sender: Some(sender), messages }) }
+        Self { process, posts: Some(Posts { endpoint, sender: Some(sender), messages, streams: Arc::default() }) }
     }
 
     /// Whether stdout is as silent as it is to be while HTTP is served.
@@ -85,7 +89,13 @@ impl Wire for Door {
     fn close(&mut self) {
         match &mut self.posts {
             None => self.process.close(),
-            Some(posts) => posts.sender = None,
+            Some(posts) => {
+                posts.sender = None;
+                for stream in posts.streams.lock().expect("no panic").drain(..) {
+                    // The host may have been first.
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+            }
         }
     }
 }
@@ -96,10 +106,12 @@ impl Posts {
     fn post(&self, frame: &str) {
         let request = self.endpoint.post_text(frame);
         let (address, sender) = (self.endpoint.address, self.sender.clone().expect("not closed by the test"));
+        let streams = Arc::clone(&self.streams);
         std::thread::spawn(move || {
             let mut line = Line::connect(address);
             let response = line.ask(&request);
             if response.header("content-type") == Some("text/event-stream") {
+                streams.lock().expect("no panic").push(line.stream().try_clone().expect("a socket"));
                 let mut events = Events::of(line, response);
                 while let Some(event) = events.message() {
                     let _ = sender.send(event.data);

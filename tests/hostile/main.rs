@@ -25,6 +25,7 @@ mod support;
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use arena::{Arena, Outcome, Stage};
 use door::Transport;
@@ -80,6 +81,8 @@ struct Run {
     number: u8,
     transport: Transport,
     state: State,
+    /// How long the attack took.
+    took: Duration,
 }
 
 enum State {
@@ -90,13 +93,14 @@ enum State {
 
 impl Run {
     fn start(row: &Row, transport: Transport) -> Self {
-        let (attacking, over) = channel();
+        let ((attacking, over), began) = (channel(), Instant::now());
         let run = row.run;
         // What is said on the wire is recorded under the thread's name.
         let name = format!("hostile-{}-{}", row.name(), transport.name());
         let thread = std::thread::Builder::new().name(name).spawn(move || play(run, transport, attacking));
         let _ = over.recv();
-        Self { number: row.number, transport, state: State::Running(thread.expect("a thread")) }
+        let state = State::Running(thread.expect("a thread"));
+        Self { number: row.number, transport, state, took: began.elapsed() }
     }
 
     /// Waits for its end if `patient`, and else looks. True if it ended just now.

@@ -19,7 +19,8 @@ fn ended(runs: &mut [Run], patient: bool) {
     for run in runs {
         if run.end(patient) {
             let word = if run.outcome().is_some() { "ok" } else { "FAILED" };
-            say(&format!("test H{:02} over {} ... {word}", run.number, run.transport.name()));
+            let (number, transport, took) = (run.number, run.transport.name(), run.took.as_secs_f32());
+            say(&format!("test H{number:02} over {transport} ... {word} ({took:.1} s)"));
         }
     }
 }

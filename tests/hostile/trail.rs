@@ -2,19 +2,33 @@
 //! was refused.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 
 use serde_json::Value;
 
 use crate::support::home::Home;
 
-/// The whole records so far.
-pub(crate) fn records(home: &Home) -> Vec<Value> {
-    let text = fs::read_to_string(home.path("state/wharf/audit.jsonl")).unwrap_or_default();
-    text.split_inclusive('\n')
-        .filter(|line| line.ends_with('\n'))
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
-        .collect()
+/// The log as far as it has been read: a flood makes it long.
+#[derive(Default)]
+pub(crate) struct Trail {
+    records: Vec<Value>,
+    read: u64,
+}
+
+impl Trail {
+    /// The whole records so far.
+    pub(crate) fn records(&mut self, home: &Home) -> &[Value] {
+        let mut text = String::new();
+        if let Ok(mut file) = File::open(home.path("state/wharf/audit.jsonl")) {
+            file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_string(&mut text)).expect("it is text");
+        }
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            self.read += line.len() as u64;
+            self.records.push(serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
+        }
+        &self.records
+    }
 }
 
 #[derive(Default)]
