@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, Stage};
+use crate::source::body;
 use crate::support::client::first_text;
-use crate::support::guest::{Guest, bodies};
+use crate::support::guest::Guest;
 use crate::{Row, row};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -37,9 +38,9 @@ fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<Str
 
 fn h38_replaced_under_calls(stage: Stage) -> Arena {
     // Long enough to be in flight whatever happens meanwhile, short enough to be waited for.
-    let slow = |answer: &str| Guest::saying(answer).logs("spin", "spins now", 1, bodies::SPIN).build();
+    let slow = |answer: &str| Guest::saying(answer).logs("spin", "spins now", 1, &body("spin")).build();
     let [one, two] = ["1", "2"].map(slow);
-    let settings = "[plugins.slow.limits]\ncpu = \"50ms\"\n";
+    let settings = "[plugins.slow.limits]\ncpu = \"50ms\"\n[plugins.brief.limits]\ncpu = \"1s\"\n";
     let mut arena = stage.open(settings);
     arena.listen();
     arena.loads("slow", &one);
@@ -50,22 +51,24 @@ fn h38_replaced_under_calls(stage: Stage) -> Arena {
     arena.home.put_bytes(&broken, "slow");
     arena.until("the broken version is refused", |arena| is_last(arena, "slow", "reject"));
     arena.says("slow_version", json!({}), "2");
-    // Away and back.
-    let (file, aside) = (arena.home.plugin("slow"), arena.home.path("aside"));
-    arena.home.put_bytes(&two, "slow");
-    std::fs::rename(&file, &aside).expect("moved");
-    arena.until("its tools are gone", |arena| is_last(arena, "slow", "remove"));
-    std::fs::rename(&aside, &file).expect("moved back");
-    arena.taken_up("slow", &two);
-    let begun = arena.log().matches("spins now").count();
-    let last = arena.ask("slow_spin", json!({}));
-    arena.until("the last call has begun", |arena| arena.log().matches("spins now").count() > begun);
-    arena.home.remove("slow");
-    arena.until("its tools are gone again", |arena| is_last(arena, "slow", "remove"));
-    for id in asked.into_iter().chain([last]) {
+    for id in asked {
         arena.faulted(id, &["cpu", "busy", "quarantined"]);
     }
-    let late = arena.ask_for("", "tools/call", json!({"name": "slow_version"}));
+    // Away and back, and deleted, each while a call is in flight.
+    arena.loads("brief", &one);
+    let (file, aside) = (arena.home.plugin("brief"), arena.home.path("aside"));
+    let moved = spinning(&mut arena, 1);
+    std::fs::rename(&file, &aside).expect("moved");
+    arena.until("its tools are gone", |arena| is_last(arena, "brief", "remove"));
+    std::fs::rename(&aside, &file).expect("moved back");
+    arena.taken_up("brief", &one);
+    let deleted = spinning(&mut arena, 2);
+    arena.home.remove("brief");
+    arena.until("its tools are gone again", |arena| is_last(arena, "brief", "remove"));
+    for id in [moved, deleted] {
+        arena.faulted(id, &["cpu"]);
+    }
+    let late = arena.ask_for("", "tools/call", json!({"name": "brief_version"}));
     assert_eq!(arena.refusal(late)["data"]["reason"], "tool_not_found");
 
     let versions = [Guest::saying("a").build(), Guest::saying("b").build()];
@@ -75,6 +78,15 @@ fn h38_replaced_under_calls(stage: Stage) -> Arena {
     assert!(seen.iter().all(|answer| answer == "a" || answer == "b") && !seen.is_empty(), "{seen:?}");
     arena.until("the last version serves", |arena| arena.call("flips_version", json!({}))["content"][0]["text"] == "a");
     arena
+}
+
+/// Calls what spins, and waits until it does for that time.
+fn spinning(arena: &mut Arena, time: usize) -> u64 {
+    let id = arena.ask("brief_spin", json!({}));
+    let spins =
+        |log: &str| log.lines().filter(|line| line.contains("spins now") && line.ends_with("plugin=brief")).count();
+    arena.until("it spins", |arena| spins(&arena.log()) == time);
+    id
 }
 
 /// Whether that is the last that has happened to a plugin's file.

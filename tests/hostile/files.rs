@@ -12,8 +12,8 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::json;
 
 use crate::arena::{Arena, Stage};
-use crate::source::source;
-use crate::support::guest::{Guest, bodies};
+use crate::source::{body, source};
+use crate::support::guest::Guest;
 use crate::support::home::component;
 use crate::{Row, row};
 
@@ -91,7 +91,7 @@ fn h04_imports(stage: Stage) -> Arena {
 }
 
 fn h05_large_files(stage: Stage) -> Arena {
-    let good = Guest::saying("1").does("trap", bodies::TRAP).build();
+    let good = Guest::saying("1").does("trap", &body("trap")).build();
     // A custom section: its number, its length in five bytes, the length of its name, its name.
     let with_section = |name: &str, bytes: usize| {
         let length = (bytes + 1 + name.len()) as u32;

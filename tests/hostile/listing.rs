@@ -21,6 +21,13 @@ pub(crate) const ROWS: &[Row] = &[
 
 const OBJECT: &str = r#"{"type":"object"}"#;
 
+/// That the log says of each tool that it is not served.
+fn dropped(arena: &mut Arena, names: &[String]) {
+    for name in names {
+        arena.log_with(&format!("'{name}'"));
+    }
+}
+
 fn h12_never_starts(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("starter", &Guest::spinning_in_start().build(), "within its time");
@@ -85,6 +92,7 @@ fn h21_poisoned_words(stage: Stage) -> Arena {
     let tools = arena.listed("tools");
     let of_words = tools.iter().filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("words_")));
     assert_eq!(of_words.count(), 2, "one that was there before, and the last: {tools:?}");
+    dropped(&mut arena, &names);
     let said = json!(tools).to_string();
     let may_deceive = |c: char| matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
     assert!(!said.contains(may_deceive) && !said.contains("<IMPORTANT>"), "{said}");
@@ -130,6 +138,7 @@ fn h22_broken_schemas(stage: Stage) -> Arena {
     arena.loads("hostile", &Guest::saying("1").tools(&tools).build());
     assert_eq!(arena.tools(), ["echo", "echo_add", "hostile_last"]);
     assert!(site.heads().is_empty(), "{:?}", site.heads());
+    dropped(&mut arena, &names);
     arena.says("hostile_last", json!({}), "1");
     arena
 }

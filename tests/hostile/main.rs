@@ -55,15 +55,13 @@ fn main() -> ExitCode {
         [files::ROWS, bombs::ROWS, listing::ROWS, running::ROWS, output::ROWS, reaching::ROWS, changing::ROWS].concat();
     rows.sort_by_key(|row| row.number);
     let all = rows.len();
-    let is_wanted = |word: &str| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(word));
-    let names = |word: &String| word.starts_with(['H', 'h']) && word[1..].parse::<u8>().is_ok();
-    if wanted.iter().any(names) {
-        rows.retain(|row| is_wanted(&row.name()));
+    let (ways, names): (Vec<String>, Vec<String>) =
+        wanted.into_iter().partition(|word| Transport::ALL.iter().any(|transport| transport.name() == word));
+    if !names.is_empty() {
+        rows.retain(|row| names.iter().any(|name| name.eq_ignore_ascii_case(&row.name())));
     }
-    let transports = Transport::ALL.into_iter().filter(|transport| {
-        let others = Transport::ALL.iter().any(|other| is_wanted(other.name()));
-        !others || is_wanted(transport.name())
-    });
+    let transports = Transport::ALL.into_iter();
+    let transports = transports.filter(|transport| ways.is_empty() || ways.iter().any(|way| way == transport.name()));
     let transports: Vec<Transport> = transports.collect();
     let mut runs: Vec<Run> = Vec::new();
     for row in &rows {

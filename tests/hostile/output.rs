@@ -5,7 +5,8 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::arena::{Arena, Stage};
-use crate::support::guest::{Guest, bodies};
+use crate::source::body;
+use crate::support::guest::Guest;
 use crate::{Row, row};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -32,7 +33,7 @@ fn h25_large_results(stage: Stage) -> Arena {
         .gives_bytes("large", 5 << 20, 80)
         .gives_bytes("huge", 32 << 20, 512)
         .gives_bytes("claimed", 1 << 30, 1)
-        .does("aliases", bodies::ALIASES)
+        .does("aliases", &body("aliases"))
         .build();
     let mut arena = stage.open("");
     let large = "output-too-large";
@@ -43,13 +44,9 @@ fn h25_large_results(stage: Stage) -> Arena {
 }
 
 fn h26_broken_results(stage: Stage) -> Arena {
-    let broken = [
-        ("bytes", bodies::NOT_UTF8),
-        ("surrogate", bodies::SURROGATE),
-        ("misaligned", bodies::MISALIGNED),
-        ("outside", bodies::OUTSIDE),
-    ];
-    let guest = broken.iter().fold(Guest::saying("1"), |guest, (name, body)| guest.does(name, body)).build();
+    let broken =
+        [("bytes", "not-utf8"), ("surrogate", "surrogate"), ("misaligned", "misaligned"), ("outside", "outside")];
+    let guest = broken.iter().fold(Guest::saying("1"), |guest, (name, file)| guest.does(name, &body(file))).build();
     let mut arena = stage.open("");
     arena.faults(&guest, &broken.map(|(name, _)| (name, "bad-output")));
     arena.says("first_version", json!({}), "1");
@@ -137,6 +134,7 @@ fn h31_forged_answers(stage: Stage) -> Arena {
 fn h32_floods(stage: Stage) -> Arena {
     const STEPS: usize = 200_000;
     let guest = Guest::saying("done")
+        .logs("empty", "", 200_000, "")
         .logs("short", "sixteen bytes it", 200_000, "")
         .logs("long", &"x".repeat(64 << 10), 2_000, "")
         // In place of 4 MiB, which take their time to be written as text.
@@ -148,7 +146,7 @@ fn h32_floods(stage: Stage) -> Arena {
         .build();
     let mut arena = stage.open("");
     arena.loads("hostile", &guest);
-    for tool in ["short", "long", "longest", "lines"] {
+    for tool in ["empty", "short", "long", "longest", "lines"] {
         let before = arena.log().len();
         arena.says(&format!("hostile_{tool}"), json!({}), "done");
         arena.until("what was dropped is counted", |arena| arena.log()[before..].contains("dropped"));
@@ -159,8 +157,9 @@ fn h32_floods(stage: Stage) -> Arena {
     arena.says("hostile_break", json!({}), "done");
     arena.log_with("the host is broken");
     let log = arena.log_with(r"one\n2026");
+    let line = log.lines().find(|line| line.contains("forged")).expect("just seen");
+    assert!(line.contains(r" WARN one\n2026") && line.ends_with(" plugin=hostile"), "{line}");
     assert!(!log.contains(['\u{1b}', '\u{202e}']), "{log:?}");
-    assert!(log.lines().all(|line| line.starts_with("20") == line.contains('Z')), "{log}");
 
     let started = Instant::now();
     let id = arena.ask_with("hostile_steps", json!({}), json!({"progressToken": "t"}));

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::arena::{Arena, Stage};
-use crate::source::{bytes_of, source};
+use crate::source::{body, bytes_of, source};
+use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
-use crate::support::guest::{Guest, bodies};
 use crate::{Row, row};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -31,7 +31,7 @@ fn limited(kind: &str, plugins: &[&str]) -> String {
 }
 
 fn h14_a_call_never_ends(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("spin", bodies::SPIN).does("calling", bodies::SPIN_CALLING).build();
+    let guest = Guest::saying("1").does("spin", &body("spin")).does("calling", &body("spin-calling")).build();
     let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
     for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
         arena.loads(plugin, &guest);
@@ -44,7 +44,7 @@ fn h14_a_call_never_ends(stage: Stage) -> Arena {
 }
 
 fn h15_many_calls_never_end(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("spin", bodies::SPIN).build();
+    let guest = Guest::saying("1").does("spin", &body("spin")).build();
     let mut arena = stage.open(&limited("cpu", &["few", "many"]));
     for (plugin, calls) in [("few", 8), ("many", 64)] {
         arena.loads(plugin, &guest);
@@ -59,7 +59,7 @@ fn h15_many_calls_never_end(stage: Stage) -> Arena {
 }
 
 fn h16_long_instructions(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("fill", bodies::FILL).build();
+    let guest = Guest::saying("1").does("fill", &body("fill")).build();
     let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
     for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
         arena.loads(plugin, &guest);
@@ -71,7 +71,7 @@ fn h16_long_instructions(stage: Stage) -> Arena {
 }
 
 fn h17_all_memory(stage: Stage) -> Arena {
-    let guest = Guest::saying("1").does("memory", bodies::TAKE_MEMORY).build();
+    let guest = Guest::saying("1").does("memory", &body("take-memory")).build();
     let plugins = ["first", "second", "third", "fourth", "fifth"];
     let mut arena = stage.open("");
     arena.refuses("declares", &source("take-4-gib"), "that it declares");
@@ -92,14 +92,14 @@ fn h17_all_memory(stage: Stage) -> Arena {
 
 fn h18_crashes(stage: Stage) -> Arena {
     let crashes = [
-        ("trap", bodies::TRAP),
-        ("table", bodies::TAKE_TABLE),
-        ("recur", bodies::RECUR),
-        ("divide", bodies::DIVIDE),
-        ("outside", bodies::READ_OUTSIDE),
-        ("exit", bodies::EXIT),
+        ("trap", "trap"),
+        ("table", "take-table"),
+        ("recur", "recur"),
+        ("divide", "divide"),
+        ("outside", "read-outside"),
+        ("exit", "exit"),
     ];
-    let guest = crashes.iter().fold(Guest::saying("1"), |guest, (name, body)| guest.does(name, body)).build();
+    let guest = crashes.iter().fold(Guest::saying("1"), |guest, (name, file)| guest.does(name, &body(file))).build();
     let calls = crashes.map(|(name, _)| (name, "trap"));
     let mut arena = stage.open("");
     arena.refuses("declares", &source("take-10-million"), "");

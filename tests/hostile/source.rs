@@ -1,11 +1,17 @@
-//! Components that are no plugins, from `tests/guests/hostile/*.wat` or made on the spot.
+//! What is in `tests/guests/hostile/*.wat`: instructions of tools, and components that are no
+//! plugins.
 
 use crate::support::home::repository;
 
-/// The bytes of one of the files.
-pub(crate) fn source(name: &str) -> Vec<u8> {
+/// What a tool does, as instructions in text.
+pub(crate) fn body(name: &str) -> String {
     let file = repository().join(format!("tests/guests/hostile/{name}.wat"));
-    wat::parse_file(&file).unwrap_or_else(|error| panic!("{error}"))
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// The bytes of a component.
+pub(crate) fn source(name: &str) -> Vec<u8> {
+    bytes_of(&body(name))
 }
 
 pub(crate) fn bytes_of(text: &str) -> Vec<u8> {

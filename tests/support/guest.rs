@@ -358,7 +358,7 @@ fn guests_made_here_are_components() {
         Guest::looking_around(),
         Guest::saying("").tools(&[("a", two), ("b", two)]),
         Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
-        Guest::saying("").gives("a", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
+        Guest::saying("").gives_against("a", "{}", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
         Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
