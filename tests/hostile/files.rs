@@ -159,6 +159,9 @@ fn h06_no_files(stage: Stage) -> Arena {
         arena.refused("foreign", "another user");
     }
     assert_eq!(arena.tools(), ["echo", "echo_add"]);
+    // A second name of a file of one's own: package stores make them.
+    fs::hard_link(&outside, file(&arena, "linked")).expect("a link");
+    arena.taken_up("linked", &bytes);
     arena
 }
 

@@ -2,6 +2,7 @@
 //! that there is of it.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -165,14 +166,16 @@ fn h37_network(stage: Stage) -> Arena {
     let site = Site::start(move |head, connection| match head.split(' ').nth(1) {
         Some("/v1/away") => write(connection, "302 Found", &to_inside, ""),
         Some("/v1/never") => drop(connection.read(&mut [0])),
-        Some("/v1/long") => while connection.write_all(&[b'x'; 64 << 10]).is_ok() {},
         Some("/v1/fields") => write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""),
         _ => write(connection, "200 OK", "", "granted"),
     });
+    // It takes connections, and never says a word of TLS.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mute = format!("https://{}/", silent.local_addr().expect("an address"));
     let (here, there) = (format!("127.0.0.1:{}", site.port), format!("127.0.0.1:{}", inside.port));
-    let grants = format!(
-        "[plugins.online.limits]\ntimeout = \"2s\"\n[plugins.online.grants]\nhttp = [{{ url = \"http://{here}/v1/\", private = true }}]\n"
-    );
+    let entry = |url: &str| format!("{{ url = \"{url}\", private = true }}");
+    let entries = [entry(&site.url("/v1/")), entry(&mute)].join(", ");
+    let grants = format!("[plugins.online.limits]\ntimeout = \"2s\"\n[plugins.online.grants]\nhttp = [{entries}]\n");
     let mut arena = stage.open(&grants);
     arena.loads_guest("hostile", "hostile");
     let refused = arena.call("hostile_sockets", json!({"port": inside.port}));
@@ -226,7 +229,9 @@ fn h37_network(stage: Stage) -> Arena {
         let said = outgoing(&mut arena, &here, "/v1/never", Some(timeout));
         assert!(said.contains("Timeout"), "{said}");
     }
-    arena.fault("online_fetch", json!({"url": site.url("/v1/never")}), "timeout");
+    for url in [site.url("/v1/never"), mute] {
+        arena.fault("online_fetch", json!({"url": url}), "timeout");
+    }
     assert!(inside.heads().is_empty(), "{:?}", inside.heads());
     arena
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::arena::{Arena, Stage};
 use crate::source::{body, bytes_of, source};
 use crate::support::guest::Guest;
-use crate::support::guest::asking::form;
+use crate::support::guest::asking::{ROOTS, form};
 use crate::{Row, row};
 
 pub(crate) const ROWS: &[Row] = &[
@@ -145,7 +145,10 @@ fn h29_leaks(stage: Stage) -> Arena {
 }
 
 fn h40_waits_and_asks(stage: Stage) -> Arena {
-    let asks = Guest::saying("1").asks("ask", &[("k", form(r#"{"type":"object","properties":{}}"#))]).build();
+    let asks = Guest::saying("1")
+        .asks("ask", &[("k", form(r#"{"type":"object","properties":{}}"#))])
+        .asks("look", &[("k", ROOTS)])
+        .build();
     let mut arena = stage.open(&limited("timeout", &["waits", "chance"]));
     arena.loads_guest("hostile", "waits");
     for tool in ["sleep", "poll", "poll-spin"] {
@@ -158,6 +161,7 @@ fn h40_waits_and_asks(stage: Stage) -> Arena {
     arena.refuses("caller", &source("calls-tools"), "call-tool");
     arena.loads("asks", &asks);
     arena.fault("asks_ask", json!({}), "denied");
+    arena.fault("asks_look", json!({}), "denied");
     for state in ["", "AAAA", &"A".repeat(5000)] {
         let answers = json!({"k": {"action": "accept", "content": {}}});
         let params = json!({"name": "asks_ask", "arguments": {}, "requestState": state, "inputResponses": answers});
