@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests, fuzzes each
-# target for a minute (three at once), drives the binary with the official clients, holds what it
-# said against the official schemas, and runs the official conformance suite.
+# Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests and the
+# hostile suite, fuzzes each target for a minute (three at once), drives the binary with the
+# official clients, holds what it said against the official schemas, and runs the official
+# conformance suite.
 # The last line adds them up; the exit code says whether all passed.
 set -uo pipefail
 exec </dev/null

@@ -1,12 +1,10 @@
-//! Plugins that mean harm, through the real binary on its pipes. Whatever one does, the
-//! process lives, each request gets exactly one answer, each line on stdout is a message, and
-//! the other plugins answer.
+//! Plugins that mean harm, several at once or again and again, beside what `tests/hostile` has
+//! of each alone. Whatever one does, the process lives, each request gets exactly one answer,
+//! each line on stdout is a message, and the other plugins answer.
 
-mod crash;
-mod listing;
+mod apart;
 mod quarantine;
 mod time;
-mod wire;
 
 use serde_json::{Value, json};
 

@@ -325,3 +325,24 @@ fn each_row_of_the_abuse_suite_has_a_test() {
     }
     none(&missing);
 }
+
+/// The same for the forty hostile plugins; and those that the table at its end counts are all.
+#[test]
+fn each_row_of_the_hostile_suite_is_there() {
+    let suite: String = sources("tests/hostile").into_iter().map(|source| source.text).collect();
+    let documentation = fs::read_to_string(repository().join("docs/security.md")).expect("a page");
+    let mut missing = Vec::new();
+    for row in 1..=40 {
+        let name = format!("h{row:02}_");
+        if !suite.contains(&format!("\nfn {name}")) || !suite.contains(&format!("    row({row}, ")) {
+            missing.push(format!("H{row:02} is not in the suite"));
+        }
+        if !documentation.contains(&format!("| H{row:02} |")) {
+            missing.push(format!("H{row:02} is not in docs/security.md"));
+        }
+    }
+    if suite.matches("    row(").count() != 40 {
+        missing.push("the suite has not forty rows".into());
+    }
+    none(&missing);
+}

@@ -33,7 +33,7 @@ impl Client<Process> {
     }
 
     pub fn process(&mut self) -> &mut Process {
-        self.wire.wire()
+        self.wire()
     }
 }
 
@@ -42,6 +42,11 @@ impl<W: Wire> Client<W> {
     /// each request.
     pub fn new(wire: W, modern: bool) -> Self {
         Self { wire: Recorded::new(wire), modern, capabilities: json!({}), next: 0, kept: VecDeque::new() }
+    }
+
+    /// What it speaks over.
+    pub fn wire(&mut self) -> &mut W {
+        self.wire.wire()
     }
 
     /// A client that has shaken hands.

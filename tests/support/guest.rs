@@ -43,6 +43,7 @@ struct Tool {
     name: String,
     schema: String,
     description: Option<Text>,
+    output_schema: Option<String>,
 }
 
 /// A text in the guest's memory.
@@ -116,8 +117,12 @@ impl Guest {
 
     /// With these tools instead, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
-        let tool =
-            |(name, schema): &(&str, &str)| Tool { name: (*name).into(), schema: (*schema).into(), description: None };
+        let tool = |(name, schema): &(&str, &str)| Tool {
+            name: (*name).into(),
+            schema: (*schema).into(),
+            description: None,
+            output_schema: None,
+        };
         self.tools = tools.iter().map(tool).collect();
         self
     }
@@ -178,6 +183,13 @@ impl Guest {
             CALL_RESULT + 24
         );
         self.does(name, &body)
+    }
+
+    /// With one tool more that gives this and has promised that schema.
+    pub fn gives_against(mut self, name: &str, schema: &str, structured: &str) -> Self {
+        self = self.gives(name, structured);
+        self.tools.last_mut().expect("just added").output_schema = Some(schema.into());
+        self
     }
 
     /// With one tool more whose answer is that many zero bytes, of which only those in the
@@ -254,7 +266,7 @@ impl Guest {
     fn describe(&mut self, name: &str, description: &str) -> Text {
         let description = self.text(description);
         let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
-        self.tools.push(Tool { name, schema, description: Some(description) });
+        self.tools.push(Tool { name, schema, description: Some(description), output_schema: None });
         description
     }
 
@@ -347,6 +359,10 @@ impl Guest {
                 record[24..32].copy_from_slice(&pair(description.at, description.len));
             }
             record[32..40].copy_from_slice(&place(&tool.schema));
+            if let Some(schema) = &tool.output_schema {
+                record[40] = 1;
+                record[44..52].copy_from_slice(&place(schema));
+            }
             tools.extend_from_slice(&record);
         }
         texts.resize(texts.len().next_multiple_of(8), 0);
@@ -380,7 +396,7 @@ fn guests_made_here_are_components() {
         Guest::saying("").tools(&[("a", two), ("b", two)]),
         Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
         Guest::saying("").does("a", bodies::GROW_TABLE),
-        Guest::saying("").gives("a", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
+        Guest::saying("").gives_against("a", "{}", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
         Guest::saying("").listing_with_a_variable().counting_variables_in_list("a").differing_in_list("b"),
         Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
     ] {

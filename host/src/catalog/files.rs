@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::plugin::PluginId;
 
 /// Plugins are few; a folder that holds more than this is a mistake or an attack.
-const MAX_PLUGINS: usize = 256;
+pub(super) const MAX_PLUGINS: usize = 256;
 
-/// What a scan found, in path order.
+/// What a scan found, in path order, however many there are.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) plugins: BTreeMap<PathBuf, PluginId>,
@@ -46,14 +46,14 @@ pub(super) fn signed(path: &Path) -> PathBuf {
     }
 }
 
-/// The plugin files of a folder, by what they are called; of two with one name the first
-/// counts.
+/// The plugin files of a folder, by what they are called: the first ones, if there are too
+/// many, and of two with one name the first.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub fn plugin_files(folder: &Path) -> io::Result<BTreeMap<PluginId, PathBuf>> {
     let mut files = BTreeMap::new();
-    for (path, id) in scan(folder)?.plugins {
+    for (path, id) in scan(folder)?.plugins.into_iter().take(MAX_PLUGINS) {
         files.entry(id).or_insert(path);
     }
     Ok(files)
@@ -71,11 +71,6 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
         if let Err(error) = scan.read(&folder) {
             scan.ignored.push((folder, format!("read the folder: {error}")));
         }
-    }
-    let excess: Vec<PathBuf> = scan.plugins.keys().skip(MAX_PLUGINS).cloned().collect();
-    for path in excess {
-        scan.plugins.remove(&path);
-        scan.ignored.push((path, format!("load more than {MAX_PLUGINS} plugins")));
     }
     Ok(scan)
 }

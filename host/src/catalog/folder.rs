@@ -6,7 +6,7 @@
 mod decide;
 mod settle;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::files::{self, Scan};
+use super::files::{self, MAX_PLUGINS, Scan};
 use super::watcher::{Signal, Watcher};
 use super::{Admission, Asked, Catalog, Denial, FolderEvent, Refusal, ask};
 use crate::pins::{Guard, Seen};
@@ -48,6 +48,8 @@ pub struct Folder {
     owners: HashMap<PluginId, PathBuf>,
     /// Ignored files that were spoken of already.
     ignored: HashSet<PathBuf>,
+    /// Files that there is no room for, as long as none of the others goes.
+    surplus: BTreeSet<PathBuf>,
     loads: JoinSet<Loaded>,
     /// Loads that wait for those before them to be pinned.
     asked: Vec<(Load, Asked)>,
@@ -121,6 +123,7 @@ impl Folder {
             files: BTreeMap::new(),
             owners: HashMap::new(),
             ignored: HashSet::new(),
+            surplus: BTreeSet::new(),
             loads: JoinSet::new(),
             asked: Vec::new(),
             pinning: JoinSet::new(),
@@ -217,8 +220,12 @@ impl Folder {
 
     fn ignore(&mut self, path: PathBuf, reason: String) {
         if self.ignored.insert(path.clone()) {
-            self.tell(FolderEvent::Refused(Refusal { path, reason, hint: None, still_serving: false }));
+            self.refuse(path, reason);
         }
+    }
+
+    fn refuse(&self, path: PathBuf, reason: String) {
+        self.tell(FolderEvent::Refused(Refusal { path, reason, hint: None, still_serving: false }));
     }
 
     /// Brings one path in step with the file system.
@@ -231,6 +238,13 @@ impl Folder {
             Some(Err(reason)) => return self.ignore(path, reason),
             None => return,
         };
+        // Whoever was there first stays, whatever comes and how it sorts.
+        if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
+            if self.surplus.insert(path.clone()) {
+                self.refuse(path, format!("load more than {MAX_PLUGINS} plugins"));
+            }
+            return;
+        }
         match self.owners.get(&id) {
             None if self.catalog.host_uses(&id) => {
                 return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
@@ -271,6 +285,7 @@ impl Folder {
 
     fn drop_file(&mut self, path: &Path) {
         self.ignored.remove(path);
+        self.surplus.remove(path);
         // A load that is under way finds no file to belong to when it ends.
         let Some(file) = self.files.remove(path) else { return };
         self.owners.remove(&file.id);
@@ -290,6 +305,11 @@ impl Folder {
         for heir in heirs {
             self.ignored.remove(&heir);
             self.look(heir);
+        }
+        while self.files.len() < MAX_PLUGINS
+            && let Some(next) = self.surplus.pop_first()
+        {
+            self.look(next);
         }
     }
 

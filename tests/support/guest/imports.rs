@@ -2,12 +2,13 @@
 //! A function that is not called is not imported.
 
 /// The name in the instructions, the interface, the function, and its type once it is lowered.
-const IMPORTS: [(&str, &str, &str, &str); 12] = [
+const IMPORTS: [(&str, &str, &str, &str); 13] = [
     // Severity, then the message.
     ("$log", "wharf:plugin/host@0.1.0", "log", "(param i32 i32 i32)"),
     // How far, and without or with: of how much, and a message.
     ("$progress", "wharf:plugin/host@0.1.0", "progress", "(param f64 i32 f64 i32 i32 i32)"),
     ("$updated", "wharf:plugin/host@0.1.0", "resource-updated", "(param i32 i32)"),
+    ("$cancelled", "wharf:plugin/host@0.1.0", "cancelled", "(result i32)"),
     ("$environment", "wasi:cli/environment@0.2.0", "get-environment", "(param i32)"),
     ("$arguments", "wasi:cli/environment@0.2.0", "get-arguments", "(param i32)"),
     ("$folders", "wasi:filesystem/preopens@0.2.0", "get-directories", "(param i32)"),

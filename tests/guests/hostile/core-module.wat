@@ -1,0 +1,2 @@
+;; H02: a module, which is no component.
+(module (func (export "run")))

@@ -1,0 +1,2 @@
+;; H03: a component, and nothing else.
+(component)

@@ -1,0 +1,2 @@
+;; H14: never ends.
+(loop $for_ever (br $for_ever))

@@ -1,0 +1,2 @@
+;; H18: hits an instruction that stops it.
+unreachable

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Sets forty hostile plugins (docs/security.md, H01 to H40) on the debug binary, over stdio and
+# over HTTP, and builds first what is missing. The last lines are the table, how many of the forty
+# were contained, and the count.
+#
+#   tests/hostile.sh                  all
+#   tests/hostile.sh H14 H15          some
+#   tests/hostile.sh stdio            over one transport
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+missing=()
+for guest in echo everything folders hostile online; do
+  [ -f "target/guests/components/$guest.wasm" ] || missing+=("$guest")
+done
+if ((${#missing[@]})); then
+  plugins/build.sh "${missing[@]}"
+fi
+exec cargo test --locked --package wharf --test hostile -- "$@"

@@ -1,0 +1,260 @@
+//! A host with a bystander, and what must hold of both whatever another plugin does.
+//!
+//! The bystander is called at a steady pace whenever the arena waits for something, and its
+//! answers are timed from when each call was meant to be sent: a host that stands still is
+//! late for all calls that it kept from being sent.
+
+mod deeds;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::door::{Door, Transport};
+use crate::levels::Levels;
+use crate::support::client::{Client, first_text};
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::{MODERN, PATIENCE};
+use crate::trail::{Expected, Trail};
+
+/// Between two calls of the bystander.
+const PACE: Duration = Duration::from_millis(50);
+/// The latest that the bystander may answer. A machine that others use too takes its time; the
+/// table says how long it was.
+const LATEST: Duration = Duration::from_secs(5);
+/// What a loaded machine may add to a limit.
+const SLACK: Duration = Duration::from_secs(3);
+/// Calls at once that the host has served before its levels are taken.
+const WARM: usize = 48;
+
+const SETTINGS: &str = "[server.http]\nconnections-per-address = 256\n";
+
+/// What a row is given: a home with the bystander, to which it may add before the host starts.
+pub(crate) struct Stage {
+    pub(crate) home: Home,
+    pub(crate) transport: Transport,
+}
+
+pub(crate) struct Arena {
+    pub(crate) home: Home,
+    client: Client<Door>,
+    process: u32,
+    before: Levels,
+    /// Asked and not answered.
+    open: HashMap<u64, Asked>,
+    answered: HashMap<u64, Answer>,
+    /// What came and answers nothing.
+    pub(crate) told: VecDeque<Value>,
+    /// The stream of news, if there is one.
+    listening: Option<u64>,
+    /// When the bystander is to be called next.
+    due: Instant,
+    beats: u64,
+    expected: Expected,
+    trail: Trail,
+    latest: Duration,
+    over: Option<Duration>,
+}
+
+struct Asked {
+    at: Instant,
+    of: Of,
+}
+
+/// Who is asked.
+enum Of {
+    /// The bystander, or the host about it, by the pump: what its answer must have in it.
+    Bystander(String),
+    /// The host, by a row.
+    Host,
+    Plugin(String),
+}
+
+pub(crate) struct Answer {
+    /// `""`: the host's own.
+    pub(crate) plugin: String,
+    pub(crate) message: Value,
+    pub(crate) took: Duration,
+}
+
+/// What a row cost.
+pub(crate) struct Outcome {
+    /// The most that a limit was passed by.
+    pub(crate) over: Option<Duration>,
+    /// The bystander's slowest answer.
+    pub(crate) latest: Duration,
+    pub(crate) before: Levels,
+    pub(crate) after: Levels,
+}
+
+impl Stage {
+    pub(crate) fn new(transport: Transport) -> Self {
+        Self { home: Home::with(&["echo"]), transport }
+    }
+
+    /// Starts the host, lets it serve a little, and takes its levels.
+    pub(crate) fn open(self, settings: &str) -> Arena {
+        let Self { home, transport } = self;
+        home.configure(&format!("{SETTINGS}{settings}"));
+        let mut client = Client::able(Door::open(&home, transport), MODERN, json!({}));
+        client.tools_until(|tools| tools == ["echo", "echo_add"]);
+        let process = client.wire().process.id();
+        let mut arena = Arena {
+            home,
+            client,
+            process,
+            before: Levels::of(process),
+            open: HashMap::new(),
+            answered: HashMap::new(),
+            told: VecDeque::new(),
+            listening: None,
+            due: Instant::now(),
+            beats: 0,
+            expected: Expected::default(),
+            trail: Trail::default(),
+            latest: Duration::ZERO,
+            over: None,
+        };
+        arena.warm();
+        arena
+    }
+}
+
+impl Arena {
+    fn warm(&mut self) {
+        self.loads("warm", &Guest::saying("1").build());
+        let asked: Vec<u64> = (0..WARM).map(|_| self.ask("warm_version", json!({}))).collect();
+        for id in asked {
+            assert_eq!(first_text(&self.answer(id).message["result"]), "1");
+        }
+        self.home.remove("warm");
+        self.until("the plugin of the beginning is gone", |arena| {
+            arena.last("warm").is_some_and(|record| record["event"] == "remove")
+        });
+        // Connections are closed, and what the plugin had is given back, in their own time.
+        let start = self.before;
+        self.until("what the beginning needed is given back", |arena| arena.levels().files <= start.files);
+        (self.before, self.latest) = (self.levels(), Duration::ZERO);
+    }
+
+    fn last_words(&mut self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().rev().take(8).collect();
+        format!("the end of the log, backwards:\n{}", lines.join("\n"))
+    }
+
+    /// Does something that takes its time while the bystander is called.
+    pub(crate) fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let working = scope.spawn(work);
+            self.until("the work is done", |_| working.is_finished());
+            working.join().expect("it says what failed")
+        })
+    }
+
+    /// Calls the bystander for that long.
+    pub(crate) fn pause(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        self.until("time passes", |_| Instant::now() >= end);
+    }
+
+    /// Calls the bystander until that holds, and until it has answered.
+    pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+        // Nothing was meant to be sent while the test did something else.
+        self.due = self.due.max(Instant::now());
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(self) {
+            assert!(Instant::now() < deadline, "not in time: {what}; {}", self.last_words());
+            self.beat();
+        }
+        while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
+            assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.last_words());
+            self.receive(deadline);
+        }
+    }
+
+    fn beat(&mut self) {
+        if Instant::now() < self.due {
+            return self.receive(self.due);
+        }
+        let message = format!("beat {}", self.beats);
+        let (method, params, wanted) = match self.beats % 8 {
+            7 => ("tools/list", json!({}), "\"echo_add\"".to_owned()),
+            _ => ("tools/call", json!({"name": "echo", "arguments": {"message": message}}), format!("\"{message}\"")),
+        };
+        let id = self.client.post(method, params);
+        self.open.insert(id, Asked { at: self.due, of: Of::Bystander(wanted) });
+        self.beats += 1;
+        self.due += PACE;
+    }
+
+    /// Takes the next message, if one comes in time.
+    fn receive(&mut self, deadline: Instant) {
+        let Some(message) = self.client.next_before(deadline) else { return };
+        if message.get("method").is_some() {
+            return self.told.push_back(message);
+        }
+        let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer to nothing: {message}"));
+        let asked = self.open.remove(&id).unwrap_or_else(|| panic!("answered twice, or never asked: {message}"));
+        let took = asked.at.elapsed();
+        let plugin = match asked.of {
+            Of::Bystander(wanted) => {
+                self.latest = self.latest.max(took);
+                assert!(took < LATEST, "the bystander was answered after {took:?}");
+                assert!(message["result"].to_string().contains(&wanted), "the bystander: {message}");
+                return;
+            }
+            Of::Host => String::new(),
+            Of::Plugin(plugin) => {
+                self.expected.answered(id, &plugin, &message);
+                plugin
+            }
+        };
+        self.answered.insert(id, Answer { plugin, message, took });
+    }
+
+    /// What holds after every attack: takes the plugins away, and waits until nothing is left
+    /// of what they did.
+    ///
+    /// # Panics
+    /// When something is left, was not recorded, or came unasked.
+    pub(crate) fn settle(mut self) -> Outcome {
+        let open: Vec<u64> = self.open.keys().copied().collect();
+        assert!(open.is_empty(), "never answered: {open:?}");
+        for plugin in self.expected.plugins() {
+            // Some are gone already.
+            let _ = std::fs::remove_file(self.home.plugin(plugin));
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let after = loop {
+            let now = self.levels();
+            if now.is_back_at(&self.before) {
+                break now;
+            }
+            assert!(Instant::now() < deadline, "{now:?} are left, of {:?} before", self.before);
+            self.rest();
+        };
+        while let Some(missing) = self.expected.missing(self.trail.records(&self.home)) {
+            assert!(Instant::now() < deadline, "{missing}");
+            self.rest();
+        }
+        // A plugin's own words are under its name.
+        let log = self.log();
+        let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));
+        assert_eq!(panic, None, "the host has panicked");
+        assert!(self.client.wire().keeps_to_its_transport(), "something is on stdout");
+        let Self { client, listening, over, latest, before, home, .. } = self;
+        let rest = client.finish();
+        let unasked = |message: &&Value| message.get("id").is_some_and(|id| listening.is_none_or(|own| *id != own));
+        assert_eq!(rest.iter().find(unasked), None, "nobody asked for that");
+        drop(home);
+        Outcome { over, latest, before, after }
+    }
+
+    /// Gives the host a moment.
+    fn rest(&mut self) {
+        self.receive(Instant::now() + PACE);
+    }
+}

@@ -1,0 +1,77 @@
+//! Files that are made to be compiled for long, or into much. Compiling is done in a process of
+//! its own, so the host's levels and the bystander say what it has of it.
+//!
+//! What takes an optimised compiler 20 s takes one without optimisation minutes; these take it
+//! seconds, and the ways are the same.
+
+use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::arena::{Arena, Stage};
+use crate::source::bytes_of;
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(7, "more functions than may be, and 20,000", h07_many_functions),
+    row(8, "one function of many locals and loops, or branches", h08_large_functions),
+    row(9, "types, modules and instances in crowds", h09_crowds_of_types),
+];
+
+/// A component of one core module with these fields. It is no plugin: what becomes of it when
+/// it has been compiled is told by that.
+fn module(fields: &str) -> Vec<u8> {
+    // Of what was compiled before, only the code would be looked up.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    bytes_of(&format!("(component (core module (global i64 (i64.const {now})) {fields}))"))
+}
+
+fn h07_many_functions(stage: Stage) -> Arena {
+    let bomb = module(&"(func)".repeat(100_001));
+    let crowd = module(&"(func (param i32) (result i32) (i32.add (local.get 0) (i32.const 1)))".repeat(20_000));
+    let mut arena = stage.open("");
+    arena.refuses("bomb", &bomb, "functions than 100000");
+    arena.refuses("crowd", &crowd, "find a plugin interface");
+    arena
+}
+
+fn h08_large_functions(stage: Stage) -> Arena {
+    // Every local lives through every loop.
+    let (mut loops, locals) = (String::new(), 1000);
+    for n in 0..1500 {
+        let (from, to) = (n % locals, (n * 7 + 1) % locals);
+        let _ = write!(
+            loops,
+            "(loop (local.set {to} (i32.add (local.get {to}) (local.get {from}))) (br_if 0 (local.get {to})))"
+        );
+    }
+    let live: String = (0..locals).map(|n| format!("(i32.store (i32.const {}) (local.get {n}))", n * 4)).collect();
+    let spaghetti = module(&format!("(memory 1) (func (local {}) {loops} {live})", "i32 ".repeat(locals)));
+    let branches = "(if (local.get 0) (then (local.set 0 (i32.const 1))) (else (local.set 0 (i32.const 2))))";
+    let diamonds = module(&format!("(func (param i32) {})", branches.repeat(4000)));
+    let long = module(&format!("(func {})", "(drop (i64.const 81985529216486895))".repeat(110_000)));
+    let mut arena = stage.open("");
+    arena.refuses("long", &long, "bytes in one function than 1048576");
+    arena.refuses("spaghetti", &spaghetti, "find a plugin interface");
+    arena.refuses("diamonds", &diamonds, "find a plugin interface");
+    arena
+}
+
+fn h09_crowds_of_types(stage: Stage) -> Arena {
+    let nested = |depth: usize| {
+        let first = "(type $t0 (list u8))".to_owned();
+        (1..depth).fold(first, |text, n| format!("{text}(type $t{n} (list $t{}))", n - 1))
+    };
+    let instances = "(core instance (instantiate $m))".repeat(61);
+    let crowds = [
+        ("deep", bytes_of(&format!("(component {})", nested(101))), ""),
+        ("types", module(&"(type (func))".repeat(100_000)), "find a plugin interface"),
+        ("modules", bytes_of(&format!("(component {})", "(core module)".repeat(1000))), "core modules than 16"),
+        ("components", bytes_of(&format!("(component {})", "(component)".repeat(1000))), "nested components than 64"),
+        ("instances", bytes_of(&format!("(component (core module $m) {instances})")), ""),
+    ];
+    let mut arena = stage.open("");
+    for (name, bytes, word) in crowds {
+        arena.refuses(name, &bytes, word);
+    }
+    arena
+}

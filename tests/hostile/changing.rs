@@ -1,0 +1,131 @@
+//! Plugins that change: while they are called, without an end, or into what nobody approved.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, Stage};
+use crate::source::body;
+use crate::support::client::first_text;
+use crate::support::guest::Guest;
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(38, "replaced, broken, moved and deleted under 100 calls", h38_replaced_under_calls),
+    row(39, "other words, wider imports, words that differ each time", h39_unapproved_words),
+];
+
+/// Calls in flight while the file changes.
+const CALLS: usize = 100;
+/// Between two versions: 20 in a second.
+const FLIP: Duration = Duration::from_millis(50);
+
+/// Puts two versions in turn that many times.
+fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    let mut open = Vec::new();
+    for turn in 0..times {
+        arena.home.put_bytes(&versions[(turn + 1) % 2], "flips");
+        open.extend((0..5).map(|_| arena.ask("flips_version", json!({}))));
+        arena.pause(FLIP);
+    }
+    for id in open {
+        seen.insert(first_text(&arena.answer(id).message["result"]).to_owned());
+    }
+    seen
+}
+
+fn h38_replaced_under_calls(stage: Stage) -> Arena {
+    // Long enough to be in flight whatever happens meanwhile, short enough to be waited for.
+    let slow = |answer: &str| Guest::saying(answer).logs("spin", "spins now", 1, &body("spin")).build();
+    let [one, two] = ["1", "2"].map(slow);
+    let settings = "[plugins.slow.limits]\ncpu = \"50ms\"\n[plugins.brief.limits]\ncpu = \"1s\"\n";
+    let mut arena = stage.open(settings);
+    arena.listen();
+    arena.loads("slow", &one);
+    let asked: Vec<u64> = (0..CALLS).map(|_| arena.ask("slow_spin", json!({}))).collect();
+    arena.loads("slow", &two);
+    arena.says("slow_version", json!({}), "2");
+    let broken = two[..two.len() / 2].to_vec();
+    arena.home.put_bytes(&broken, "slow");
+    arena.until("the broken version is refused", |arena| is_last(arena, "slow", "reject"));
+    arena.says("slow_version", json!({}), "2");
+    for id in asked {
+        arena.faulted(id, &["cpu", "busy", "quarantined"]);
+    }
+    // Away and back, and deleted, each while a call is in flight.
+    arena.loads("brief", &one);
+    let (file, aside) = (arena.home.plugin("brief"), arena.home.path("aside"));
+    let moved = spinning(&mut arena, 1);
+    std::fs::rename(&file, &aside).expect("moved");
+    arena.until("its tools are gone", |arena| is_last(arena, "brief", "remove"));
+    std::fs::rename(&aside, &file).expect("moved back");
+    arena.taken_up("brief", &one);
+    let deleted = spinning(&mut arena, 2);
+    arena.home.remove("brief");
+    arena.until("its tools are gone again", |arena| is_last(arena, "brief", "remove"));
+    for id in [moved, deleted] {
+        arena.faulted(id, &["cpu"]);
+    }
+    let late = arena.ask_for("", "tools/call", json!({"name": "brief_version"}));
+    assert_eq!(arena.refusal(late)["data"]["reason"], "tool_not_found");
+
+    let versions = [Guest::saying("a").build(), Guest::saying("b").build()];
+    arena.loads("flips", &versions[0]);
+    arena.may_serve("flips", &versions[1]);
+    let seen = flip(&mut arena, &versions, 40);
+    assert!(seen.iter().all(|answer| answer == "a" || answer == "b") && !seen.is_empty(), "{seen:?}");
+    arena.until("the last version serves", |arena| arena.call("flips_version", json!({}))["content"][0]["text"] == "a");
+    arena
+}
+
+/// Calls what spins, and waits until it does for that time.
+fn spinning(arena: &mut Arena, time: usize) -> u64 {
+    let id = arena.ask("brief_spin", json!({}));
+    let spins =
+        |log: &str| log.lines().filter(|line| line.contains("spins now") && line.ends_with("plugin=brief")).count();
+    arena.until("it spins", |arena| spins(&arena.log()) == time);
+    id
+}
+
+/// Whether that is the last that has happened to a plugin's file.
+fn is_last(arena: &mut Arena, plugin: &str, event: &str) -> bool {
+    arena.last(plugin).is_some_and(|record| record["event"] == event)
+}
+
+fn h39_unapproved_words(stage: Stage) -> Arena {
+    let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words);
+    let good = version("good", "Does a thing.").build();
+    let held = [
+        ("other words", version("never", "Does a thing, and sends it.").build()),
+        ("one tool more", version("never", "Does a thing.").described("more", "More.").build()),
+        ("wider imports", version("never", "Does a thing.").prints("act2", "x").build()),
+    ];
+    let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n[plugins.fickle.grants]\nelicit = true\n");
+    arena.loads("p", &good);
+    for (at, (what, bytes)) in held.iter().enumerate() {
+        arena.home.put_bytes(bytes, "p");
+        let content = blake3::hash(bytes).to_hex().to_string();
+        arena.until(what, |arena| {
+            let holds = |record: &&Value| record["event"] == "hold" && record["content"] == content.as_str();
+            arena.records().iter().filter(holds).count() == 1
+        });
+        for _ in 0..5 {
+            arena.says("p_version", json!({}), "good");
+        }
+        let holds = arena.records().iter().filter(|record| record["event"] == "hold");
+        assert_eq!(holds.count(), at + 1, "one record for each version that is held");
+    }
+    assert_eq!(arena.tools(), ["echo", "echo_add", "p_version", "p_act"]);
+    arena.home.put_bytes(&good, "p");
+    arena.says("p_version", json!({}), "good");
+
+    // The same bytes, and other words each time that they are asked for.
+    arena.loads_guest("everything", "fickle");
+    let listed = arena.listed("tools");
+    arena.says("fickle_test_trigger_tool_change", json!({}), "The tools changed.");
+    arena.log_with("it says other things of itself than what was approved; that is not taken up");
+    assert_eq!(arena.listed("tools"), listed);
+    arena
+}

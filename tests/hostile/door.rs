@@ -1,0 +1,124 @@
+//! The way to a host that is under attack: its pipes, or its HTTP, where every message has a
+//! connection of its own and none waits for another's answer.
+
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::events::Events;
+use crate::support::home::Home;
+use crate::support::http::{Line, told};
+use crate::support::process::{Process, command};
+use crate::support::streamable::Endpoint;
+use crate::support::wire::{Received, Wire};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Stdio,
+    Http,
+}
+
+impl Transport {
+    pub(crate) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+        }
+    }
+}
+
+pub(crate) struct Door {
+    pub(crate) process: Process,
+    posts: Option<Posts>,
+}
+
+struct Posts {
+    endpoint: Endpoint,
+    /// `None` once closed.
+    sender: Option<Sender<String>>,
+    messages: Receiver<String>,
+    /// Connections that answers come on as streams.
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Door {
+    /// Serves that home, in an environment that holds a secret.
+    pub(crate) fn open(home: &Home, transport: Transport) -> Self {
+        let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
+        command.env("SECRET", "password");
+        if transport == Transport::Stdio {
+            return Self { process: Process::start(command), posts: None };
+        }
+        let process = Process::start({
+            command.args(["--http", "127.0.0.1:0"]);
+            command
+        });
+        let (sender, messages) = channel();
+        let endpoint = Endpoint::new(told(&process));
+        Self { process, posts: Some(Posts { endpoint, sender: Some(sender), messages, streams: Arc::default() }) }
+    }
+
+    /// Whether stdout is as silent as it is to be while HTTP is served.
+    pub(crate) fn keeps_to_its_transport(&mut self) -> bool {
+        self.posts.is_none() || self.process.receive(Duration::ZERO) == Received::Silence
+    }
+}
+
+impl Wire for Door {
+    fn send(&mut self, frame: &str) {
+        match &self.posts {
+            None => self.process.send(frame),
+            Some(posts) => posts.post(frame),
+        }
+    }
+
+    fn receive(&mut self, patience: Duration) -> Received {
+        let Some(posts) = &self.posts else {
+            return self.process.receive(patience);
+        };
+        match posts.messages.recv_timeout(patience) {
+            Ok(message) => Received::Frame(message),
+            Err(RecvTimeoutError::Disconnected) => Received::Closed,
+            Err(RecvTimeoutError::Timeout) => Received::Silence,
+        }
+    }
+
+    fn close(&mut self) {
+        match &mut self.posts {
+            None => self.process.close(),
+            Some(posts) => {
+                posts.sender = None;
+                for stream in posts.streams.lock().expect("no panic").drain(..) {
+                    // The host may have been first.
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+            }
+        }
+    }
+}
+
+impl Posts {
+    /// A request is answered by one body or by a stream; what is neither is nobody's message,
+    /// and the client will not take it.
+    fn post(&self, frame: &str) {
+        let request = self.endpoint.post_text(frame);
+        let (address, sender) = (self.endpoint.address, self.sender.clone().expect("not closed by the test"));
+        let streams = Arc::clone(&self.streams);
+        std::thread::spawn(move || {
+            let mut line = Line::connect(address);
+            let response = line.ask(&request);
+            if response.header("content-type") == Some("text/event-stream") {
+                streams.lock().expect("no panic").push(line.stream().try_clone().expect("a socket"));
+                let mut events = Events::of(line, response);
+                while let Some(event) = events.message() {
+                    let _ = sender.send(event.data);
+                }
+            } else if !response.body.is_empty() {
+                let _ = sender.send(response.text().to_owned());
+            }
+        });
+    }
+}

@@ -1,0 +1,128 @@
+//! The hostile suite: forty plugins that mean harm (H01 to H40 of docs/security.md), each
+//! against the real binary over stdio and over HTTP, while another plugin is called.
+//!
+//! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` holds what must hold
+//! for every row; the rows say what else must.
+
+mod arena;
+mod bombs;
+mod changing;
+mod door;
+mod files;
+mod levels;
+mod listing;
+mod output;
+mod reaching;
+mod running;
+mod source;
+mod table;
+mod trail;
+
+#[path = "../support/support.rs"]
+#[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]
+mod support;
+
+use std::process::ExitCode;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use arena::{Arena, Outcome, Stage};
+use door::Transport;
+
+/// An attack: its number, what it is in a few words, and what becomes of it.
+#[derive(Clone, Copy)]
+struct Row {
+    number: u8,
+    what: &'static str,
+    run: fn(Stage) -> Arena,
+}
+
+const fn row(number: u8, what: &'static str, run: fn(Stage) -> Arena) -> Row {
+    Row { number, what, run }
+}
+
+impl Row {
+    fn name(&self) -> String {
+        format!("H{:02}", self.number)
+    }
+}
+
+fn main() -> ExitCode {
+    // Options are those of cargo's own harness, which is given to all tests.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let mut rows =
+        [files::ROWS, bombs::ROWS, listing::ROWS, running::ROWS, output::ROWS, reaching::ROWS, changing::ROWS].concat();
+    rows.sort_by_key(|row| row.number);
+    let all = rows.len();
+    let (ways, names): (Vec<String>, Vec<String>) =
+        wanted.into_iter().partition(|word| Transport::ALL.iter().any(|transport| transport.name() == word));
+    if !names.is_empty() {
+        rows.retain(|row| names.iter().any(|name| name.eq_ignore_ascii_case(&row.name())));
+    }
+    let transports = Transport::ALL.into_iter();
+    let transports = transports.filter(|transport| ways.is_empty() || ways.iter().any(|way| way == transport.name()));
+    let transports: Vec<Transport> = transports.collect();
+    let mut runs: Vec<Run> = Vec::new();
+    for row in &rows {
+        for transport in &transports {
+            runs.push(Run::start(row, *transport));
+            table::said(&mut runs);
+        }
+    }
+    table::conclude(runs, &rows, all, transports.len())
+}
+
+/// One row over one transport. Its attack comes alone; the wait until nothing of it is left
+/// goes on beside the next ones.
+struct Run {
+    number: u8,
+    transport: Transport,
+    state: State,
+    /// How long the attack took.
+    took: Duration,
+}
+
+enum State {
+    Running(JoinHandle<Outcome>),
+    /// `None`: it failed, and has said why.
+    Over(Option<Outcome>),
+}
+
+impl Run {
+    fn start(row: &Row, transport: Transport) -> Self {
+        let ((attacking, over), began) = (channel(), Instant::now());
+        let run = row.run;
+        // What is said on the wire is recorded under the thread's name.
+        let name = format!("hostile-{}-{}", row.name(), transport.name());
+        let thread = std::thread::Builder::new().name(name).spawn(move || play(run, transport, attacking));
+        let _ = over.recv();
+        let state = State::Running(thread.expect("a thread"));
+        Self { number: row.number, transport, state, took: began.elapsed() }
+    }
+
+    /// Waits for its end if `patient`, and else looks. True if it ended just now.
+    fn end(&mut self, patient: bool) -> bool {
+        let State::Running(thread) = &self.state else { return false };
+        if !patient && !thread.is_finished() {
+            return false;
+        }
+        let State::Running(thread) = std::mem::replace(&mut self.state, State::Over(None)) else { return false };
+        self.state = State::Over(thread.join().ok());
+        true
+    }
+
+    fn outcome(&self) -> Option<&Outcome> {
+        match &self.state {
+            State::Over(outcome) => outcome.as_ref(),
+            State::Running(_) => None,
+        }
+    }
+}
+
+/// `attacking` is dropped when the attack is over.
+fn play(run: fn(Stage) -> Arena, transport: Transport, attacking: Sender<()>) -> Outcome {
+    let arena = run(Stage::new(transport));
+    drop(attacking);
+    arena.settle()
+}

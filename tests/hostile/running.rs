@@ -1,0 +1,173 @@
+//! Plugins that never end, crash, or take all there is of something.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::arena::{Arena, Stage};
+use crate::source::{body, bytes_of, source};
+use crate::support::guest::Guest;
+use crate::support::guest::asking::{ROOTS, form};
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(14, "a call that never ends, by itself or asking the host", h14_a_call_never_ends),
+    row(15, "8 and 64 such calls at once", h15_many_calls_never_end),
+    row(16, "instructions that fill all memory, again and again", h16_long_instructions),
+    row(17, "all memory: taken, declared, in 60 modules", h17_all_memory),
+    row(18, "tables, stack, zero, bounds, exit, panic", h18_crashes),
+    row(19, "a crash in every export, and a call after it", h19_crashes_everywhere),
+    row(29, "handles that are never given back", h29_leaks),
+    row(40, "sleep, polls, randomness, questions, forged states", h40_waits_and_asks),
+];
+
+/// When a call is stopped here, in place of the 10 s and 30 s that it has by default.
+const LIMIT: Duration = Duration::from_millis(300);
+
+/// Settings that stop calls of those plugins after [`LIMIT`] of that kind.
+fn limited(kind: &str, plugins: &[&str]) -> String {
+    let entry = |plugin: &&str| format!("[plugins.{plugin}.limits]\n{kind} = \"300ms\"\n");
+    plugins.iter().map(entry).collect()
+}
+
+fn h14_a_call_never_ends(stage: Stage) -> Arena {
+    let guest = Guest::saying("1").does("spin", &body("spin")).does("calling", &body("spin-calling")).build();
+    let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
+    for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
+        arena.loads(plugin, &guest);
+        for tool in ["spin", "calling"] {
+            arena.stopped(&format!("{plugin}_{tool}"), LIMIT, code);
+        }
+        arena.says(&format!("{plugin}_version"), json!({}), "1");
+    }
+    arena
+}
+
+fn h15_many_calls_never_end(stage: Stage) -> Arena {
+    let guest = Guest::saying("1").does("spin", &body("spin")).build();
+    let mut arena = stage.open(&limited("cpu", &["few", "many"]));
+    for (plugin, calls) in [("few", 8), ("many", 64)] {
+        arena.loads(plugin, &guest);
+        let asked: Vec<u64> = (0..calls).map(|_| arena.ask(&format!("{plugin}_spin"), json!({}))).collect();
+        // Whoever waits for a turn does so for 5 s; a plugin that has failed five times gets
+        // no more to wait.
+        let codes = asked.into_iter().map(|id| arena.faulted(id, &["cpu", "busy", "quarantined"]).0);
+        let spun = codes.filter(|code| code == "cpu").count();
+        assert!(spun >= 5, "{spun} calls of {calls} ran");
+    }
+    arena
+}
+
+fn h16_long_instructions(stage: Stage) -> Arena {
+    let guest = Guest::saying("1").does("fill", &body("fill")).build();
+    let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
+    for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
+        arena.loads(plugin, &guest);
+        for _ in 0..2 {
+            arena.stopped(&format!("{plugin}_fill"), LIMIT, code);
+        }
+    }
+    arena
+}
+
+fn h17_all_memory(stage: Stage) -> Arena {
+    let guest = Guest::saying("1").does("memory", &body("take-memory")).build();
+    let plugins = ["first", "second", "third", "fourth", "fifth"];
+    let mut arena = stage.open("");
+    arena.refuses("declares", &source("take-4-gib"), "that it declares");
+    let modules = "(core module (memory 1024))".repeat(60);
+    arena.refuses("modules", &bytes_of(&format!("(component {modules})")), "core modules than 16");
+    for plugin in plugins {
+        arena.loads(plugin, &guest);
+    }
+    // 20 times 64 MiB, five at once; four faults are not enough for a plugin to be left alone.
+    for _ in 0..4 {
+        let asked: Vec<u64> = plugins.iter().map(|plugin| arena.ask(&format!("{plugin}_memory"), json!({}))).collect();
+        for id in asked {
+            arena.faulted(id, &["memory"]);
+        }
+    }
+    arena
+}
+
+fn h18_crashes(stage: Stage) -> Arena {
+    let crashes = [
+        ("trap", "trap"),
+        ("table", "take-table"),
+        ("recur", "recur"),
+        ("divide", "divide"),
+        ("outside", "read-outside"),
+        ("exit", "exit"),
+    ];
+    let guest = crashes.iter().fold(Guest::saying("1"), |guest, (name, file)| guest.does(name, &body(file))).build();
+    let calls = crashes.map(|(name, _)| (name, "trap"));
+    let mut arena = stage.open("");
+    arena.refuses("declares", &source("take-10-million"), "");
+    arena.faults(&guest, &calls);
+    arena.says("first_version", json!({}), "1");
+    arena.loads_guest("hostile", "hostile");
+    arena.fault("hostile_panic", json!({}), "trap");
+    // Its last words are in the log, and steer nothing there.
+    let log = arena.log_with("panicked on purpose");
+    assert!(!log.contains(['\u{1b}', '\u{202e}']), "{log:?}");
+    arena
+}
+
+fn h19_crashes_everywhere(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    arena.refuses("lister", &Guest::trapping_in_list().build(), "crashed");
+    arena.loads_guest("hostile", "hostile");
+    let of_prompt = json!({"type": "ref/prompt", "name": "hostile_panic"});
+    for (method, params) in [
+        ("prompts/get", json!({"name": "hostile_panic", "arguments": {"topic": "x"}})),
+        ("resources/read", json!({"uri": "hostile://panic"})),
+        ("completion/complete", json!({"ref": of_prompt, "argument": {"name": "topic", "value": ""}})),
+    ] {
+        let id = arena.ask_for("hostile", method, params);
+        let error = arena.refusal(id);
+        assert_eq!(error["code"], -32603, "{method}: {error}");
+        assert_eq!((&error["data"]["plugin"], &error["data"]["code"]), (&json!("hostile"), &json!("trap")), "{error}");
+        arena.says("hostile_sane", json!({}), "sane");
+    }
+    arena.fault("hostile_panic", json!({}), "trap");
+    arena.says("hostile_sane", json!({}), "sane");
+    arena
+}
+
+fn h29_leaks(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    arena.loads_guest("hostile", "hostile");
+    for tool in ["leak-timers", "leak-streams", "leak-fields", "leak-polls"] {
+        arena.fault(&format!("hostile_{tool}"), json!({}), "trap");
+    }
+    arena.says("hostile_sane", json!({}), "sane");
+    arena
+}
+
+fn h40_waits_and_asks(stage: Stage) -> Arena {
+    let asks = Guest::saying("1")
+        .asks("ask", &[("k", form(r#"{"type":"object","properties":{}}"#))])
+        .asks("look", &[("k", ROOTS)])
+        .build();
+    let mut arena = stage.open(&limited("timeout", &["waits", "chance"]));
+    arena.loads_guest("hostile", "waits");
+    for tool in ["sleep", "poll", "poll-spin"] {
+        arena.stopped(&format!("waits_{tool}"), LIMIT, "timeout");
+    }
+    arena.loads_guest("hostile", "chance");
+    arena.stopped("chance_random-spin", LIMIT, "timeout");
+    arena.fault("chance_random", json!({}), "trap");
+
+    arena.refuses("caller", &source("calls-tools"), "call-tool");
+    arena.loads("asks", &asks);
+    arena.fault("asks_ask", json!({}), "denied");
+    arena.fault("asks_look", json!({}), "denied");
+    for state in ["", "AAAA", &"A".repeat(5000)] {
+        let answers = json!({"k": {"action": "accept", "content": {}}});
+        let params = json!({"name": "asks_ask", "arguments": {}, "requestState": state, "inputResponses": answers});
+        let id = arena.ask_for("asks", "tools/call", params);
+        let error = arena.refusal(id);
+        assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32602), &json!("invalid_request_state")));
+    }
+    arena
+}

@@ -1,0 +1,94 @@
+//! What the audit log must say of a row: one record for each call, and one for each file that
+//! was refused.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+
+use serde_json::Value;
+
+use crate::support::home::Home;
+
+/// The log as far as it has been read: a flood makes it long.
+#[derive(Default)]
+pub(crate) struct Trail {
+    records: Vec<Value>,
+    read: u64,
+}
+
+impl Trail {
+    /// The whole records so far.
+    pub(crate) fn records(&mut self, home: &Home) -> &[Value] {
+        let mut text = String::new();
+        if let Ok(mut file) = File::open(home.path("state/wharf/audit.jsonl")) {
+            file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_string(&mut text)).expect("it is text");
+        }
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            self.read += line.len() as u64;
+            self.records.push(serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
+        }
+        &self.records
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Expected {
+    /// By request id: whose it is, and the code of the fault if it was one.
+    calls: HashMap<u64, (String, Option<String>)>,
+    /// Names of plugins, one for each file that is refused.
+    refused: Vec<String>,
+    /// By plugin: what was put there, as the log has it.
+    contents: HashMap<String, Vec<String>>,
+}
+
+impl Expected {
+    pub(crate) fn put(&mut self, plugin: &str, bytes: &[u8]) -> String {
+        let hash = blake3::hash(bytes).to_hex().to_string();
+        self.contents.entry(plugin.to_owned()).or_default().push(hash.clone());
+        hash
+    }
+
+    /// All that were put there.
+    pub(crate) fn plugins(&self) -> impl Iterator<Item = &str> {
+        self.contents.keys().map(String::as_str)
+    }
+
+    pub(crate) fn refused(&mut self, plugin: &str) {
+        self.refused.push(plugin.to_owned());
+    }
+
+    /// That a request has been answered so. What is of no plugin is recorded as nobody's.
+    pub(crate) fn answered(&mut self, id: u64, plugin: &str, answer: &Value) {
+        let fault = [&answer["result"]["_meta"]["wharf/fault"]["code"], &answer["error"]["data"]["code"]];
+        let code = fault.into_iter().find_map(Value::as_str).map(str::to_owned);
+        self.calls.insert(id, (plugin.to_owned(), code));
+    }
+
+    /// The first thing that the log lacks or has too often.
+    pub(crate) fn missing(&self, records: &[Value]) -> Option<String> {
+        for (id, (plugin, code)) in &self.calls {
+            let of_it = |record: &&Value| record["id"] == id.to_string().as_str();
+            let found: Vec<&Value> = records.iter().filter(of_it).collect();
+            let [record] = found.as_slice() else {
+                return Some(format!("{} records of request {id} to {plugin}", found.len()));
+            };
+            let is_of = |hash: &String| record["content"] == hash.as_str();
+            let is_known = self.contents.get(plugin).is_some_and(|all| all.iter().any(is_of));
+            let told = (plugin.is_empty() || record["plugin"] == plugin.as_str() && is_known)
+                && record["dur_us"].is_u64()
+                && record["code"].as_str().is_some_and(|said| code.as_ref().is_none_or(|code| said == code));
+            if !told {
+                return Some(format!("request {id} to {plugin} ({code:?}) is recorded as {record}"));
+            }
+        }
+        for plugin in &self.refused {
+            let wanted = self.refused.iter().filter(|other| *other == plugin).count();
+            let of_it = |record: &&Value| record["event"] == "reject" && record["plugin"] == plugin.as_str();
+            let found = records.iter().filter(of_it).count();
+            if found != wanted {
+                return Some(format!("{found} records of {wanted} refused files of {plugin}"));
+            }
+        }
+        None
+    }
+}
