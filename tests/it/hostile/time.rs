@@ -77,3 +77,20 @@ fn a_cancelled_call_frees_its_place() {
     // The cancelled one is never answered: that is held by the end of the conversation.
     unharmed(client);
 }
+
+/// Far more than there are threads: who waits takes none.
+#[test]
+fn calls_that_wait_wait_together() {
+    let home = Home::with(&["echo"]);
+    home.put("hostile", "sleeper");
+    home.configure("[plugins.sleeper.limits]\nconcurrency = 100\nqueue = 0\ntimeout = \"2s\"\n");
+    let mut client = Client::start(&home);
+    client.tools();
+    let asked: Vec<u64> = (0..100).map(|_| client.post("tools/call", json!({"name": "sleeper_sleep"}))).collect();
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    for id in asked {
+        // Not one was busy.
+        assert_fault(&client.answer(id)["result"], "sleeper", "timeout");
+    }
+    unharmed(client);
+}
