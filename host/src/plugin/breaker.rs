@@ -75,6 +75,15 @@ impl Breaker {
         Ok(Admitted { breaker: self, trial })
     }
 
+    /// Whether a pause has begun, for a call that was let through before and has waited since.
+    pub(super) fn still_admits(&self, now: Instant) -> Result<(), Fault> {
+        match *self.state() {
+            State::Open { until, .. } if until > now => Err(Fault::Quarantined { left: until - now }),
+            // A trial may be the call that asks.
+            _ => Ok(()),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

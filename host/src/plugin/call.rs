@@ -102,8 +102,8 @@ impl Program {
         Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, exports, pre)
     }
 
-    /// Calls one function in a fresh instance, on the guests' own threads. `params` makes
-    /// its parameters from the time that is left. Dropping the future stops the guest.
+    /// Calls one function in a fresh instance. `params` makes its parameters from the time
+    /// that is left. Dropping the future stops the guest.
     pub(super) async fn invoke<P, R>(
         self: &Arc<Self>,
         function: ComponentExportIndex,
@@ -176,6 +176,7 @@ impl Program {
         let both = async {
             let turn = self.turns.clone().acquire_owned().await;
             let slot = slots.clone().acquire_owned().await;
+            self.breaker.still_admits(Instant::now())?;
             // Neither semaphore is ever closed.
             Ok([turn.map_err(|_| Fault::Host)?, slot.map_err(|_| Fault::Host)?])
         };

@@ -64,6 +64,18 @@ fn five_faults_within_a_minute_are_too_many() {
 }
 
 #[test]
+fn who_waited_through_the_fifth_fault_is_not_called() {
+    let mut tried = Tried::new();
+    assert!(tried.breaker.still_admits(tried.now).is_ok());
+    tried.crashes(5);
+    assert!(tried.breaker.still_admits(tried.now).is_err());
+    tried.now += SECOND;
+    let trial = tried.admit();
+    assert!(tried.breaker.still_admits(tried.now).is_ok());
+    drop(trial);
+}
+
+#[test]
 fn each_trial_that_fails_doubles_the_pause_up_to_five_minutes() {
     let mut tried = Tried::new();
     tried.crashes(5);
