@@ -1,17 +1,21 @@
 //! The baseline: an MCP server on the official Rust SDK with the tools of the guest `echo`.
 //! It loads nothing and isolates nothing.
 //!
-//!     native           on stdin and stdout
-//!     native --http    on a free port, which it tells on stderr; JSON, and no sessions
+//!     native              on stdin and stdout
+//!     native --http       on a free port, which it tells on stderr; JSON, and no sessions
+//!     native --tools N    with N tools more, which are `echo` under other names
 
 use std::convert::Infallible;
 use std::io::Write as _;
+use std::sync::Arc;
 
+use anyhow::Context as _;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
+use rmcp::model::Tool;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{Json, ServerHandler, ServiceExt as _, schemars, tool, tool_handler, tool_router};
@@ -39,7 +43,7 @@ struct Sum {
 
 struct Native {
     // Kept: the handler would otherwise build it again for each request.
-    tools: ToolRouter<Self>,
+    tools: Arc<ToolRouter<Self>>,
 }
 
 #[tool_router]
@@ -61,17 +65,33 @@ impl ServerHandler for Native {}
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    if std::env::args().any(|argument| argument == "--http") {
-        return serve_http().await;
+    let arguments: Vec<String> = std::env::args().collect();
+    let more = arguments.iter().position(|argument| argument == "--tools").and_then(|at| arguments.get(at + 1));
+    let tools = Arc::new(tools(more.map_or(Ok(0), |more| more.parse())?)?);
+    if arguments.iter().any(|argument| argument == "--http") {
+        return serve_http(tools).await;
     }
-    let server = Native { tools: Native::tool_router() }.serve(rmcp::transport::stdio()).await?;
+    let server = Native { tools }.serve(rmcp::transport::stdio()).await?;
     server.waiting().await?;
     Ok(())
 }
 
-async fn serve_http() -> anyhow::Result<()> {
+/// The two tools, and so many more.
+fn tools(more: usize) -> anyhow::Result<ToolRouter<Native>> {
+    let mut tools = Native::tool_router();
+    let echo = tools.map.get("echo").context("find the tool echo")?.clone();
+    let schema = serde_json::from_str(r#"{"type":"object"}"#)?;
+    let schema: Arc<serde_json::Map<_, _>> = Arc::new(schema);
+    for n in 0..more {
+        let mut route = echo.clone();
+        route.attr = Tool::new(format!("tool{n}"), "Does something.", schema.clone());
+        tools.add_route(route);
+    }
+    Ok(tools)
+}
+
+async fn serve_http(tools: Arc<ToolRouter<Native>>) -> anyhow::Result<()> {
     let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
-    let tools = Native::tool_router();
     let service = StreamableHttpService::new(
         move || Ok(Native { tools: tools.clone() }),
         NeverSessionManager::default().into(),

@@ -80,6 +80,18 @@ impl Client {
         Ok(results)
     }
 
+    /// Sends a request and gives the next line as it comes, and how long that took from before the
+    /// write.
+    pub fn exchange(&mut self, method: &str, params: Value) -> Result<(Duration, Vec<u8>)> {
+        let id = self.ids(1);
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let (request, mut line) = (format!("{request}\n"), Vec::new());
+        let sent = Instant::now();
+        self.process.write(request.as_bytes())?;
+        self.process.read_line(&mut line)?;
+        Ok((sent.elapsed(), line))
+    }
+
     /// Reserves that many request ids, and gives the first.
     pub fn ids(&mut self, count: u64) -> u64 {
         let first = self.next_id;

@@ -62,8 +62,21 @@ impl Contender {
         Ok(client)
     }
 
-    /// Starts it on a free port, with room for as many connections as a suite makes.
-    pub fn start_http(&self, home: &Home) -> Result<(Process, SocketAddr)> {
+    /// Starts it with so many tools more than `echo` and `add`, which Wharf's home has plugins for.
+    pub fn start_wide(&self, home: &Home, more: usize) -> Result<Client> {
+        let mut command = Command::new(&self.program);
+        match self.kind {
+            Kind::Wharf => command.arg("serve").arg(home.plugins()),
+            Kind::Native => command.arg("--tools").arg(more.to_string()),
+        };
+        let mut client = Client::start(command, home)?;
+        client.tools_until(2 + more)?;
+        Ok(client)
+    }
+
+    /// Starts it on a free port, with room for as many connections as a suite makes, and with so
+    /// many tools more.
+    pub fn start_http(&self, home: &Home, more: usize) -> Result<(Process, SocketAddr)> {
         let mut command = Command::new(&self.program);
         match self.kind {
             Kind::Wharf => {
@@ -71,7 +84,7 @@ impl Contender {
                 command.arg("serve").arg(home.plugins()).args(["--http", "127.0.0.1:0", "--config"]);
                 command.arg(home.settings(settings)?);
             }
-            Kind::Native => drop(command.arg("--http")),
+            Kind::Native => drop(command.arg("--http").arg("--tools").arg(more.to_string())),
         }
         let process = Process::start(command, home)?;
         let address = process.address()?;

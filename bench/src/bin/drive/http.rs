@@ -29,7 +29,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     for round in 0..bench.options.rounds {
         for (contender, home) in &turns {
             bench.note(&format!("http, round {}: {}", round + 1, contender.name()));
-            let (process, address) = contender.start_http(home)?;
+            let (process, address) = contender.start_http(home, 0)?;
             for revision in [MODERN, LEGACY] {
                 for connections in CONNECTIONS {
                     let name = if connections == 1 { "connection" } else { "connections" };

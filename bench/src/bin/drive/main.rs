@@ -13,6 +13,7 @@ mod grants;
 mod home;
 mod hostile;
 mod http;
+mod large;
 mod line;
 mod listen;
 mod machine;
@@ -113,6 +114,7 @@ fn run() -> Result<()> {
     for suite in &bench.options.suites {
         match suite {
             Suite::Calls => calls::run(&bench, &mut report)?,
+            Suite::Large => large::run(&bench, &mut report)?,
             Suite::Start => start::run(&bench, &mut report)?,
             Suite::Reload => reload::run(&bench, &mut report)?,
             Suite::Http => {

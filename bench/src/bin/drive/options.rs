@@ -13,8 +13,8 @@ usage: drive [--wharf FILE] [--native FILE] [--components DIR]
   --wharf FILE       the host's binary; without it only the others are measured
   --native FILE      the baseline's binary, likewise
   --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm and notes.wasm are
-  --only SUITE       calls, start, reload, http, kill, bystander, kept
-                     or grants; all of them if not given
+  --only SUITE       calls, large, start, reload, http, kill, bystander,
+                     kept or grants; all of them if not given
   --rounds N         paired rounds, 5 if not given
   --quick            fewer calls and files: to see that it works, not to cite
   --json             every round's figure, for programs
@@ -23,6 +23,7 @@ usage: drive [--wharf FILE] [--native FILE] [--components DIR]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suite {
     Calls,
+    Large,
     Start,
     Reload,
     Http,
@@ -33,8 +34,9 @@ pub enum Suite {
 }
 
 impl Suite {
-    const ALL: [(&str, Self); 8] = [
+    const ALL: [(&str, Self); 9] = [
         ("calls", Self::Calls),
+        ("large", Self::Large),
         ("start", Self::Start),
         ("reload", Self::Reload),
         ("http", Self::Http),
