@@ -54,7 +54,9 @@ pub(super) fn target() -> Target {
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     match Config::parse(&text) {
-        Ok(config) => {
+        Ok(mut config) => {
+            // These are read and never written.
+            config.plugins.values_mut().for_each(|plugin| plugin.grants.http.clear());
             let written = toml::to_string(&config).expect("what was read can be written");
             let again = Config::parse(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
             assert_eq!(config, again, "{written}");
@@ -62,8 +64,8 @@ fn run(input: &[u8]) {
         Err(error) => {
             let reason = error.to_string();
             assert!(reason.len() > "read the configuration: ".len(), "{reason}");
-            // Where TOML itself is broken, there is a place.
-            if toml::from_str::<toml::Table>(&text).is_err() {
+            // Where TOML itself is broken, there is a place, but for what is nested too deep.
+            if toml::from_str::<toml::Table>(&text).is_err() && !reason.ends_with("recursion limit") {
                 assert!(reason.contains("line ") && reason.contains(", column "), "{reason}");
             }
         }
