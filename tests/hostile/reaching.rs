@@ -4,13 +4,13 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
+use crate::support::home::names_in;
 use crate::support::site::{Site, write};
 use crate::{Row, row};
 
@@ -38,13 +38,6 @@ fn with_folder(stage: Stage, mode: &str) -> Arena {
 fn attempt(arena: &mut Arena, what: &str, mut with: Value) -> String {
     with["what"] = json!(what);
     first_text(&arena.call("folders_attempt", with)).to_owned()
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = entries.map(|name| name.into_string().expect("UTF-8")).collect();
-    names.sort();
-    names
 }
 
 fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {

@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Instant;
 
 use rustix::process::Signal;
@@ -15,7 +14,7 @@ use crate::support::client::Client;
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
 use crate::support::http::{Line, told};
-use crate::support::process::{Process, binary, command, run};
+use crate::support::process::{Process, command, run};
 use crate::support::streamable::{Endpoint, alone};
 
 fn log(home: &Home) -> PathBuf {
@@ -222,13 +221,7 @@ fn a_full_disk_costs_records_and_no_call() {
     let home = Home::with(&["echo"]);
     // So that nothing but the log has to be written.
     Client::start(&home).tools();
-    let mut limited = Command::new("sh");
-    limited
-        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" serve \"$1\""])
-        .args([binary().as_os_str(), home.plugins().as_os_str()])
-        .env_clear()
-        .envs(home.environment());
-    let mut client = Client::legacy(Process::start(limited), "2025-11-25");
+    let mut client = Client::legacy(Process::serve_after(&home, "trap '' XFSZ; ulimit -f 64"), "2025-11-25");
     let mut sent = 0;
     while !client.process().log().contains("calls go on without audit") {
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");

@@ -6,12 +6,12 @@ mod exhaust;
 mod refused;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
-use crate::support::home::{Home, component};
+use crate::support::home::{Home, component, names_in};
 use crate::support::process::run;
 
 /// A home with `folders` and `echo`, and beside the plugins a folder `shared`.
@@ -59,14 +59,6 @@ fn of(client: &mut Client, what: &str, path: &str, count: u64) -> String {
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     entries.map(|entry| entry.metadata().expect("its metadata").len()).sum()
-}
-
-/// The names in a folder.
-fn names_in(folder: &PathBuf) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = entries.map(|name| name.into_string().expect("UTF-8")).collect();
-    names.sort();
-    names
 }
 
 #[test]

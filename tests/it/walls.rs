@@ -5,13 +5,12 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::home::Home;
-use crate::support::process::{Process, binary, command, run};
+use crate::support::process::{Process, command, run};
 
 const OFF: &str = "[sandbox]\nsecond-wall = false\n";
 
@@ -88,14 +87,8 @@ fn the_host_cannot_write_its_own_plugins() {
 #[test]
 fn what_the_host_keeps_is_made_for_its_user_alone() {
     let home = Home::with(&["echo"]);
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", "umask 002; exec \"$0\" serve \"$1\""])
-        .args([binary().as_os_str(), home.plugins().as_os_str()])
-        .env_clear()
-        .envs(home.environment());
     fs::remove_dir(home.path("state")).expect("it is made anew");
-    let mut client = Client::legacy(Process::start(shell), "2025-11-25");
+    let mut client = Client::legacy(Process::serve_after(&home, "umask 002"), "2025-11-25");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     assert!(!client.process().log().contains("calls are not recorded"), "{}", client.process().log());
     client.finish();
@@ -107,13 +100,7 @@ fn what_the_host_keeps_is_made_for_its_user_alone() {
 #[test]
 fn the_limit_of_open_files_is_raised() {
     let home = Home::with(&["echo"]);
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", "ulimit -Sn 100; exec \"$0\" serve \"$1\""])
-        .args([binary().as_os_str(), home.plugins().as_os_str()])
-        .env_clear()
-        .envs(home.environment());
-    let mut client = Client::legacy(Process::start(shell), "2025-11-25");
+    let mut client = Client::legacy(Process::serve_after(&home, "ulimit -Sn 100"), "2025-11-25");
     // The compiler, with its own limit, is not in the way of it.
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let Ok(limits) = fs::read_to_string(format!("/proc/{}/limits", client.process().id())) else { return };

@@ -92,6 +92,14 @@ impl Home {
     }
 }
 
+/// The names in a folder, sorted.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = entries.map(|name| name.into_string().expect("UTF-8")).collect();
+    names.sort();
+    names
+}
+
 /// A folder of that name in the build's scratch space, made on first use.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -61,6 +61,18 @@ impl Process {
         Self::start(command(home, ["serve".as_ref(), home.plugins().as_os_str()]))
     }
 
+    /// As [`Process::serve`], from a shell that has done this first.
+    pub fn serve_after(home: &Home, first: &str) -> Self {
+        let mut shell = Command::new("sh");
+        shell
+            .arg("-c")
+            .arg(format!("{first}; exec \"$0\" serve \"$1\""))
+            .args([binary().as_os_str(), home.plugins().as_os_str()])
+            .env_clear()
+            .envs(home.environment());
+        Self::start(shell)
+    }
+
     /// Starts that command with all three streams piped.
     pub fn start(mut command: Command) -> Self {
         let mut child = command

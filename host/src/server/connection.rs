@@ -107,8 +107,13 @@ impl Connection {
     /// nothing else: an answer that a running request needs may come next.
     pub async fn receive(self: &Arc<Self>, frame: &[u8]) {
         if let Some(answered) = self.begin(frame, false).await {
-            answered.send(&self.outbox).await;
+            self.answer(answered).await;
         }
+    }
+
+    /// Puts an answer into the connection's own stream.
+    pub async fn answer(&self, answered: Answered) {
+        answered.send(&self.outbox).await;
     }
 
     /// As [`Self::receive`], but an answer that is there at once is the caller's to send. It

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::server::{Connection, Outgoing, Server};
+use crate::server::{Connection, Server};
 pub use writer::Output;
 use writer::Writer;
 
@@ -64,15 +64,13 @@ pub async fn serve(
     let (read_sender, read) = oneshot::channel();
     let (written_sender, mut written) = oneshot::channel();
     let writer = Arc::new(Writer::new(output));
-    let connection = server.connect(outbox.clone(), LOCAL);
+    let connection = server.connect(outbox, LOCAL);
     let reader = Reader {
         connection: Arc::downgrade(&connection),
-        outbox: outbox.downgrade(),
         writer: writer.clone(),
         runtime: Handle::current(),
         limit: settings.max_message,
     };
-    drop(outbox);
     // Threads, not tasks: reading stdin blocks, and on exit nobody may have to wait for it.
     thread::spawn(move || {
         let input = BufReader::with_capacity(64 << 10, input);
@@ -109,7 +107,6 @@ pub async fn serve(
 struct Reader<W> {
     /// Gone when nothing more is to be read.
     connection: Weak<Connection>,
-    outbox: mpsc::WeakSender<Outgoing>,
     writer: Arc<Writer<W>>,
     runtime: Handle,
     limit: usize,
@@ -117,9 +114,7 @@ struct Reader<W> {
 
 impl<W: Output> Reader<W> {
     fn take(&self, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
-        let (Some(connection), Some(outbox)) = (self.connection.upgrade(), self.outbox.upgrade()) else {
-            return ControlFlow::Break(End::Shutdown);
-        };
+        let Some(connection) = self.connection.upgrade() else { return ControlFlow::Break(End::Shutdown) };
         let answered = match frame {
             Frame::Line(line) => self.runtime.block_on(connection.begin(line, more)),
             Frame::TooLong => connection.refuse_oversized(self.limit),
@@ -133,9 +128,9 @@ impl<W: Output> Reader<W> {
             }
             // So many requests may run as their connection allows, also if nobody reads.
             None if answered.is_counted() => {
-                self.runtime.spawn(async move { answered.send(&outbox).await });
+                self.runtime.spawn(async move { connection.answer(answered).await });
             }
-            None => self.runtime.block_on(answered.send(&outbox)),
+            None => self.runtime.block_on(connection.answer(answered)),
         }
         ControlFlow::Continue(())
     }
