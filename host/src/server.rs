@@ -162,6 +162,11 @@ impl Server {
         Connection::new(self.clone(), outbox, principal.into())
     }
 
+    /// For a transport that waits for its client: what can be done ahead is done now.
+    pub fn rest(&self) {
+        self.catalog.rest();
+    }
+
     /// Ends the listen streams of all clients with their results.
     pub fn stop(&self) {
         self.stopping.send_replace(true);

@@ -14,14 +14,17 @@ use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 use super::abi::{CallContext, Exports};
 use super::breaker::Breaker;
 use super::cpu::{CpuMeter, Metered};
 use super::engine;
+use super::events::Events;
 use super::fault::Fault;
+use super::function::{Function, Live};
 use super::granted::Granted;
 use super::grants::Grants;
 use super::id::{Digest, PluginId};
@@ -31,6 +34,7 @@ use super::quick::Quick;
 use super::quota::Quota;
 use super::redact::Said;
 use super::sandbox::Sandbox;
+use super::spare::Spare;
 use super::state::State;
 use super::text;
 use super::turnstile::Turnstile;
@@ -38,6 +42,8 @@ use crate::audit::{Event, Record};
 
 /// Handles of component resources that a store may hold.
 const COMPONENT_HANDLES: usize = 4096;
+/// After which a guest yields first: one tick may come at once, so the second one counts.
+const TICKS: u64 = 2;
 /// What lifting a result costs beside its bytes.
 const LIFT_SLACK: u64 = 64 << 10;
 
@@ -106,7 +112,7 @@ impl Program {
     /// that is left. Dropping the future stops the guest.
     pub(super) async fn invoke<P, R>(
         self: &Arc<Self>,
-        function: ComponentExportIndex,
+        function: &Function<P, (R,)>,
         call: Call,
         params: impl FnOnce(CallContext) -> P + Send + 'static,
     ) -> Result<R, Fault>
@@ -115,7 +121,7 @@ impl Program {
         R: Said + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
-        let program = self.clone();
+        let (program, function) = (self.clone(), function.clone());
         let call = async move {
             let limit = program.limits.timeout;
             let own = Instant::now() + limit;
@@ -123,7 +129,7 @@ impl Program {
             let _permits = program.turn(deadline).await?;
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
-            let future = Box::pin(program.run(function, call, params, deadline, cpu.clone()));
+            let future = Box::pin(program.run(&function, call, params, deadline, cpu.clone()));
             let metered = Metered { meter: cpu, turnstile: &program.turnstile, future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
@@ -184,8 +190,8 @@ impl Program {
     }
 
     async fn run<P, R>(
-        &self,
-        function: ComponentExportIndex,
+        self: &Arc<Self>,
+        function: &Function<P, (R,)>,
         call: Call,
         params: impl FnOnce(CallContext) -> P + Send,
         deadline: Instant,
@@ -198,10 +204,14 @@ impl Program {
     {
         self.granted.open_folders().await;
         let _ticking = self.sandbox.ticker().run();
-        let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
-        let granted = self.granted.clone();
-        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled, granted);
-        let mut store = self.store(state);
+        let (mut store, live) = match self.sandbox.spares().take(self) {
+            Some(Spare { mut store, live }) => {
+                store.data_mut().take_up(cpu, call.events, call.cancelled);
+                store.set_epoch_deadline(TICKS);
+                (store, Some(live))
+            }
+            None => (self.store(cpu, call.events, call.cancelled), None),
+        };
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -211,8 +221,11 @@ impl Program {
             meta: call.meta,
         };
         let called = async {
-            let instance = self.pre.instantiate_async(&mut store).await?;
-            let function = instance.get_typed_func::<P, (R,)>(&mut store, &function)?;
+            let live = match live {
+                Some(live) => live,
+                None => Live::new(&self.pre, &mut store).await?,
+            };
+            let function = live.function(&mut store, function)?;
             function.call_async(&mut store, params(context)).await
         };
         match called.await {
@@ -220,19 +233,39 @@ impl Program {
                 if let Some(redactor) = &self.granted.redactor {
                     outcome.redact(redactor);
                 }
+                if self.quick.is_earned() {
+                    self.sandbox.spares().put_away(self, store);
+                }
                 Ok(outcome)
             }
             Err(error) => Err(self.fault(&error, store.data())),
         }
     }
 
-    fn store(&self, state: State) -> Store<State> {
+    /// An instance that no call waits for. There is none if it could not be made, or if the
+    /// guest said something meanwhile that its caller should hear.
+    pub(super) async fn spare(&self) -> Option<Spare> {
+        self.granted.open_folders().await;
+        let _ticking = self.sandbox.ticker().run();
+        let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
+        let live = Live::new(&self.pre, &mut store).await.ok()?;
+        (!store.data().has_spoken()).then_some(Spare { store, live })
+    }
+
+    /// Notes that something of it took longer than short calls do.
+    pub(super) fn is_slow(&self) {
+        self.quick.ended(Duration::MAX);
+    }
+
+    fn store(&self, cpu: Arc<CpuMeter>, events: Option<Arc<Events>>, cancelled: CancellationToken) -> Store<State> {
+        let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
+        let granted = self.granted.clone();
+        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
         let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(|state| &mut state.quota);
         store.set_hostcall_fuel(usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX));
         store.set_max_component_handles(COMPONENT_HANDLES);
-        // The first tick may come at once, so the second one is the first that counts.
-        store.set_epoch_deadline(2);
+        store.set_epoch_deadline(TICKS);
         // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
         // that puts the task in front of its worker's queue, where it starves the others.
         store.epoch_deadline_callback(|store| {

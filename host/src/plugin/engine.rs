@@ -10,8 +10,9 @@ use wasmtime::{
 };
 
 use super::limits::Limits;
+use super::spare;
 
-/// Component instances that can exist at the same time.
+/// Calls that can have an instance at the same time.
 pub(super) const SLOTS: u32 = 160;
 /// Those that one plugin may take; the others are for the others.
 pub(super) const SLOTS_OF_ONE: u32 = 128;
@@ -90,11 +91,12 @@ fn config(allocation: Allocation) -> Config {
 
 fn pool() -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(SLOTS)
-        .total_core_instances(SLOTS * CORE_INSTANCES)
-        .total_stacks(SLOTS)
-        .total_memories(SLOTS * MEMORIES)
-        .total_tables(SLOTS * TABLES)
+    let slots = SLOTS + spare::BESIDE;
+    pool.total_component_instances(slots)
+        .total_core_instances(slots * CORE_INSTANCES)
+        .total_stacks(slots)
+        .total_memories(slots * MEMORIES)
+        .total_tables(slots * TABLES)
         .max_core_instances_per_component(CORE_INSTANCES)
         .max_memories_per_component(MEMORIES)
         .max_tables_per_component(TABLES)

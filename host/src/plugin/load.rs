@@ -10,18 +10,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
+use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
 pub use error::LoadError;
 pub(super) use prescan::prescan;
 
-use super::abi::{
-    CallContext, Completion, Exports, GuestError, Offer, Prompt, PromptOutcome, ReadOutcome, ResourceDescription,
-    ResourceTemplate, Subject, Tool, ToolOutcome,
-};
+use super::abi::{CallContext, Completion, Exports, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::call::{Program, internal};
 use super::events::Events;
 use super::fault::{CallError, Fault};
+use super::function::Function;
 use super::granted::Granted;
 use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
@@ -115,24 +113,22 @@ fn program(
 async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
     let call = internal("list", Limits::LISTING);
     let mut listed = Listed::default();
-    if let Some(tools) = program.exports.tools {
-        let asked = program.invoke::<(), Result<Vec<Tool>, String>>(tools.list, call.clone(), |_| ());
+    if let Some(tools) = &program.exports.tools {
+        let asked = program.invoke(&tools.list, call.clone(), |_| ());
         listed.tools = Some(answer(asked.await)?);
     }
-    if let Some(resources) = program.exports.resources {
-        let asked =
-            program.invoke::<(), Result<Vec<ResourceDescription>, String>>(resources.list, call.clone(), |_| ());
+    if let Some(resources) = &program.exports.resources {
+        let asked = program.invoke(&resources.list, call.clone(), |_| ());
         listed.resources = Some(answer(asked.await)?);
-        let asked =
-            program.invoke::<(), Result<Vec<ResourceTemplate>, String>>(resources.templates, call.clone(), |_| ());
+        let asked = program.invoke(&resources.templates, call.clone(), |_| ());
         listed.templates = answer(asked.await)?;
     }
-    if let Some(prompts) = program.exports.prompts {
-        let asked = program.invoke::<(), Result<Vec<Prompt>, String>>(prompts.list, call.clone(), |_| ());
+    if let Some(prompts) = &program.exports.prompts {
+        let asked = program.invoke(&prompts.list, call.clone(), |_| ());
         listed.prompts = Some(answer(asked.await)?);
     }
-    if let Some(extensions) = program.exports.extensions {
-        let asked = program.invoke::<(), Result<Offer, String>>(extensions.describe, call, |_| ());
+    if let Some(extensions) = &program.exports.extensions {
+        let asked = program.invoke(&extensions.describe, call, |_| ());
         listed.offer = Some(answer(asked.await)?);
     }
     listed.completions = program.exports.completions.is_some();
@@ -182,7 +178,7 @@ impl Plugin {
     /// Calls one function; what fails after a denial is told as that.
     async fn ask<P, R>(
         &self,
-        function: ComponentExportIndex,
+        function: &Function<P, (Result<R, GuestError>,)>,
         call: Call,
         params: impl FnOnce(CallContext) -> P + Send + 'static,
     ) -> Result<R, CallError>
@@ -192,7 +188,7 @@ impl Plugin {
         (Result<R, GuestError>,): ComponentNamedList + Lift,
     {
         let denials = Denials::of(&call);
-        let outcome: Result<Result<R, GuestError>, Fault> = self.program.invoke(function, call, params).await;
+        let outcome = self.program.invoke(function, call, params).await;
         let error = match outcome {
             Ok(Ok(outcome)) => return Ok(outcome),
             Ok(Err(error)) => outcome::guest_error(error),
@@ -259,13 +255,13 @@ impl Provider for Plugin {
     }
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
-        let (Some(tools), Some(tool)) = (self.program.exports.tools, self.surface.tool(name)) else {
+        let (Some(tools), Some(tool)) = (&self.program.exports.tools, self.surface.tool(name)) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
         let called = async {
-            let outcome = self.ask(tools.call, call, |context| (name, arguments, context)).await?;
+            let outcome = self.ask(&tools.call, call, |context| (name, arguments, context)).await?;
             let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
             match (outcome, denials.last()) {
                 (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
@@ -278,12 +274,12 @@ impl Provider for Plugin {
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
-        let Some(resources) = self.program.exports.resources else {
+        let Some(resources) = &self.program.exports.resources else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let uri = uri.to_owned();
         let called = async {
-            let outcome = self.ask(resources.read, call, |context| (uri, context)).await?;
+            let outcome = self.ask(&resources.read, call, |context| (uri, context)).await?;
             Ok(outcome::read(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
@@ -295,12 +291,12 @@ impl Provider for Plugin {
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
-        let Some(prompts) = self.program.exports.prompts else {
+        let Some(prompts) = &self.program.exports.prompts else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let name = name.to_owned();
         let called = async {
-            let outcome = self.ask(prompts.get, call, |context| (name, arguments, context)).await?;
+            let outcome = self.ask(&prompts.get, call, |context| (name, arguments, context)).await?;
             Ok(outcome::prompt(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
@@ -314,25 +310,25 @@ impl Provider for Plugin {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        let Some(completions) = self.program.exports.completions else {
+        let Some(completions) = &self.program.exports.completions else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, value) = (name.to_owned(), value.to_owned());
         let called = async {
             let outcome =
-                self.ask(completions.complete, call, |context| (subject, name, value, given, context)).await?;
+                self.ask(&completions.complete, call, |context| (subject, name, value, given, context)).await?;
             Ok(outcome::completion(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        let Some(extensions) = self.program.exports.extensions else {
+        let Some(extensions) = &self.program.exports.extensions else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, params) = (name.to_owned(), params.to_owned());
         let called = async {
-            let outcome = self.ask(extensions.call, call, |context| (name, params, context)).await?;
+            let outcome = self.ask(&extensions.call, call, |context| (name, params, context)).await?;
             Ok(outcome::method(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await

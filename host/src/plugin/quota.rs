@@ -59,6 +59,11 @@ impl Quota {
         self.refused
     }
 
+    /// Bytes.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     fn grow(&mut self, bytes: u64) -> bool {
         let fits = self.taken.checked_add(bytes).is_some_and(|sum| sum <= self.limit);
         if fits && self.budget.take(bytes) {

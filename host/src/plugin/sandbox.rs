@@ -18,6 +18,7 @@ use super::filesystem::{Closed, OPEN_IN_ALL};
 use super::keyvalue::Store;
 use super::outbound::{Outbound, OutboundSettings};
 use super::quota::Budget;
+use super::spare::Spares;
 use super::state::State;
 use super::threads::Threads;
 use super::ticker::Ticker;
@@ -87,6 +88,7 @@ pub struct Sandbox {
     /// The threads that guests run on, and nothing else: one that spins or blocks delays other
     /// guests at worst, never the protocol.
     guests: Threads,
+    spares: Arc<Spares>,
     budget: Arc<Budget>,
     slots: Arc<Semaphore>,
     workers: u32,
@@ -120,9 +122,13 @@ impl Sandbox {
             .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
+        let guests = Threads::start("wharf-guest", workers, BLOCKING_THREADS)?;
+        let spares = Spares::new(guests.handle().clone());
+        let of_ticker = spares.clone();
         Ok(Arc::new(Self {
-            ticker: Ticker::start(&engine)?,
-            guests: Threads::start("wharf-guest", workers, BLOCKING_THREADS)?,
+            ticker: Ticker::start(&engine, move || of_ticker.clear())?,
+            spares,
+            guests,
             budget: Arc::new(Budget::new(settings.memory_budget)),
             slots: Arc::new(Semaphore::new(engine::SLOTS as usize)),
             workers: workers as u32,
@@ -150,6 +156,16 @@ impl Sandbox {
 
     pub(super) fn ticker(&self) -> &Ticker {
         &self.ticker
+    }
+
+    /// Does what short calls have left to be done. For a thread that brings calls, when it has
+    /// no other to bring: it takes some tens of microseconds, at most some milliseconds.
+    pub fn rest(&self) {
+        self.spares.rest();
+    }
+
+    pub(super) fn spares(&self) -> &Spares {
+        &self.spares
     }
 
     pub(super) fn budget(&self) -> &Arc<Budget> {

@@ -75,6 +75,18 @@ impl State {
         }
     }
 
+    /// Makes it a call's own; so far it was nobody's.
+    pub(super) fn take_up(&mut self, cpu: Arc<CpuMeter>, events: Option<Arc<Events>>, cancelled: CancellationToken) {
+        self.cpu = cpu;
+        self.events = events;
+        self.cancelled = cancelled;
+    }
+
+    /// Whether the guest may have said something, to the log or by what it prints.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.log.is_some()
+    }
+
     /// What the guest's handles stand for.
     pub(super) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table

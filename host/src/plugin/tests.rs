@@ -3,6 +3,7 @@
 mod calls;
 mod guest;
 mod loads;
+mod spares;
 
 use std::sync::{Arc, OnceLock};
 

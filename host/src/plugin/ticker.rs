@@ -30,13 +30,14 @@ struct Shared {
 pub(super) struct Ticking(Arc<Shared>);
 
 impl Ticker {
-    /// Starts the thread. It ends with the ticker, and holds the engine weakly.
-    pub(super) fn start(engine: &Engine) -> std::io::Result<Self> {
+    /// Starts the thread. It ends with the ticker, and holds the engine weakly. `idle` is called
+    /// when no guest has run for a while, before it falls asleep.
+    pub(super) fn start(engine: &Engine, idle: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let engine = engine.weak();
         let of_thread = shared.clone();
         let handle = thread::Builder::new().name("wharf-ticker".into()).spawn(move || {
-            let mut idle = 0;
+            let mut quiet = 0;
             while !of_thread.stop.load(Ordering::Relaxed) {
                 thread::sleep(TICK);
                 match engine.upgrade() {
@@ -44,11 +45,12 @@ impl Ticker {
                     None => return,
                 }
                 if of_thread.running.load(Ordering::SeqCst) > 0 {
-                    idle = 0;
+                    quiet = 0;
                     continue;
                 }
-                idle += 1;
-                if idle >= LINGER_TICKS {
+                quiet += 1;
+                if quiet >= LINGER_TICKS {
+                    idle();
                     of_thread.asleep.store(true, Ordering::SeqCst);
                     // Looks again after it has said that it sleeps: whoever came
                     // between saw it awake and will not wake it.
@@ -56,7 +58,7 @@ impl Ticker {
                         thread::park();
                     }
                     of_thread.asleep.store(false, Ordering::SeqCst);
-                    idle = 0;
+                    quiet = 0;
                 }
             }
         })?;

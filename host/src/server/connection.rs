@@ -180,6 +180,11 @@ impl Connection {
         &self.server
     }
 
+    /// For whoever brings frames and waits for the next one; see [`Server::rest`].
+    pub fn rest(&self) {
+        self.server.rest();
+    }
+
     /// Puts a message into the connection's own stream.
     pub(super) async fn send(&self, message: Outgoing) {
         send(&self.outbox, message).await;

@@ -115,6 +115,14 @@ struct Reader<W> {
 impl<W: Output> Reader<W> {
     fn take(&self, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
         let Some(connection) = self.connection.upgrade() else { return ControlFlow::Break(End::Shutdown) };
+        let taken = self.take_to(&connection, frame, more);
+        if !more {
+            connection.rest();
+        }
+        taken
+    }
+
+    fn take_to(&self, connection: &Arc<Connection>, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
         let answered = match frame {
             Frame::Line(line) => self.runtime.block_on(connection.begin(line, more)),
             Frame::TooLong => connection.refuse_oversized(self.limit),
@@ -128,6 +136,7 @@ impl<W: Output> Reader<W> {
             }
             // So many requests may run as their connection allows, also if nobody reads.
             None if answered.is_counted() => {
+                let connection = connection.clone();
                 self.runtime.spawn(async move { connection.answer(answered).await });
             }
             None => self.runtime.block_on(connection.answer(answered)),

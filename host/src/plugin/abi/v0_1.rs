@@ -3,9 +3,10 @@
 //! Finds a component's exports and links the host's functions; what these do is in
 //! `host_calls`, how exports are called is in `call`.
 
-use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
+use types::CallContext;
+use wasmtime::component::{HasSelf, InstancePre, Linker};
 
+use crate::plugin::function::Function;
 use crate::plugin::load::LoadError;
 
 mod bindings {
@@ -67,34 +68,40 @@ pub(in crate::plugin) struct Exports {
     pub(in crate::plugin) extensions: Option<Extensions>,
 }
 
-#[derive(Clone, Copy)]
+type Listed<T> = (Result<Vec<T>, String>,);
+type Called<T> = (Result<T, types::GuestError>,);
+type Given = Vec<(String, String)>;
+
+#[derive(Clone)]
 pub(in crate::plugin) struct Tools {
-    pub(in crate::plugin) list: ComponentExportIndex,
-    pub(in crate::plugin) call: ComponentExportIndex,
+    pub(in crate::plugin) list: Function<(), Listed<types::Tool>>,
+    pub(in crate::plugin) call: Function<(String, String, CallContext), Called<types::ToolOutcome>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::plugin) struct Resources {
-    pub(in crate::plugin) list: ComponentExportIndex,
-    pub(in crate::plugin) templates: ComponentExportIndex,
-    pub(in crate::plugin) read: ComponentExportIndex,
+    pub(in crate::plugin) list: Function<(), Listed<types::ResourceDescription>>,
+    pub(in crate::plugin) templates: Function<(), Listed<types::ResourceTemplate>>,
+    pub(in crate::plugin) read: Function<(String, CallContext), Called<types::ReadOutcome>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::plugin) struct Prompts {
-    pub(in crate::plugin) list: ComponentExportIndex,
-    pub(in crate::plugin) get: ComponentExportIndex,
+    pub(in crate::plugin) list: Function<(), Listed<types::Prompt>>,
+    pub(in crate::plugin) get: Function<(String, Given, CallContext), Called<types::PromptOutcome>>,
 }
 
-#[derive(Clone, Copy)]
+type Completing = (types::Subject, String, String, Given, CallContext);
+
+#[derive(Clone)]
 pub(in crate::plugin) struct Completions {
-    pub(in crate::plugin) complete: ComponentExportIndex,
+    pub(in crate::plugin) complete: Function<Completing, Called<types::Completion>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::plugin) struct Extensions {
-    pub(in crate::plugin) describe: ComponentExportIndex,
-    pub(in crate::plugin) call: ComponentExportIndex,
+    pub(in crate::plugin) describe: Function<(), (Result<types::Offer, String>,)>,
+    pub(in crate::plugin) call: Function<(String, String, CallContext), Called<String>>,
 }
 
 impl Exports {
@@ -110,54 +117,42 @@ impl Exports {
 
     /// Looks all functions up once and checks their types.
     pub(in crate::plugin) fn find<T: 'static>(pre: &InstancePre<T>) -> Result<Self, LoadError> {
-        use types::*;
-        type Listed<T> = (Result<Vec<T>, String>,);
-        type Given = Vec<(String, String)>;
         let [tools, resources, prompts, completions, extensions] =
-            Self::INTERFACES.map(|name| Interface { pre, name, index: pre.component().get_export_index(None, name) });
+            Self::INTERFACES.map(|name| Some((name, pre.component().get_export_index(None, name)?)));
+        // The interfaces that it exports, each with all its functions.
         Ok(Self {
-            tools: match tools.index {
-                None => None,
-                Some(_) => Some(Tools {
-                    list: tools.function::<(), Listed<Tool>>("list-tools")?,
-                    call: tools
-                        .function::<(String, String, CallContext), (Result<ToolOutcome, GuestError>,)>("call-tool")?,
-                }),
-            },
-            resources: match resources.index {
-                None => None,
-                Some(_) => Some(Resources {
-                    list: resources.function::<(), Listed<ResourceDescription>>("list-resources")?,
-                    templates: resources.function::<(), Listed<ResourceTemplate>>("list-resource-templates")?,
-                    read: resources
-                        .function::<(String, CallContext), (Result<ReadOutcome, GuestError>,)>("read-resource")?,
-                }),
-            },
-            prompts: match prompts.index {
-                None => None,
-                Some(_) => Some(Prompts {
-                    list: prompts.function::<(), Listed<Prompt>>("list-prompts")?,
-                    get: prompts
-                        .function::<(String, Given, CallContext), (Result<PromptOutcome, GuestError>,)>("get-prompt")?,
-                }),
-            },
-            completions: match completions.index {
-                None => None,
-                Some(_) => Some(Completions {
-                    complete: completions
-                        .function::<(Subject, String, String, Given, CallContext), (Result<Completion, GuestError>,)>(
-                            "complete",
-                        )?,
-                }),
-            },
-            extensions: match extensions.index {
-                None => None,
-                Some(_) => Some(Extensions {
-                    describe: extensions.function::<(), (Result<Offer, String>,)>("describe")?,
-                    call: extensions
-                        .function::<(String, String, CallContext), (Result<String, GuestError>,)>("call-method")?,
-                }),
-            },
+            tools: tools
+                .map(|(name, index)| {
+                    let at = (name, &index);
+                    let list = Function::find(pre, at, "list-tools")?;
+                    Ok(Tools { list, call: Function::find(pre, at, "call-tool")? })
+                })
+                .transpose()?,
+            resources: resources
+                .map(|(name, index)| {
+                    let at = (name, &index);
+                    let list = Function::find(pre, at, "list-resources")?;
+                    let templates = Function::find(pre, at, "list-resource-templates")?;
+                    Ok(Resources { list, templates, read: Function::find(pre, at, "read-resource")? })
+                })
+                .transpose()?,
+            prompts: prompts
+                .map(|(name, index)| {
+                    let at = (name, &index);
+                    let list = Function::find(pre, at, "list-prompts")?;
+                    Ok(Prompts { list, get: Function::find(pre, at, "get-prompt")? })
+                })
+                .transpose()?,
+            completions: completions
+                .map(|(name, index)| Ok(Completions { complete: Function::find(pre, (name, &index), "complete")? }))
+                .transpose()?,
+            extensions: extensions
+                .map(|(name, index)| {
+                    let at = (name, &index);
+                    let describe = Function::find(pre, at, "describe")?;
+                    Ok(Extensions { describe, call: Function::find(pre, at, "call-method")? })
+                })
+                .transpose()?,
         })
     }
 
@@ -168,33 +163,5 @@ impl Exports {
             && self.prompts.is_none()
             && self.completions.is_none()
             && self.extensions.is_none()
-    }
-}
-
-/// One of the interfaces, as a component may export it.
-struct Interface<'a, T: 'static> {
-    pre: &'a InstancePre<T>,
-    name: &'static str,
-    index: Option<ComponentExportIndex>,
-}
-
-impl<T> Interface<'_, T> {
-    fn function<P, R>(&self, name: &str) -> Result<ComponentExportIndex, LoadError>
-    where
-        P: ComponentNamedList + Lower,
-        R: ComponentNamedList + Lift,
-    {
-        let full = || format!("{}.{name}", self.name);
-        let found = self.pre.component().get_export(self.index.as_ref(), name);
-        let Some((item, index)) = found else {
-            return Err(LoadError::MissingFunction(full()));
-        };
-        let ComponentItem::ComponentFunc(function) = item else {
-            return Err(LoadError::WrongType(full()));
-        };
-        match function.typecheck::<P, R>(&self.pre.instance_type()) {
-            Ok(()) => Ok(index),
-            Err(_) => Err(LoadError::WrongType(full())),
-        }
     }
 }

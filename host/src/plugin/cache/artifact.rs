@@ -1,7 +1,7 @@
 //! Native code that may be loaded: made by our compiler, or authenticated.
 //!
-//! Holds the program's only `unsafe`; there is no other way to get an `Artifact` or a `Kept` than
-//! their constructors.
+//! Holds one of the program's two `unsafe` places (`function` has the other); there is no other
+//! way to get an `Artifact` or a `Kept` than their constructors.
 
 #[cfg(test)]
 use std::path::Path;

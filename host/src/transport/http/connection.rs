@@ -3,6 +3,7 @@
 //! It does not know what requests ask for.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -42,8 +43,9 @@ pub(super) async fn serve(stream: Box<dyn Stream>, peer: Option<IpAddr>, front: 
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
+    let of_service = front.clone();
     let answer = service_fn(move |request| {
-        let front = front.clone();
+        let front = of_service.clone();
         async move { Ok::<_, Infallible>(front.answer(request, peer).await) }
     });
     let connection = http1::Builder::new()
@@ -52,8 +54,16 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
         .max_buf_size(HEAD)
         .serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
+    // What was answered has been written when the connection has to wait.
+    let resting = poll_fn(|context| {
+        let polled = connection.as_mut().poll(context);
+        if polled.is_pending() {
+            front.rest();
+        }
+        polled
+    });
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = resting => ended,
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -1,0 +1,113 @@
+//! What short calls leave to be done between calls: to take their instances down, and to make
+//! the next one.
+//!
+//! Whoever brings calls says when it waits for the next ([`super::sandbox::Sandbox::rest`]).
+//! Where nobody does, the next call does it, or the ticker before it falls asleep: a process
+//! that does nothing keeps no instance. Each instance still serves one call.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures_util::FutureExt as _;
+use tokio::runtime::Handle;
+use wasmtime::Store;
+
+use super::call::Program;
+use super::function::Live;
+use super::state::State;
+
+/// Instances that exist beside those of the calls that run: one that is ready, one that is used.
+pub(super) const BESIDE: u32 = 2;
+/// Bytes; an instance that has taken more is taken down at once.
+const LIGHT: u64 = 4 << 20;
+
+/// An instance that nobody has called yet.
+pub(super) struct Spare {
+    pub(super) store: Store<State>,
+    pub(super) live: Live,
+}
+
+pub(super) struct Spares {
+    shelf: Mutex<Shelf>,
+    /// Dropping what a guest had open may need the runtime that it was opened in.
+    guests: Handle,
+}
+
+#[derive(Default)]
+struct Shelf {
+    /// Whose call was the last that was short.
+    last: Weak<Program>,
+    /// Of that program.
+    ready: Option<Spare>,
+    used: Option<Store<State>>,
+}
+
+impl Spares {
+    pub(super) fn new(guests: Handle) -> Arc<Self> {
+        Arc::new(Self { shelf: Mutex::default(), guests })
+    }
+
+    /// An instance of this program, if one is ready.
+    pub(super) fn take(&self, program: &Program) -> Option<Spare> {
+        let mut shelf = self.shelf();
+        if std::ptr::eq(shelf.last.as_ptr(), program) { shelf.ready.take() } else { None }
+    }
+
+    /// Leaves the instance of a call that went well for later.
+    pub(super) fn put_away(&self, program: &Arc<Program>, store: Store<State>) {
+        let _entered = self.guests.enter();
+        if store.data().quota.taken() > LIGHT {
+            return;
+        }
+        let mut shelf = self.shelf();
+        let used = shelf.used.replace(store);
+        let ready = if std::ptr::eq(shelf.last.as_ptr(), Arc::as_ptr(program)) {
+            None
+        } else {
+            shelf.last = Arc::downgrade(program);
+            shelf.ready.take()
+        };
+        // Not while others wait for the shelf.
+        drop(shelf);
+        drop((used, ready));
+    }
+
+    /// Does what there is to do.
+    pub(super) fn rest(&self) {
+        let mut shelf = self.shelf();
+        let used = shelf.used.take();
+        let wanting = if shelf.ready.is_none() { shelf.last.upgrade() } else { None };
+        drop(shelf);
+        let _entered = self.guests.enter();
+        drop(used);
+        let Some(program) = wanting else { return };
+        // Of a guest that does much when it starts, or waits, none is made: it would hold up
+        // whoever brings the calls.
+        let made = AssertUnwindSafe(program.spare()).catch_unwind().now_or_never();
+        let Some(Ok(Some(spare))) = made else { return program.is_slow() };
+        let mut shelf = self.shelf();
+        let other = if std::ptr::eq(shelf.last.as_ptr(), Arc::as_ptr(&program)) {
+            shelf.ready.replace(spare)
+        } else {
+            Some(spare)
+        };
+        drop(shelf);
+        drop(other);
+    }
+
+    /// Takes everything down.
+    pub(super) fn clear(&self) {
+        let shelf = std::mem::take(&mut *self.shelf());
+        let _entered = self.guests.enter();
+        drop(shelf);
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_ready(&self) -> bool {
+        self.shelf().ready.is_some()
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,69 @@
+use std::time::{Duration, Instant};
+
+use super::abi::ToolOutcome;
+use super::*;
+
+/// Answers `not found` from its second call on, if it is ever called twice.
+fn once() -> Vec<u8> {
+    let mut guest = Guest::new(
+        "(i32.store8 (i32.const 1024) (i32.load8_u (i32.const 2048)))
+         (i32.store8 (i32.const 2048) (i32.const 1))
+         (i32.const 1024)",
+    );
+    guest.fields = String::new();
+    guest.build()
+}
+
+async fn plugin(sandbox: &Arc<Sandbox>) -> Plugin {
+    sandbox.load(id(), once(), Limits::default(), Grants::default()).await.expect("a plugin")
+}
+
+async fn call(plugin: &Plugin) {
+    let outcome = plugin.call_tool("t", "{}", Call::new("test")).await;
+    assert!(matches!(outcome, Ok(ToolOutcome::Complete(_))), "{outcome:?}");
+}
+
+/// Calls it until its calls are known to be short.
+async fn earn(plugin: &Plugin) {
+    for _ in 0..10 {
+        call(plugin).await;
+    }
+}
+
+#[tokio::test]
+async fn a_spare_serves_one_call_of_its_plugin() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let (one, other) = (plugin(&sandbox).await, plugin(&sandbox).await);
+    earn(&one).await;
+    earn(&other).await;
+    for plugin in [&one, &other, &one, &one, &other, &other] {
+        call(plugin).await;
+        sandbox.rest();
+        assert!(sandbox.spares().is_ready());
+        call(plugin).await;
+        assert!(!sandbox.spares().is_ready());
+        call(plugin).await;
+    }
+    // With other limits it is another program, which was never called.
+    sandbox.rest();
+    let changed = one.granted(Limits { output: 1 << 10, ..Limits::default() }, Grants::default()).await;
+    call(&changed.expect("a plugin")).await;
+}
+
+#[tokio::test]
+async fn nothing_is_kept_while_nothing_happens() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let plugin = plugin(&sandbox).await;
+    earn(&plugin).await;
+    sandbox.rest();
+    assert!(sandbox.spares().is_ready());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sandbox.budget().taken() > 0 {
+        assert!(Instant::now() < deadline, "instances are kept");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(!sandbox.spares().is_ready());
+    drop(plugin);
+    sandbox.rest();
+    assert!(!sandbox.spares().is_ready());
+}
