@@ -3,6 +3,7 @@
 
 mod check;
 mod members;
+mod plain;
 #[cfg(test)]
 mod tests;
 
@@ -95,7 +96,7 @@ pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 /// all insignificant whitespace goes. `text` must be valid JSON, in which a raw line
 /// break can only stand outside strings.
 pub fn single_line(text: &str) -> Cow<'_, str> {
-    if !text.bytes().any(|byte| byte == b'\n' || byte == b'\r') {
+    if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let (mut in_string, mut escaped) = (false, false);
@@ -120,28 +121,28 @@ pub fn write_str(out: &mut String, text: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.reserve(text.len() + 2);
     out.push('"');
-    let mut copied = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0x00..=0x1f => "\\u00",
-            _ => continue,
-        };
-        out.push_str(&text[copied..at]);
-        out.push_str(escape);
-        if escape.len() == 4 {
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
+    let mut rest = text;
+    loop {
+        let (plain, special) = rest.split_at(plain::plain(rest.as_bytes()));
+        out.push_str(plain);
+        // What is not plain is one byte of ASCII.
+        let Some(byte) = special.bytes().next() else { break };
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            _ => {
+                out.push_str("\\u00");
+                out.push(char::from(HEX[usize::from(byte >> 4)]));
+                out.push(char::from(HEX[usize::from(byte & 15)]));
+            }
         }
-        copied = at + 1;
+        rest = &special[1..];
     }
-    out.push_str(&text[copied..]);
     out.push('"');
 }
 

@@ -1,6 +1,7 @@
 //! One pass over a text that says whether it is exactly one JSON value (RFC 8259).
 //! It neither recurses nor allocates, and builds nothing.
 
+use super::plain::plain;
 use super::{JsonError, NESTING};
 
 /// The deepest nesting that [`check`] can be asked to allow.
@@ -148,11 +149,11 @@ impl Scan<'_> {
     fn string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         loop {
+            self.at += plain(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
-                Some(0x00..=0x1f) => return Err(self.error("a raw control character in a string")),
-                Some(_) => self.at += 1,
+                Some(_) => return Err(self.error("a raw control character in a string")),
                 None => return Err(self.error("the text ends inside a string")),
             }
         }

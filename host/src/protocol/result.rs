@@ -53,47 +53,57 @@ pub struct Envelope<'a> {
 /// `"tools":[],"nextCursor":"x"`, or empty. Legacy results get none of what the modern
 /// revision adds, since strict clients refuse it.
 pub fn object(revision: Revision, server: &Implementation, members: &str, envelope: Envelope<'_>) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let mut object = String::with_capacity(members.len() + 256);
+    object.push('{');
     if revision.has_result_type() {
-        parts.push(match envelope.result_type {
-            ResultType::Complete => r#""resultType":"complete""#.to_owned(),
-            ResultType::InputRequired => r#""resultType":"input_required""#.to_owned(),
+        object.push_str(match envelope.result_type {
+            ResultType::Complete => r#""resultType":"complete""#,
+            ResultType::InputRequired => r#""resultType":"input_required""#,
         });
     }
-    if !members.is_empty() {
-        parts.push(members.to_owned());
-    }
+    push(&mut object, members);
     if let Some(caching) = envelope.caching.filter(|_| revision.has_result_type()) {
         let scope = match caching.scope {
             CacheScope::Public => "public",
             CacheScope::Private => "private",
         };
-        parts.push(format!(r#""ttlMs":{},"cacheScope":"{scope}""#, caching.ttl_ms));
+        push(&mut object, &format!(r#""ttlMs":{},"cacheScope":"{scope}""#, caching.ttl_ms));
     }
-    let meta = meta(revision, server, envelope);
-    if !meta.is_empty() {
-        parts.push(format!(r#""_meta":{{{meta}}}"#));
+    let without_meta = object.len();
+    push(&mut object, r#""_meta":{"#);
+    let empty = object.len();
+    push_meta(&mut object, revision, server, envelope);
+    if object.len() == empty {
+        object.truncate(without_meta);
+    } else {
+        object.push('}');
     }
-    let object = format!("{{{}}}", parts.join(","));
+    object.push('}');
     match json::single_line(&object) {
         Cow::Owned(line) => line,
         Cow::Borrowed(_) => object,
     }
 }
 
-fn meta(revision: Revision, server: &Implementation, envelope: Envelope<'_>) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    if let Some(object) = envelope.plugin_meta.and_then(|meta| unreserved(revision, meta).ok()) {
-        let inside = &object[1..object.len() - 1];
-        if !inside.is_empty() {
-            parts.push(inside.to_owned());
-        }
+/// Appends members to an object that is still open.
+fn push(object: &mut String, members: &str) {
+    if members.is_empty() {
+        return;
+    }
+    if !object.ends_with('{') {
+        object.push(',');
+    }
+    object.push_str(members);
+}
+
+fn push_meta(object: &mut String, revision: Revision, server: &Implementation, envelope: Envelope<'_>) {
+    if let Some(meta) = envelope.plugin_meta.and_then(|meta| unreserved(revision, meta).ok()) {
+        push(object, &meta[1..meta.len() - 1]);
     }
     for (key, value) in envelope.host_meta {
-        parts.push(format!("{}:{value}", json::quote(key)));
+        push(object, &format!("{}:{value}", json::quote(key)));
     }
     if revision.is_modern() {
-        parts.push(format!("{}:{}", json::quote(SERVER_INFO), server.to_json(revision)));
+        push(object, &format!("{}:{}", json::quote(SERVER_INFO), server.to_json(revision)));
     }
-    parts.join(",")
 }

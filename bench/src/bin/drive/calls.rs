@@ -80,7 +80,7 @@ pub fn one_at_a_time(client: &mut Client, batch: &Batch) -> Result<Vec<Duration>
 }
 
 /// How long all calls took together, with a new one sent for each that is answered.
-fn pipelined(client: &mut Client, batch: &Batch) -> Result<Duration> {
+pub fn pipelined(client: &mut Client, batch: &Batch) -> Result<Duration> {
     client.drain()?;
     let mut answers = Vec::with_capacity(2 * batch.lines(0..batch.count()).len());
     let (mut sent, mut answered) = (WINDOW.min(batch.count()), 0);

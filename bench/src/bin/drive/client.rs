@@ -116,10 +116,21 @@ impl Client {
 
     /// Lists the tools, again whenever their change is announced, until there are so many.
     pub fn tools_until(&mut self, count: usize) -> Result<()> {
-        loop {
-            let found = self.tools()?.len();
+        self.list_until(|tools| {
+            let found = tools.len();
             ensure!(found <= count, "find {count} tools: there are {found}");
-            if found == count {
+            Ok(found == count)
+        })
+    }
+
+    /// The same until there is one of that name.
+    pub fn tools_with(&mut self, name: &str) -> Result<()> {
+        self.list_until(|tools| Ok(tools.iter().any(|tool| tool == name)))
+    }
+
+    fn list_until(&mut self, enough: impl Fn(&[String]) -> Result<bool>) -> Result<()> {
+        loop {
+            if enough(&self.tools()?)? {
                 return Ok(());
             }
             while !self.stale {

@@ -62,6 +62,25 @@ impl Contender {
         Ok(client)
     }
 
+    /// Starts Wharf with these settings, and waits until it has that tool.
+    pub fn start_for(&self, home: &Home, settings: &str, tool: &str) -> Result<Client> {
+        let mut command = Command::new(&self.program);
+        command.arg("serve").arg(home.plugins()).arg("--config").arg(home.settings(settings)?);
+        let mut client = Client::start(command, home)?;
+        client.tools_with(tool)?;
+        Ok(client)
+    }
+
+    /// Starts it on the first cores of the machine.
+    pub fn start_on(&self, home: &Home, cores: usize) -> Result<Client> {
+        let mut command = Command::new("taskset");
+        command.arg("--cpu-list").arg(format!("0-{}", cores - 1)).arg(&self.program);
+        if self.kind == Kind::Wharf {
+            command.arg("serve").arg(home.plugins());
+        }
+        Client::start(command, home)
+    }
+
     /// Starts it with so many tools more than `echo` and `add`, which Wharf's home has plugins for.
     pub fn start_wide(&self, home: &Home, more: usize) -> Result<Client> {
         let mut command = Command::new(&self.program);

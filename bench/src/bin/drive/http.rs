@@ -16,7 +16,7 @@ use crate::contender::Contender;
 use crate::line::{Caller, LEGACY, Line, MODERN, message};
 use crate::report::{Report, Unit};
 
-const CONNECTIONS: [usize; 3] = [1, 16, 256];
+pub const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
 /// Calls that do not count, on each connection.
 const WARM_UP: usize = 10;
 
@@ -32,8 +32,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
             let (process, address) = contender.start_http(home, 0)?;
             for revision in [MODERN, LEGACY] {
                 for connections in CONNECTIONS {
-                    let name = if connections == 1 { "connection" } else { "connections" };
-                    let row = format!("HTTP {revision}, {connections} {name}");
+                    let row = row(revision, connections);
                     let (took, times) = load(bench, contender, address, revision, connections)?;
                     let mut add = |what: &str, unit, figure| {
                         report.add(&format!("{row}: {what}"), unit, contender.name(), figure);
@@ -48,6 +47,12 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         turns.reverse();
     }
     Ok(())
+}
+
+/// What the rows of one revision and number of connections begin with.
+pub fn row(revision: &str, connections: usize) -> String {
+    let name = if connections == 1 { "connection" } else { "connections" };
+    format!("HTTP {revision}, {connections} {name}")
 }
 
 /// How long all calls took together, and each of them, sorted.

@@ -19,9 +19,12 @@ mod listen;
 mod machine;
 mod memory;
 mod options;
+mod plot;
 mod process;
 mod reload;
 mod report;
+mod scale;
+mod sleepers;
 mod start;
 
 /// How the tests make small plugins from text.
@@ -125,7 +128,12 @@ fn run() -> Result<()> {
             Suite::Bystander => hostile::bystander::run(&bench, &mut report)?,
             Suite::Kept => hostile::kept::run(&bench, &mut report)?,
             Suite::Grants => grants::run(&bench, &mut report)?,
+            Suite::Scale => scale::run(&bench, &mut report)?,
+            Suite::Sleepers => sleepers::run(&bench, &mut report)?,
         }
+    }
+    if let Some(file) = &bench.options.plot {
+        plot::draw(&report, file)?;
     }
     let rounds = bench.options.rounds;
     let text = if bench.options.json {

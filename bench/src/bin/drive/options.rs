@@ -8,16 +8,17 @@ use crate::contender::{Contender, Kind};
 
 pub const USAGE: &str = "\
 usage: drive [--wharf FILE] [--native FILE] [--components DIR]
-             [--only SUITE[,SUITE]…] [--rounds N] [--quick] [--json]
+             [--only SUITE[,SUITE]…] [--rounds N] [--quick] [--json] [--plot FILE]
 
   --wharf FILE       the host's binary; without it only the others are measured
   --native FILE      the baseline's binary, likewise
   --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm and notes.wasm are
   --only SUITE       calls, large, start, reload, http, kill, bystander,
-                     kept or grants; all of them if not given
+                     kept, grants, scale or sleepers; all of them if not given
   --rounds N         paired rounds, 5 if not given
   --quick            fewer calls and files: to see that it works, not to cite
   --json             every round's figure, for programs
+  --plot FILE        draws what `http` and `scale` have measured (SVG)
 ";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +32,12 @@ pub enum Suite {
     Bystander,
     Kept,
     Grants,
+    Scale,
+    Sleepers,
 }
 
 impl Suite {
-    const ALL: [(&str, Self); 9] = [
+    const ALL: [(&str, Self); 11] = [
         ("calls", Self::Calls),
         ("large", Self::Large),
         ("start", Self::Start),
@@ -44,6 +47,8 @@ impl Suite {
         ("bystander", Self::Bystander),
         ("kept", Self::Kept),
         ("grants", Self::Grants),
+        ("scale", Self::Scale),
+        ("sleepers", Self::Sleepers),
     ];
 }
 
@@ -54,6 +59,7 @@ pub struct Options {
     pub rounds: usize,
     pub quick: bool,
     pub json: bool,
+    pub plot: Option<PathBuf>,
 }
 
 impl Options {
@@ -67,6 +73,7 @@ impl Options {
             rounds: 5,
             quick: false,
             json: false,
+            plot: None,
         };
         while let Some(option) = arguments.next() {
             let mut value = || arguments.next().with_context(|| format!("find the value of {option}"));
@@ -77,6 +84,7 @@ impl Options {
                 "--only" => options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?,
                 "--rounds" => options.rounds = value()?.parse().context("read the number of rounds")?,
                 "--quick" => options.quick = true,
+                "--plot" => options.plot = Some(value()?.into()),
                 "--json" => options.json = true,
                 "-h" | "--help" => return Ok(None),
                 _ => bail!("understand the option {option}"),

@@ -12,6 +12,7 @@ pub enum Unit {
     PerSecond,
     KiB,
     MiB,
+    Times,
 }
 
 impl Unit {
@@ -22,6 +23,7 @@ impl Unit {
             Self::PerSecond => "calls/s",
             Self::KiB => "KiB",
             Self::MiB => "MiB",
+            Self::Times => "×",
         }
     }
 }
@@ -54,6 +56,16 @@ impl Report {
             self.measures.len() - 1
         });
         self.measures[row].figures[column].push(figure);
+    }
+
+    /// The median of each column in the row of that name, if there is one.
+    pub fn medians(&self, what: &str) -> Option<Vec<f64>> {
+        let measure = self.measures.iter().find(|measure| measure.what == what)?;
+        Some(measure.figures.iter().map(|figures| Spread::of(figures).median).collect())
+    }
+
+    pub fn columns(&self) -> &[&'static str] {
+        &self.columns
     }
 
     /// Two Markdown tables: what all were measured for, and what only one was.

@@ -1,13 +1,20 @@
 //! H40: it waits for what never comes, or asks again and again whether it has.
 
+use std::time::Duration;
+
 use wasip2::clocks::monotonic_clock::subscribe_duration;
 use wasip2::io::poll::poll;
 use wasip2::random::random::get_random_bytes;
 use wharf_plugin::*;
 
+#[derive(Deserialize, JsonSchema)]
+struct Sleep {
+    seconds: Option<u64>,
+}
+
 pub(crate) fn tools(tools: &mut Tools<'_>) {
-    tools.add("sleep", "Sleeps for ever.", |_, _: NoArguments| {
-        std::thread::sleep(std::time::Duration::MAX);
+    tools.add("sleep", "Sleeps, for ever if it is not said how long.", |_, args: Sleep| {
+        std::thread::sleep(args.seconds.map_or(Duration::MAX, Duration::from_secs));
         Ok("awake")
     });
     tools.add("poll", "Waits for two things that never come.", |_, _: NoArguments| {

@@ -1,0 +1,134 @@
+//! How a call's cost grows: with the plugins beside its own, with what it carries, with the
+//! cores that the server may use. `plot` draws it.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::Bench;
+use crate::batch::{Batch, ECHO};
+use crate::calls::{one_at_a_time, percentile, pipelined};
+use crate::contender::Contender;
+use crate::home::Home;
+use crate::report::{Report, Unit};
+use crate::support::guest::Guest;
+
+/// Plugins in service, the called one among them; each of the others has five tools.
+pub const PLUGINS: [usize; 4] = [1, 50, 100, 200];
+const TOOLS: usize = 5;
+/// Bytes of an argument, and of the result that says it back.
+pub const PAYLOADS: [usize; 5] = [64, 1 << 10, 16 << 10, 128 << 10, 1 << 20];
+pub const CORES: [usize; 2] = [1, 2];
+/// Calls of one server in its turn.
+const TURN: usize = 100;
+
+pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+    for round in 0..bench.options.rounds {
+        bench.note(&format!("scale, round {}", round + 1));
+        for wharf in bench.wharf() {
+            plugins(bench, wharf, report)?;
+        }
+        for contender in bench.contenders() {
+            let home = bench.scratch.home()?;
+            home.put("echo", &bench.echo)?;
+            payloads(bench, contender, &home, report)?;
+            cores(bench, contender, &home, report)?;
+        }
+    }
+    Ok(())
+}
+
+/// The row of a measure at one point of its axis; `plot` finds it by that.
+pub fn row(what: &str, at: usize) -> String {
+    format!("{what} {at}")
+}
+
+pub const BESIDE: &str = "echo, plugins:";
+pub const CARRIED: &str = "echo, p50, bytes carried:";
+pub const ON_CORES: &str = "echo, 64 in flight, cores:";
+
+/// Servers with few and many plugins, called by turns: what the machine does besides is in all alike.
+fn plugins(bench: &Bench, wharf: &Contender, report: &mut Report) -> Result<()> {
+    let counts = bench.options.size(&PLUGINS[..], &PLUGINS[..2]);
+    let homes = counts.iter().map(|count| crowded(bench, *count)).collect::<Result<Vec<_>>>()?;
+    let mut clients = Vec::new();
+    for (count, home) in counts.iter().zip(&homes) {
+        let mut client = wharf.start(home)?;
+        client.tools_until(2 + TOOLS * (count - 1))?;
+        clients.push(client);
+    }
+    let mut medians = vec![Vec::new(); counts.len()];
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    for turn in 0..=bench.options.size(40, 4) {
+        for &at in &order {
+            let client = &mut clients[at];
+            let batch = Batch::new(ECHO, wharf, client.ids(TURN as u64), TURN);
+            let mut times = one_at_a_time(client, &batch)?;
+            times.sort_unstable();
+            // The first turn does not count.
+            medians[at].extend((turn > 0).then_some(percentile(&times, 50)));
+        }
+        order.reverse();
+    }
+    let mut least = None;
+    for (count, mut medians) in counts.iter().zip(medians) {
+        medians.sort_unstable();
+        let median = percentile(&medians, 50).as_secs_f64() * 1e6;
+        report.add(&row(BESIDE, *count), Unit::Micros, wharf.name(), median);
+        let alone = *least.get_or_insert(median);
+        if *count > 1 {
+            let what = format!("{} tools of {count} plugins beside one plugin: p50", 2 + TOOLS * (count - 1));
+            report.add(&what, Unit::Times, wharf.name(), median / alone);
+        }
+    }
+    Ok(())
+}
+
+/// A home with `echo` and so many plugins in all.
+fn crowded(bench: &Bench, count: usize) -> Result<Home> {
+    let home = bench.scratch.home()?;
+    home.put("echo", &bench.echo)?;
+    let tools = |plugin: usize| (0..TOOLS).map(move |n| format!("tool{plugin}-{n}"));
+    for plugin in 1..count {
+        let guest =
+            tools(plugin).fold(Guest::saying("1").tools(&[]), |guest, name| guest.described(&name, "Does something."));
+        home.put(&format!("beside{plugin}"), &guest.build())?;
+    }
+    Ok(home)
+}
+
+fn payloads(bench: &Bench, contender: &Contender, home: &Home, report: &mut Report) -> Result<()> {
+    let mut client = contender.start(home)?;
+    client.tools_until(2)?;
+    for bytes in PAYLOADS {
+        let said = "x".repeat(bytes);
+        let mut times = Vec::new();
+        for call in 0..bench.options.size(200, 20) {
+            let params = json!({ "name": contender.echo(), "arguments": { "message": said } });
+            let (took, line) = client.exchange("tools/call", params)?;
+            let answer: Value = serde_json::from_slice(&line).context("read an answer")?;
+            ensure!(answer["result"]["content"][0]["text"] == said, "have said back what was said");
+            // The first ten do not count.
+            times.extend((call >= 10).then_some(took));
+        }
+        times.sort_unstable();
+        let median = percentile(&times, 50).as_secs_f64() * 1e6;
+        report.add(&row(CARRIED, bytes), Unit::Micros, contender.name(), median);
+    }
+    Ok(())
+}
+
+fn cores(bench: &Bench, contender: &Contender, home: &Home, report: &mut Report) -> Result<()> {
+    let there = std::thread::available_parallelism().map_or(1, usize::from);
+    for cores in CORES.into_iter().filter(|cores| *cores <= there) {
+        let mut client = contender.start_on(home, cores)?;
+        client.tools_until(2)?;
+        let (warm_up, calls) = bench.options.size((2_000, 20_000), (200, 2_000));
+        let mut batch = |count| Batch::new(ECHO, contender, client.ids(count as u64), count);
+        let (warm, many) = (batch(warm_up), batch(calls));
+        pipelined(&mut client, &warm)?;
+        let took = pipelined(&mut client, &many)?;
+        let rate = many.count() as f64 / took.as_secs_f64();
+        report.add(&row(ON_CORES, cores), Unit::PerSecond, contender.name(), rate);
+    }
+    Ok(())
+}
