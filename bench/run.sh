@@ -3,6 +3,7 @@
 #
 #   bench/run.sh             everything, about half an hour
 #   bench/run.sh --quick     some minutes once built: to see that it works
+#   bench/run.sh --others    calls beside servers on the Python and TypeScript SDKs
 #   bench/run.sh --help      more options
 #
 # WHARF_COMPONENTS names the folder of the guests' components; without it they are built with
@@ -26,7 +27,7 @@ cargo build --locked --profile "$profile" --package bench
 components=${WHARF_COMPONENTS:-target/guests/components}
 if [[ ! ${WHARF_COMPONENTS:-} ]]; then
     missing=()
-    for guest in echo echo-v1 echo-v2 folders notes; do
+    for guest in echo echo-v1 echo-v2 folders hostile notes; do
         [[ -f $components/$guest.wasm ]] || missing+=("$guest")
     done
     ((${#missing[@]} == 0)) || plugins/build.sh "${missing[@]}" >&2
@@ -36,5 +37,18 @@ fi
 TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
+
+if [[ ${1:-} == --others ]]; then
+    shift
+    # As the tests install their clients.
+    tests/clients/install.sh >&2
+    node=target/clients/node/node_modules/.bin/node
+    cp bench/others/server.mjs target/clients/node/server.mjs
+    python=target/clients/python-2
+    [[ -x $python/bin/python ]] || python3 -m venv "$python"
+    "$python/bin/pip" install --quiet --requirement tests/clients/requirements-2.txt
+    set -- --only calls --other "Python SDK=$python/bin/python bench/others/server.py" \
+        --other "TypeScript SDK=$node target/clients/node/server.mjs" "$@"
+fi
 
 "$binaries/drive" --wharf "$binaries/wharf" --native "$binaries/native" --components "$components" "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests and the
-# hostile suite, fuzzes each target for a minute (three at once), drives the binary with the
+# hostile suite, fuzzes each target for a minute (three at once), counts the instructions of a call, drives the binary with the
 # official clients, holds what it said against the official schemas, and runs the official
 # conformance suite.
 # The last line adds them up; the exit code says whether all passed.
@@ -78,6 +78,11 @@ step guests plugins/build.sh
 step host cargo test --locked
 # The step before has fuzzed for some seconds with the first seed.
 step fuzz cargo test --locked --test fuzz -- --seconds 60 --jobs 3 --seed 2
+if need valgrind valgrind; then
+  step instructions cargo test --locked --test instructions
+else
+  failed=$((failed + 1))
+fi
 if command -v cargo-deny >/dev/null; then
   step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
 fi

@@ -15,13 +15,13 @@ use crate::report::{Report, Unit};
 const WINDOW: usize = 64;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let homes = bench.contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
-    for (home, contender) in homes.iter().zip(bench.contenders()) {
+    let homes = bench.everybody().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
+    for (home, contender) in homes.iter().zip(bench.everybody()) {
         home.put("echo", &bench.echo)?;
         // Nothing of this start counts: it fills the cache of compiled components.
         contender.start(home)?.tools_until(2)?;
     }
-    let mut turns: Vec<_> = bench.contenders().iter().zip(&homes).collect();
+    let mut turns: Vec<_> = bench.everybody().iter().zip(&homes).collect();
     for round in 0..bench.options.rounds {
         for (contender, home) in &turns {
             bench.note(&format!("calls, round {}: {}", round + 1, contender.name()));

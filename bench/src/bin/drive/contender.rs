@@ -10,12 +10,14 @@ use crate::client::Client;
 use crate::home::Home;
 use crate::process::Process;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Serves its home's plugin folder.
     Wharf,
     /// Has its tools compiled in.
     Native,
+    /// Another server with the same two tools, started with these arguments, on stdio alone.
+    Other { name: &'static str, arguments: Vec<String> },
 }
 
 pub struct Contender {
@@ -26,9 +28,10 @@ pub struct Contender {
 impl Contender {
     /// What its column is called.
     pub fn name(&self) -> &'static str {
-        match self.kind {
+        match &self.kind {
             Kind::Wharf => "Wharf",
             Kind::Native => "native",
+            Kind::Other { name, .. } => name,
         }
     }
 
@@ -41,16 +44,22 @@ impl Contender {
     pub fn add(&self) -> &'static str {
         match self.kind {
             Kind::Wharf => "echo_add",
-            Kind::Native => "add",
+            _ => "add",
         }
     }
 
     pub fn start(&self, home: &Home) -> Result<Client> {
         let mut command = Command::new(&self.program);
-        if self.kind == Kind::Wharf {
-            command.arg("serve").arg(home.plugins());
-        }
+        self.serving(home, &mut command);
         Client::start(command, home)
+    }
+
+    fn serving(&self, home: &Home, command: &mut Command) {
+        match &self.kind {
+            Kind::Wharf => drop(command.arg("serve").arg(home.plugins())),
+            Kind::Native => {}
+            Kind::Other { arguments, .. } => drop(command.args(arguments)),
+        }
     }
 
     /// Starts Wharf with these settings, and waits until it has so many tools.
@@ -75,9 +84,7 @@ impl Contender {
     pub fn start_on(&self, home: &Home, cores: usize) -> Result<Client> {
         let mut command = Command::new("taskset");
         command.arg("--cpu-list").arg(format!("0-{}", cores - 1)).arg(&self.program);
-        if self.kind == Kind::Wharf {
-            command.arg("serve").arg(home.plugins());
-        }
+        self.serving(home, &mut command);
         Client::start(command, home)
     }
 
@@ -86,7 +93,7 @@ impl Contender {
         let mut command = Command::new(&self.program);
         match self.kind {
             Kind::Wharf => command.arg("serve").arg(home.plugins()),
-            Kind::Native => command.arg("--tools").arg(more.to_string()),
+            _ => command.arg("--tools").arg(more.to_string()),
         };
         let mut client = Client::start(command, home)?;
         client.tools_until(2 + more)?;
@@ -103,7 +110,7 @@ impl Contender {
                 command.arg("serve").arg(home.plugins()).args(["--http", "127.0.0.1:0", "--config"]);
                 command.arg(home.settings(settings)?);
             }
-            Kind::Native => drop(command.arg("--http").arg("--tools").arg(more.to_string())),
+            _ => drop(command.arg("--http").arg("--tools").arg(more.to_string())),
         }
         let process = Process::start(command, home)?;
         let address = process.address()?;

@@ -21,11 +21,11 @@ pub const CONNECTIONS: [usize; 4] = [1, 16, 64, 256];
 const WARM_UP: usize = 10;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let homes = bench.contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
+    let homes = bench.contenders().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
     for home in &homes {
         home.put("echo", &bench.echo)?;
     }
-    let mut turns: Vec<_> = bench.contenders().iter().zip(&homes).collect();
+    let mut turns: Vec<_> = bench.contenders().zip(&homes).collect();
     for round in 0..bench.options.rounds {
         for (contender, home) in &turns {
             bench.note(&format!("http, round {}: {}", round + 1, contender.name()));

@@ -21,7 +21,7 @@ const PLUGINS: usize = 5;
 const LARGE: usize = 1 << 20;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let homes = bench.contenders().iter().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
+    let homes = bench.contenders().map(|_| bench.scratch.home()).collect::<Result<Vec<_>>>()?;
     for (home, contender) in homes.iter().zip(bench.contenders()) {
         home.put("echo", &bench.echo)?;
         if contender.kind == Kind::Wharf {
@@ -30,7 +30,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         // Nothing of this start counts: it fills the cache of compiled components.
         contender.start_wide(home, TOOLS)?;
     }
-    let mut turns: Vec<_> = bench.contenders().iter().zip(&homes).collect();
+    let mut turns: Vec<_> = bench.contenders().zip(&homes).collect();
     for round in 0..bench.options.rounds {
         for (contender, home) in &turns {
             bench.note(&format!("large, round {}: {}", round + 1, contender.name()));

@@ -77,13 +77,19 @@ impl Bench {
         component(&self.options, name)
     }
 
-    fn contenders(&self) -> &[Contender] {
+    /// All that were named.
+    fn everybody(&self) -> &[Contender] {
         &self.options.contenders
+    }
+
+    /// Wharf and the native server: the others have two tools on stdio, and no more.
+    fn contenders(&self) -> impl Iterator<Item = &Contender> {
+        self.everybody().iter().filter(|contender| !matches!(contender.kind, Kind::Other { .. }))
     }
 
     /// Of what is measured for Wharf alone.
     fn wharf(&self) -> impl Iterator<Item = &Contender> {
-        self.contenders().iter().filter(|contender| contender.kind == Kind::Wharf)
+        self.contenders().filter(|contender| contender.kind == Kind::Wharf)
     }
 
     /// Says on stderr where the run is.
@@ -113,7 +119,7 @@ fn run() -> Result<()> {
     };
     let machine = machine::description();
     let bench = Bench::new(options)?;
-    let mut report = Report::new(bench.contenders().iter().map(Contender::name).collect());
+    let mut report = Report::new(bench.everybody().iter().map(Contender::name).collect());
     for suite in &bench.options.suites {
         match suite {
             Suite::Calls => calls::run(&bench, &mut report)?,

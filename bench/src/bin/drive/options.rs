@@ -1,17 +1,19 @@
 //! The command line of the load generator.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::contender::{Contender, Kind};
 
 pub const USAGE: &str = "\
-usage: drive [--wharf FILE] [--native FILE] [--components DIR]
+usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--components DIR]
              [--only SUITE[,SUITE]…] [--rounds N] [--quick] [--json] [--plot FILE]
 
   --wharf FILE       the host's binary; without it only the others are measured
   --native FILE      the baseline's binary, likewise
+  --other NAME=COMMAND  another server with the tools echo and add, on stdio: it is measured
+                     by `calls` alone; may be given more than once
   --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm and notes.wasm are
   --only SUITE       calls, large, start, reload, http, kill, bystander,
                      kept, grants, scale or sleepers; all of them if not given
@@ -65,7 +67,7 @@ pub struct Options {
 impl Options {
     /// What was asked for; `None` if it was for help. An option given twice counts as given last.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>> {
-        let (mut wharf, mut native) = (None, None);
+        let (mut wharf, mut native, mut others) = (None, None, Vec::new());
         let mut options = Self {
             contenders: Vec::new(),
             components: PathBuf::from("."),
@@ -80,6 +82,7 @@ impl Options {
             match option.as_str() {
                 "--wharf" => wharf = Some(PathBuf::from(value()?)),
                 "--native" => native = Some(PathBuf::from(value()?)),
+                "--other" => others.push(other(&value()?)?),
                 "--components" => options.components = value()?.into(),
                 "--only" => options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?,
                 "--rounds" => options.rounds = value()?.parse().context("read the number of rounds")?,
@@ -96,6 +99,7 @@ impl Options {
             let program = program.canonicalize().with_context(|| format!("find {}", program.display()))?;
             options.contenders.push(Contender { kind, program });
         }
+        options.contenders.extend(others);
         if options.contenders.is_empty() {
             bail!("find a server to measure: give --wharf or --native");
         }
@@ -106,6 +110,18 @@ impl Options {
     pub fn size<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
+}
+
+fn other(text: &str) -> Result<Contender> {
+    let split = text.split_once('=').map(|(name, command)| (name, command.split_whitespace().map(str::to_owned)));
+    let Some((name, mut words)) = split else { bail!("read {text}: it is NAME=COMMAND") };
+    let program = words.next().with_context(|| format!("find the command in {text}"))?;
+    // The server is started from another folder. Links stay: an environment of Python is one.
+    let program = std::path::absolute(program).context("find the current folder")?;
+    let found = |word: String| if Path::new(&word).exists() { std::path::absolute(&word).ok() } else { None };
+    let arguments = words.map(|word| found(word.clone()).map_or(word, |path| path.display().to_string()));
+    let kind = Kind::Other { name: String::leak(name.to_owned()), arguments: arguments.collect() };
+    Ok(Contender { kind, program })
 }
 
 fn suite(name: &str) -> Result<Suite> {
