@@ -11,6 +11,7 @@ mod changes;
 mod check;
 mod child;
 mod dev;
+mod embedded;
 mod http;
 mod language;
 mod list;

@@ -1,7 +1,12 @@
 //! `wharf build`: from sources to a component, with the language's own tools.
 
+mod component;
+mod go;
+mod python;
 mod rust;
+mod script;
 mod tool;
+mod world;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -56,16 +61,24 @@ async fn build_and_tell(options: &Options, project: &Project, how: &BuildOptions
 
 /// Builds the project and puts the component there.
 pub(super) async fn build(project: &Project, install: bool, out: &Path) -> Result<(), Failure> {
-    let work = project.dir.join("dist/.work");
+    let work = project.dir.join("dist/.build");
+    // What the last build left there may be of other sources.
+    let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).map_err(|error| Failure::new(format!("make {}: {error}", work.display())))?;
     let tools = Tools { project, install };
     let component = match project.language {
         Language::Rust => rust::build(&tools, &work).await?,
-        _ => unreachable!(),
+        Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await?,
+        Language::Python => python::build(&tools, &work).await?,
+        Language::Go => go::build(&tools, &work).await?,
+        Language::C => unreachable!(),
     };
     fs::read(&component)
         .and_then(|component| write_whole(out, &component))
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.display())))
+        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.display())))?;
+    // After a failure it is there to be looked into.
+    let _ = fs::remove_dir_all(&work);
+    Ok(())
 }
 
 /// Nobody who watches the folder sees half of it, and nobody else may write to it: such a file

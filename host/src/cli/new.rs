@@ -1,13 +1,11 @@
 //! `wharf new`: a project to begin a plugin with, that builds as it is.
 
-mod crate_manifest;
-mod embedded;
-
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::embedded;
 use super::language::Language;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};

@@ -20,6 +20,44 @@ pub(super) struct Project {
     pub(super) language: Language,
     /// The file to begin with, from that folder.
     source: Option<PathBuf>,
+    /// Where the language's wrapper is, from that folder, if nothing else says so.
+    pub(super) wrapper: PathBuf,
+    /// What the component is to export, where the language's tools have to be told.
+    pub(super) exports: Vec<Export>,
+    /// The same for what it may import beside `wharf:plugin/host`.
+    pub(super) imports: Vec<Import>,
+}
+
+/// An interface of `wit/` that a plugin offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Export {
+    Tools,
+    Resources,
+    Prompts,
+    Completions,
+    Extensions,
+}
+
+impl Export {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Prompts => "prompts",
+            Self::Completions => "completions",
+            Self::Extensions => "extensions",
+        }
+    }
+}
+
+/// Something of the host's that a plugin uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Import {
+    Http,
+    Keyvalue,
+    Config,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +66,10 @@ struct Manifest {
     name: String,
     language: Language,
     source: Option<PathBuf>,
+    wrapper: Option<PathBuf>,
+    exports: Option<Vec<Export>>,
+    #[serde(default)]
+    imports: Vec<Import>,
 }
 
 impl Project {
@@ -43,45 +85,47 @@ impl Project {
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
         let name = PluginId::parse(&manifest.name).map_err(|error| failed(format!("{shown}: {error}")))?;
         let dir = dir.canonicalize().map_err(|error| failed(format!("{error}: {}", dir.display())))?;
-        Ok(Self { dir, name, language: manifest.language, source: manifest.source })
+        Ok(Self {
+            dir,
+            name,
+            language: manifest.language,
+            source: manifest.source,
+            wrapper: manifest.wrapper.unwrap_or_else(|| PathBuf::from("wharf")),
+            exports: manifest.exports.unwrap_or_else(|| vec![Export::Tools]),
+            imports: manifest.imports,
+        })
     }
 
-    /// The entry, for a language that needs one.
-    pub(super) fn source(&self) -> Result<&Path, Failure> {
-        let missing = |what: String| {
-            Failure::usage(format!("find the source: {what}"))
-                .hint(format!("{FILE} says it: source = \"FILE\", from the folder of {FILE}"))
-        };
-        let source = self.source.as_deref().ok_or_else(|| missing("no `source` is given".to_owned()))?;
-        if self.dir.join(source).is_file() {
-            Ok(source)
-        } else {
-            Err(missing(format!("no such file: {}", source.display())))
+    /// The entry, which is `usual` if `plugin.toml` names no other.
+    pub(super) fn source(&self, usual: &str) -> Result<PathBuf, Failure> {
+        let source = self.source.clone().unwrap_or_else(|| PathBuf::from(usual));
+        if self.dir.join(&source).is_file() {
+            return Ok(source);
         }
+        Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).display()))
+            .hint(format!("{FILE} says where it is: source = \"{usual}\"")))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Language, Project};
+    use super::{Export, Import, Language, Project};
 
     fn read(text: &str) -> Result<Project, String> {
         let dir = tempfile::tempdir().expect("a folder");
         std::fs::write(dir.path().join("plugin.toml"), text).expect("a file");
-        std::fs::write(dir.path().join("here.py"), "").expect("a file");
-        Project::read(dir.path())
-            .and_then(|project| {
-                let there = project.source().map(|_| ());
-                // The folder is gone after this; what was found in it is not asked for again.
-                there.or(Ok(())).map(|()| project)
-            })
-            .map_err(|failure| format!("{failure:?}"))
+        Project::read(dir.path()).map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]
     fn a_project_is_read() {
-        let project = read("name = \"a-b\"\nlanguage = \"python\"\nsource = \"here.py\"\n").expect("a project");
+        let text = "name = \"a-b\"\nlanguage = \"python\"\nexports = [\"tools\", \"prompts\"]\nimports = [\"http\"]\n";
+        let project = read(text).expect("a project");
         assert_eq!((project.name.as_ref(), project.language), ("a-b", Language::Python));
+        assert_eq!(project.exports, [Export::Tools, Export::Prompts]);
+        assert_eq!(project.imports, [Import::Http]);
+        let failure = format!("{:?}", project.source("plugin.py").expect_err("the folder is gone"));
+        assert!(failure.contains("plugin.py") && failure.contains("plugin.toml says"), "{failure}");
     }
 
     #[test]
@@ -89,6 +133,7 @@ mod tests {
         for (text, said) in [
             ("name = \"a\"\nlanguage = \"rust\"\nsourc = \"x\"\n", "did you mean `source`?"),
             ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),
+            ("name = \"a\"\nlanguage = \"rust\"\nexports = [\"tool\"]\n", "did you mean `tools`?"),
             ("name = \"a_b\"\nlanguage = \"rust\"\n", "a_b"),
             ("name = \"a\"\n", "missing field `language`"),
             ("name = ", "line 1"),

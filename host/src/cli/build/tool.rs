@@ -4,9 +4,9 @@ use std::env;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Output, Stdio};
 
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 use crate::cli::child::Group;
@@ -62,11 +62,13 @@ impl Tools<'_> {
     }
 }
 
-/// The project's own programs come before those of the system.
+/// The project's own programs come before those of the system. Node's own are looked for in the
+/// folders above, too, as Node does it.
 fn which(dir: &Path, program: &str) -> Option<PathBuf> {
-    let own = ["node_modules/.bin", ".venv/bin"].map(|folder| dir.join(folder));
+    let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
     let path = env::var_os("PATH").unwrap_or_default();
-    own.into_iter().chain(env::split_paths(&path)).map(|folder| folder.join(program)).find(|file| is_program(file))
+    let folders = [dir.join(".venv/bin")].into_iter().chain(modules).chain(env::split_paths(&path));
+    folders.map(|folder| folder.join(program)).find(|file| is_program(file))
 }
 
 pub(super) fn is_program(file: &Path) -> bool {
@@ -78,24 +80,49 @@ pub(super) fn is_program(file: &Path) -> bool {
 pub(super) async fn run(mut command: Command) -> Result<(), Failure> {
     let out = io::stderr().as_fd().try_clone_to_owned();
     command.stdout(out.map_or_else(|_| Stdio::null(), Stdio::from));
-    finish(command).await.map(drop)
+    let name = name_of(&command);
+    ended(&name, finish(command).await?.status)
 }
 
 /// The same for one whose stdout is wanted.
 pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
     command.stdout(Stdio::piped());
-    finish(command).await
+    let name = name_of(&command);
+    let output = finish(command).await?;
+    ended(&name, output.status).map(|()| output.stdout)
 }
 
-async fn finish(mut command: Command) -> Result<Vec<u8>, Failure> {
-    let name = Path::new(command.as_std().get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// The same for one whose words need explaining: they are given back if it fails.
+pub(super) async fn quietly(mut command: Command) -> Result<Result<(), String>, Failure> {
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = finish(command).await?;
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(if output.status.success() { Ok(()) } else { Err(said()) })
+}
+
+fn ended(name: &str, status: ExitStatus) -> Result<(), Failure> {
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} ended with {status}"))) }
+}
+
+fn name_of(command: &Command) -> String {
+    Path::new(command.as_std().get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+async fn finish(mut command: Command) -> Result<Output, Failure> {
+    let name = name_of(&command);
     let failed = |error: io::Error| Failure::new(format!("run {name}: {error}"));
     command.stdin(Stdio::null());
     let mut group = Group::spawn(command).map_err(failed)?;
-    let mut output = Vec::new();
-    if let Some(mut stdout) = group.child.stdout.take() {
-        stdout.read_to_end(&mut output).await.map_err(failed)?;
-    }
+    let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
+    let (stdout, stderr) = tokio::try_join!(all_of(stdout), all_of(stderr)).map_err(failed)?;
     let status = group.wait().await.map_err(failed)?;
-    if status.success() { Ok(output) } else { Err(Failure::new(format!("build: {name} ended with {status}"))) }
+    Ok(Output { status, stdout, stderr })
+}
+
+async fn all_of(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        pipe.read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
 }

@@ -20,7 +20,7 @@ fn a_name_that_is_none_gets_the_nearest() {
     }
     assert!(nearest_name("___").is_none());
     assert!(nearest_name("ü").is_none());
-    assert_eq!(nearest_name(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 47);
+    assert_eq!(nearest_name(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 48);
 }
 
 /// Each template has what every project has, and the interface beside its wrapper.

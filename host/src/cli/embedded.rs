@@ -1,12 +1,13 @@
-//! What this program carries for new projects: pairs of a path and what is in it.
+//! What this program carries for projects of plugins: pairs of a path and what is in it.
 //!
 //! The build script made the table; a path is that of the repository.
+
+mod crate_manifest;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::crate_manifest;
-use crate::cli::language::Language;
+use super::language::Language;
 
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
@@ -22,15 +23,22 @@ pub(super) fn files_of(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
         } else if let Some(below) = path.strip_prefix(&wrapper) {
             let below = if language == Language::Rust { format!("src/{below}") } else { below.to_owned() };
             add(&format!("wharf/{below}"), bytes);
-        } else if path.starts_with("wit/") && path.ends_with(".wit") {
-            add(&format!("wharf/{path}"), bytes);
         }
+    }
+    for (path, bytes) in interface() {
+        add(&format!("wharf/wit/{path}"), bytes);
     }
     if language == Language::Rust {
         let manifest = crate_manifest::alone(text("plugin-sdk/Cargo.toml"), text("Cargo.toml"));
         add("wharf/Cargo.toml", manifest.as_bytes());
     }
     files
+}
+
+/// The files of the interface, by their paths below `wit/`.
+pub(super) fn interface() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    let files = FILES.iter().filter_map(|(path, bytes)| Some((path.strip_prefix("wit/")?, *bytes)));
+    files.filter(|(path, _)| path.ends_with(".wit"))
 }
 
 /// The folder of what plugins in that language are written with.
