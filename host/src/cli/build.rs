@@ -18,10 +18,11 @@ use clap::Args;
 
 use self::tool::Tools;
 use super::Options;
+use super::child::interrupted;
 use super::language::Language;
 use super::local::load_file;
 use super::project::Project;
-use super::serve::{plugin_settings, shutdown};
+use super::serve::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::PluginSettings;
 use crate::plugin::{Plugin, Provider as _};
@@ -38,12 +39,12 @@ pub(super) struct BuildOptions {
 }
 
 pub(super) async fn run(options: &Options, dir: &Path, how: &BuildOptions) -> Result<ExitCode, Failure> {
-    let shutdown = shutdown()?;
+    let interrupted = interrupted()?;
     let project = Project::read(dir)?;
     tokio::select! {
         outcome = build_and_tell(options, &project, how) => outcome,
         // What was started ends with what is dropped here.
-        () = shutdown => Ok(ExitCode::from(130)),
+        () = interrupted => Ok(ExitCode::from(130)),
     }
 }
 

@@ -5,6 +5,25 @@ use std::process::ExitStatus;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::report::Failure;
+
+/// Ready when the person or the system wants this process to end. Groups of their own hear
+/// nothing of a Ctrl-C, nor of a terminal that is closed.
+pub(super) fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
+    let listen = |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut hang_up = listen(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+    })
+}
 
 /// A process and its descendants, as a process group of their own. Ended when dropped.
 pub(super) struct Group {

@@ -15,9 +15,8 @@ use tokio::time::timeout;
 
 use self::sources::Sources;
 use super::build::{build, write_whole};
-use super::child::Group;
+use super::child::{Group, interrupted};
 use super::project::Project;
-use super::serve::shutdown;
 use super::{Options, plugin_folder, this_program};
 use crate::report::{self, Failure, NAME};
 
@@ -40,7 +39,7 @@ pub(super) struct DevOptions {
 }
 
 pub(super) async fn run(options: &Options, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
-    let shutdown = shutdown()?;
+    let interrupted = interrupted()?;
     let project = Project::read(dir)?;
     let folder = plugin_folder(how.serve)?;
     let mut sources = Sources::watch(&project.dir)
@@ -57,7 +56,7 @@ pub(super) async fn run(options: &Options, dir: &Path, how: DevOptions) -> Resul
                 .hint("choose another address with --http, or 127.0.0.1:0 for any that is free".to_owned()),
             Err(error) => Failure::new(format!("wait for the server: {error}")),
         }),
-        () = shutdown => {
+        () = interrupted => {
             server.terminate();
             // Whatever it says now, it is over.
             let _ = timeout(ENDING, server.wait()).await;

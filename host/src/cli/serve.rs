@@ -151,7 +151,7 @@ async fn follow(
 }
 
 /// Ready at the first SIGTERM or SIGINT; the second one ends the process at once.
-pub(super) fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
+fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
     let failed = |error: io::Error| Failure::new(format!("listen for signals: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
