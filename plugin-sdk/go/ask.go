@@ -24,10 +24,10 @@ type Root struct {
 
 // How far the questions of a call are.
 type round struct {
-	asked    int
-	key      string
-	read     bool
-	settled  []settled
+	asked   int
+	key     string
+	read    bool
+	settled []settled
 	// Asked in this round and without an answer.
 	open []types.Question
 }

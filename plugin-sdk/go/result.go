@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"strings"
 
-	types "wharf-plugin/internal/abi/wharf_plugin_types"
 	"wharf-plugin/internal/abi/wharf_plugin_tools"
+	types "wharf-plugin/internal/abi/wharf_plugin_types"
 	wit "wharf-plugin/internal/wit/types"
 )
 

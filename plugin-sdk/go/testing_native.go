@@ -5,8 +5,8 @@ package wharf
 import (
 	"errors"
 
-	types "wharf-plugin/internal/abi/wharf_plugin_types"
 	"wharf-plugin/internal/abi/wharf_plugin_tools"
+	types "wharf-plugin/internal/abi/wharf_plugin_types"
 )
 
 // ABITools is for package wharftest.

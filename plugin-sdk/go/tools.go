@@ -27,8 +27,8 @@ import (
 	"fmt"
 	"reflect"
 
-	types "wharf-plugin/internal/abi/wharf_plugin_types"
 	"wharf-plugin/internal/abi/wharf_plugin_tools"
+	types "wharf-plugin/internal/abi/wharf_plugin_types"
 	wit "wharf-plugin/internal/wit/types"
 )
 

@@ -265,4 +265,3 @@ func TestPromptsResourcesAndCompletions(t *testing.T) {
 	}
 	is(t, fmt.Sprint(completions.Of(completions.Typed{Value: "RA"}, "rain", "Rails", "sun").Values), "[rain Rails]")
 }
-
