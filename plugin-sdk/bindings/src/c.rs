@@ -11,6 +11,8 @@ use crate::Files;
 use crate::interface::{EXPORTS, Interface};
 
 const FOLDER: &str = "plugin-sdk/c/abi";
+/// The helpers use it, and it is defined beside the exports.
+const REALLOC: &str = "extern void *cabi_realloc(void *ptr, size_t old_size, size_t align, size_t new_size);";
 const EXPORT: &str = "__export_name__(\"";
 
 pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
@@ -23,7 +25,9 @@ pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
         let mut text = std::str::from_utf8(content)?.to_owned();
         if name.ends_with(".c") {
             let (code, exports) = parted(&text)?;
+            let (code, types) = without_types(&code)?;
             text = code;
+            files.insert(Path::new(FOLDER).join("wharf_types.c"), types.into_bytes());
             files.insert(Path::new(FOLDER).join("wharf_exports.h"), header(&exports)?.into_bytes());
         }
         files.insert(Path::new(FOLDER).join(name), text.into_bytes());
@@ -56,6 +60,15 @@ fn parted(text: &str) -> Result<(String, Vec<Export>)> {
         }
     }
     Ok((code, exports))
+}
+
+/// The code, and apart from it what frees values: tests need that without a component.
+fn without_types(code: &str) -> Result<(String, String)> {
+    let (head, rest) = code.split_once("\n\n").context("C begins with its includes")?;
+    let (before, rest) = rest.split_once("// Helper Functions").context("C has helpers")?;
+    let (helpers, after) = rest.split_once("// Component Adapters").context("C has adapters")?;
+    let types = format!("{head}\n\n{REALLOC}\n\n// Helper Functions{helpers}");
+    Ok((format!("{head}\n\n{before}// Component Adapters{after}"), types))
 }
 
 fn header(exports: &[Export]) -> Result<String> {
