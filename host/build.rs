@@ -9,7 +9,7 @@ const EMBEDDED: [&str; 3] = ["Cargo.toml", "plugin-sdk", "wit"];
 /// What builds and tests leave behind in a working copy.
 const LEFT_BEHIND: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
 /// Of the wrappers alone: a template's tests are for whoever begins with it.
-const FOR_US: [&str; 4] = ["example", "examples", "test", "tests"];
+const FOR_US: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("..").canonicalize()?;

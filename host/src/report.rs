@@ -44,6 +44,12 @@ impl Failure {
     pub(crate) fn hint(self, hint: impl Into<Option<String>>) -> Self {
         Self { hint: hint.into(), ..self }
     }
+
+    /// Another way, beside that of the hint.
+    pub(crate) fn or_hint(self, other: &str) -> Self {
+        let hint = self.hint.map_or_else(|| other.to_owned(), |hint| format!("{hint}; or: {other}"));
+        Self { hint: Some(hint), ..self }
+    }
 }
 
 /// Writes to stderr. Errors are dropped: there is nowhere left to report them.

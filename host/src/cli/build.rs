@@ -1,5 +1,6 @@
 //! `wharf build`: from sources to a component, with the language's own tools.
 
+mod c;
 mod component;
 mod go;
 mod python;
@@ -72,7 +73,7 @@ pub(super) async fn build(project: &Project, install: bool, out: &Path) -> Resul
         Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await?,
         Language::Python => python::build(&tools, &work).await?,
         Language::Go => go::build(&tools, &work).await?,
-        Language::C => unreachable!(),
+        Language::C => c::build(&tools, &work).await?,
     };
     fs::read(&component)
         .and_then(|component| write_whole(out, &component))

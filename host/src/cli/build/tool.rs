@@ -30,16 +30,26 @@ pub(super) struct Tools<'p> {
 impl Tools<'_> {
     /// Where the program is.
     pub(super) async fn find(&self, tool: &Tool) -> Result<PathBuf, Failure> {
-        if let Some(found) = which(&self.project.dir, tool.program) {
+        if let Some(found) = self.which(tool.program) {
             return Ok(found);
         }
         if self.install {
             self.install(tool.install).await?;
-            if let Some(found) = which(&self.project.dir, tool.program) {
+            if let Some(found) = self.which(tool.program) {
                 return Ok(found);
             }
         }
         Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
+    }
+
+    /// The project's own programs come before those of the system. Node's own are looked for in
+    /// the folders above, too, as Node does it.
+    pub(super) fn which(&self, program: &str) -> Option<PathBuf> {
+        let dir = &self.project.dir;
+        let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = [dir.join(".venv/bin")].into_iter().chain(modules).chain(env::split_paths(&path));
+        folders.map(|folder| folder.join(program)).find(|file| is_program(file))
     }
 
     /// The advice to install something.
@@ -60,15 +70,6 @@ impl Tools<'_> {
         command.current_dir(&self.project.dir);
         command
     }
-}
-
-/// The project's own programs come before those of the system. Node's own are looked for in the
-/// folders above, too, as Node does it.
-fn which(dir: &Path, program: &str) -> Option<PathBuf> {
-    let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = [dir.join(".venv/bin")].into_iter().chain(modules).chain(env::split_paths(&path));
-    folders.map(|folder| folder.join(program)).find(|file| is_program(file))
 }
 
 pub(super) fn is_program(file: &Path) -> bool {
