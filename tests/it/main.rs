@@ -5,6 +5,7 @@
 #[allow(unreachable_pub, reason = "a test binary has no outside")]
 mod support;
 
+mod abi;
 mod abuse;
 mod asking;
 mod audit;
