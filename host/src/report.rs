@@ -52,9 +52,12 @@ impl Failure {
     }
 }
 
-/// Writes to stderr. Errors are dropped: there is nowhere left to report them.
+/// Writes to stderr, at once and whole: another process may write there, too. Errors are
+/// dropped: there is nowhere left to report them.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
+    let _ = writeln!(styled, "{text}");
+    let _ = io::stderr().lock().write_all(&styled.into_inner());
 }
 
 /// Writes data to stdout.

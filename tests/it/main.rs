@@ -22,6 +22,7 @@ mod lifecycle;
 mod outbound;
 mod pages;
 mod pins;
+mod projects;
 mod refusals;
 mod reload;
 mod rmcp;
