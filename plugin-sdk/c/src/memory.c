@@ -52,7 +52,7 @@ void wharf_free_blocks(wharf_call *call) {
 
 void *wharf_alloc(wharf_call *call, size_t size) { return allocate(call, size); }
 
-void *wharf_give(size_t size) { return certain(malloc(size ? size : 1)); }
+void *wharf_give(size_t size) { return certain(malloc(size)); }
 
 void *wharf_grow(void *list, size_t count, size_t size) {
   /* At each power of two. */
@@ -103,7 +103,8 @@ yyjson_val *wharf_read_json(wharf_call *call, const char *text, size_t size) {
 }
 
 wharf_abi_string_t wharf_string_n(const void *text, size_t size) {
-  wharf_abi_string_t given = {wharf_give(size), size};
+  /* The bindings free nothing of no size. */
+  wharf_abi_string_t given = {size ? wharf_give(size) : NULL, size};
   if (size) memcpy(given.ptr, text, size);
   return given;
 }
