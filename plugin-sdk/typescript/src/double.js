@@ -27,3 +27,4 @@ export const increment = (bucket, key, delta) => connected().increment(bucket, k
 export const get = (key) => connected().get(key);
 export const getAll = () => connected().getAll();
 export const getEnvironment = () => connected().getEnvironment();
+export const getRandomBytes = (length) => globalThis.crypto.getRandomValues(new Uint8Array(length));
