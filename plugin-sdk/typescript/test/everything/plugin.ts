@@ -91,7 +91,6 @@ export default plugin()
     call.log.data("warning", "archive", { skipped: 2 });
     console.log("through console", { a: 1 });
     call.progress(1, 2, "half way");
-    call.progress(2);
     resourceUpdated("note://1");
     return `${call.cancelled} ${JSON.stringify(call.meta)} ${call.timeLeft > 1000} ${call.id !== ""} ${call.ask.can("form")}`;
   })
