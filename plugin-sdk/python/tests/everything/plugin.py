@@ -143,7 +143,6 @@ def talk(call: Call) -> str:
     logging.getLogger("library").info("through logging")
     print("printed")
     call.progress(1, 2, "half way")
-    call.progress(2)
     resource_updated("note://1")
     return f"{call.cancelled} {call.meta} {call.time_left > 1} {bool(call.id)} {call.ask.can('form')}"
 

@@ -40,7 +40,7 @@ def exports(plugin: Plugin) -> dict[str, Any]:
         if _IMPORTS[module] not in connection.imports:
             raise BuildError(f'this plugin imports {module}: add "{_IMPORTS[module]}" to `imports` in plugin.toml')
     host.connect(connection)
-    logging.basicConfig(level=logging.DEBUG, handlers=[log.Handler()], force=True)
+    logging.basicConfig(level=logging.DEBUG, format="%(message)s", handlers=[log.Handler()], force=True)
     made = {}
     for name in exported:
         module = importlib.import_module(f"{__name__}.{name}")
