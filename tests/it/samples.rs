@@ -54,7 +54,7 @@ fn each_sample_has_a_transcript() {
 
 #[test]
 fn samples_do_as_their_transcripts_say() {
-    for Sample { name, transcript, .. } in samples().iter().filter(|sample| sample.transcript.is_file()) {
+    for Sample { name, transcript, .. } in samples().iter().filter(|sample| sample.language == "rust") {
         play(transcript, &[(name, component(name))]);
     }
 }
@@ -84,7 +84,7 @@ fn prebuilt_plugins_list_what_their_sources_list() {
 /// Each transcript calls each tool of its plugin.
 #[test]
 fn transcripts_leave_out_no_tool() {
-    for Sample { name, transcript, .. } in samples().iter().filter(|sample| sample.transcript.is_file()) {
+    for Sample { name, transcript, .. } in samples().iter().filter(|sample| sample.language == "rust") {
         let text = fs::read_to_string(transcript).expect("a transcript");
         let called: BTreeSet<String> = listed(name, &component(name))
             .into_iter()
