@@ -13,10 +13,9 @@ use crate::cli::project::Project;
 use crate::report::Failure;
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
-const INSTALL: &str = "npm ci --ignore-scripts";
-const TSC: Tool = Tool { program: "tsc", install: INSTALL };
-const ESBUILD: Tool = Tool { program: "esbuild", install: INSTALL };
-const COMPONENTIZE: Tool = Tool { program: "componentize-qjs", install: INSTALL };
+/// None of the tools needs the scripts of its packages.
+const INSTALL_LOCKED: &str = "npm ci --ignore-scripts";
+const INSTALL: &str = "npm install --ignore-scripts";
 
 const BUNDLING: [&str; 9] = [
     "--bundle",
@@ -38,35 +37,38 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     let typed = project.language == Language::TypeScript;
     let source = project.source(if typed { "plugin.ts" } else { "plugin.js" })?;
     tools.find(&NODE).await?;
+    let is_locked = project.dir.join("package-lock.json").is_file();
+    let tool = |program| Tool { program, install: if is_locked { INSTALL_LOCKED } else { INSTALL } };
     if typed && project.dir.join("tsconfig.json").is_file() {
-        let mut check = tools.command(&tools.find(&TSC).await?);
+        let mut check = tools.command(&tools.find(&tool("tsc")).await?);
         check.args(["--noEmit", "-p", "."]);
         run(check).await?;
     }
     let failed = |error| Failure::new(format!("write {}: {error}", work.display()));
     let [entry, bundle, meta] = ["entry.js", "bundle.js", "meta.json"].map(|name| work.join(name));
     fs::write(&entry, entry_module(project, &source)).map_err(failed)?;
-    let mut bundler = tools.command(&tools.find(&ESBUILD).await?);
+    let mut bundler = tools.command(&tools.find(&tool("esbuild")).await?);
     bundler.arg(&entry).args(BUNDLING);
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
     run(bundler).await?;
     let left = fs::read(&meta).map_err(failed)?;
     World::new(world::exports(&project.exports), externals(&left)).write(&work.join("wit"))?;
     let component = work.join("component.wasm");
-    let mut command = tools.command(&tools.find(&COMPONENTIZE).await?);
+    let mut command = tools.command(&tools.find(&tool("componentize-qjs")).await?);
     command.arg("--wit").arg(work.join("wit")).args(["-n", world::NAME, "--sync", "--js"]).arg(&bundle);
     command.arg("-o").arg(&component);
     quietly(command).await?.map_err(|said| Failure::new(explained(&said)))?;
     Ok(component)
 }
 
-/// What joins the plugin to the world's exports.
+/// What joins the plugin to the world's exports. The wrapper comes first: it makes `console` and
+/// others, which the plugin's modules may use at their top.
 fn entry_module(project: &Project, source: &Path) -> String {
     let names: Vec<&str> = project.exports.iter().map(|export| export.name()).collect();
     // JSON's strings are JavaScript's, also of odd paths.
     let source = Value::from(project.dir.join(source).to_string_lossy()).to_string();
     format!(
-        "import plugin from {source};\nimport {{ component }} from \"wharf-plugin/component\";\n\n\
+        "import {{ component }} from \"wharf-plugin/component\";\nimport plugin from {source};\n\n\
          export const {{ {} }} = component(plugin, {});\n",
         names.join(", "),
         Value::from(names.clone())

@@ -1,4 +1,5 @@
-package wharf_test
+// Package wrapper tries the wrapper without a host.
+package wrapper
 
 import (
 	"encoding/json"
