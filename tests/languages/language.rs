@@ -10,7 +10,7 @@ pub(crate) struct Language {
     pub(crate) wrapper: Option<(&'static str, &'static str)>,
 }
 
-pub(crate) const LANGUAGES: [Language; 6] = [
+pub(crate) const LANGUAGES: [Language; 7] = [
     Language { name: "rust", test: "cargo test --quiet", wrapper: None },
     Language {
         name: "python",
@@ -29,4 +29,5 @@ pub(crate) const LANGUAGES: [Language; 6] = [
         wrapper: Some(("go", "go test ./...")),
     },
     Language { name: "c", test: "make test", wrapper: Some(("c", "make test")) },
+    Language { name: "cpp", test: "make test", wrapper: None },
 ];

@@ -4,6 +4,7 @@
 //! `cargo test -p wharf --test languages -- [python go …]`, after `tests/languages.sh` has seen to
 //! the toolchains.
 
+mod cookbook;
 mod language;
 mod project;
 
@@ -64,6 +65,11 @@ fn rows(language: &'static Language) -> Vec<Row> {
         rows.push(row("wrapper", Box::new(move || project::wrapper(language, folder, command))));
     }
     rows.push(row("template", Box::new(|| project::template(language))));
+    match language.name {
+        "rust" => rows.push(row("cookbook", Box::new(cookbook::rust))),
+        "python" => rows.push(row("cookbook", Box::new(cookbook::python))),
+        _ => {}
+    }
     for sample in samples(language) {
         let name = sample.file_name().unwrap_or_default().to_string_lossy().into_owned();
         rows.push(row(&name, Box::new(move || project::sample(language, &sample))));

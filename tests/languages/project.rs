@@ -26,7 +26,7 @@ pub(crate) fn template(language: &Language) {
     assert_eq!(again.status.code(), Some(2), "a project was written over");
     // Before it is tested: the language's packages are installed by it.
     let file = build(&home, &dir, &name);
-    shell(language, &home, &dir, language.test);
+    shell(language.name, &home, &dir, language.test);
     let findings = wharf(&home, &dir, &["check", "--json", &file.display().to_string()]);
     let findings: Value = serde_json::from_slice(&findings.stdout).expect("one JSON document");
     assert_eq!((&findings["loads"], &findings["warnings"]), (&json!(true), &json!([])), "{findings}");
@@ -65,7 +65,7 @@ pub(crate) fn sample(_: &Language, dir: &Path) {
 
 /// The wrapper's own tests.
 pub(crate) fn wrapper(language: &Language, folder: &str, command: &str) {
-    shell(language, &Home::new(), &repository().join("plugin-sdk").join(folder), command);
+    shell(language.name, &Home::new(), &repository().join("plugin-sdk").join(folder), command);
 }
 
 /// `wharf build`, which installs what the project names and is not there.
@@ -79,7 +79,7 @@ fn build(home: &Home, dir: &Path, name: &str) -> PathBuf {
 }
 
 /// Runs the binary and wants it to succeed.
-fn wharf(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn wharf(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
     let output = wharf_with(home, dir, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "wharf {}: {}\n{said}", arguments.join(" "), output.status);
@@ -93,12 +93,12 @@ fn wharf_with(home: &Home, dir: &Path, arguments: &[&str]) -> Output {
 }
 
 /// Runs a line of a language's own tools and wants it to succeed.
-fn shell(language: &Language, home: &Home, dir: &Path, line: &str) {
+pub(crate) fn shell(language: &str, home: &Home, dir: &Path, line: &str) {
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(dir).envs(environment(home)).stdin(Stdio::null());
     let output = command.output().expect("a shell");
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {line}: {}\n{said}", language.name, output.status);
+    assert!(output.status.success(), "{language}: {line}: {}\n{said}", output.status);
 }
 
 /// The home's, but that toolchains are found where the user has them; and what they make for

@@ -73,7 +73,7 @@ pub(super) async fn build(project: &Project, install: bool, out: &Path) -> Resul
         Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await?,
         Language::Python => python::build(&tools, &work).await?,
         Language::Go => go::build(&tools, &work).await?,
-        Language::C => c::build(&tools, &work).await?,
+        Language::C | Language::Cpp => c::build(&tools, &work).await?,
     };
     fs::read(&component)
         .and_then(|component| write_whole(out, &component))

@@ -48,7 +48,7 @@ fn wrapper(language: Language) -> &'static str {
         Language::TypeScript | Language::JavaScript => "typescript",
         Language::Python => "python",
         Language::Go => "go",
-        Language::C => "c",
+        Language::C | Language::Cpp => "c",
     }
 }
 

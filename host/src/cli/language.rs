@@ -16,6 +16,8 @@ pub(super) enum Language {
     Python,
     Go,
     C,
+    #[value(alias = "c++")]
+    Cpp,
 }
 
 impl Language {
@@ -27,6 +29,7 @@ impl Language {
             Self::Python => "python",
             Self::Go => "go",
             Self::C => "c",
+            Self::Cpp => "cpp",
         }
     }
 }

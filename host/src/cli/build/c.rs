@@ -10,6 +10,7 @@ use tokio::process::Command;
 use self::objects::Objects;
 use super::component;
 use super::tool::{Tool, Tools, run};
+use crate::cli::language::Language;
 use crate::report::Failure;
 
 const CLANG: Tool = Tool {
@@ -35,7 +36,8 @@ const LINKING: [&str; 4] = ["-mexec-model=reactor", "-Wl,--strip-all", "-Wl,--st
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
-    let source = project.dir.join(project.source("src/plugin.c")?);
+    let usual = if project.language == Language::Cpp { "src/plugin.cpp" } else { "src/plugin.c" };
+    let source = project.dir.join(project.source(usual)?);
     let folder = source.parent().unwrap_or(&project.dir);
     let wrapper = project.dir.join(&project.wrapper);
     let mut sources = sources_in(folder)?;

@@ -7,6 +7,8 @@ import logging
 import os
 import random
 import sys
+import urllib.parse
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -297,3 +299,14 @@ plugin.experimental("fastSync")
 def changes(version: int) -> dict[str, Any]:
     list_changed("tools")
     return {"since": version}
+
+
+@plugin.tool
+def late(what: str) -> str:
+    """What the standard library imports only when it needs it, and what nothing has imported."""
+    if what == "module":
+        import ftplib  # noqa: F401
+    common = Counter("hello").most_common(1)
+    day = datetime.datetime.strptime("22.11.2026", "%d.%m.%Y")
+    coded = "ä".encode("latin-1") + "bücher".encode("idna") + "a".encode("utf-16-le")
+    return f"{common} {day:%j} {coded!r} {urllib.parse.urlsplit('http://ä/x').hostname}"

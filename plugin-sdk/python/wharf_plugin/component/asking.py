@@ -16,6 +16,7 @@ from ..content import Audio, Image, Text
 from ..errors import InvalidArguments, NotFound, ToolError
 from ..sampling import Sampled, Sampling, SamplingMessage, ToolAnswer, ToolUse
 from ..values import dumps
+from . import preload
 from .lower import media, meta, number, optional, piece, role, text, text_content
 
 _FEATURES = {
@@ -45,10 +46,13 @@ def ended(context: Any, work: Callable[[Call], Any], complete: Any = None, input
     except InvalidArguments as error:
         raise Err(t.CallError_InvalidInput(t.InvalidInput(text(error.path), text(error.reason)))) from None
     except BaseException as error:
+        told = str(error) or type(error).__name__
         if error.__cause__ is not None:
             # The host's log gets it, line by line; the model needs no more than the text.
             traceback.print_exception(error.__cause__)
-        raise Err(t.CallError_Failed(text(str(error)) or type(error).__name__)) from None
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            told += preload.HINT
+        raise Err(t.CallError_Failed(text(told))) from None
 
 
 def listed(work: Callable[[], list[Any]]) -> list[Any]:
