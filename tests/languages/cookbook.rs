@@ -9,9 +9,8 @@ use crate::support::home::{Home, repository};
 fn pieces(language: &str) -> Vec<String> {
     let page = fs::read_to_string(repository().join("docs/cookbook.md")).expect("a page");
     let recipes = page.matches("\n## ").count();
-    let mut pieces =
-        page.split(&format!("\n```{language}\n")).map(|piece| piece.split("\n```").next().unwrap_or(piece));
-    let _before = pieces.next();
+    let fence = format!("\n```{language}\n");
+    let pieces = page.split(&fence).skip(1).map(|piece| piece.split("\n```").next().unwrap_or(piece));
     let pieces: Vec<String> = pieces.map(|piece| format!("{piece}\n")).collect();
     assert_eq!(pieces.len(), recipes, "a recipe has no plugin in {language}");
     pieces
