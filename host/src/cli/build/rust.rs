@@ -104,5 +104,5 @@ fn component(dir: &Path, messages: &[u8]) -> Option<PathBuf> {
         _ => None,
     });
     let paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
-    paths.filter(|path| path.extension().is_some_and(|end| end == "wasm")).last()
+    paths.filter(|path| path.extension().is_some_and(|end| end == "wasm")).next_back()
 }
