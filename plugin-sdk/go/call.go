@@ -53,7 +53,9 @@ func (c *Call) Can(feature Feature) bool { return c.context.Client&uint8(feature
 
 // Progress tells how far the call is. What is done must rise; a total of 0 is not known; an
 // empty message is none.
-func (c *Call) Progress(done, total float64, message string) { host.Progress(done, total, message) }
+func (c *Call) Progress(done, total float64, message string) {
+	host.Progress(done, total, ABIValid(message))
+}
 
 // Cancelled says whether the caller has given up. What is returned after that is thrown away.
 func (c *Call) Cancelled() bool { return host.Cancelled() }

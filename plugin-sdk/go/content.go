@@ -2,6 +2,7 @@ package wharf
 
 import (
 	"encoding/json"
+	"strings"
 
 	types "wharf-plugin/internal/abi/wharf_plugin_types"
 	wit "wharf-plugin/internal/wit/types"
@@ -102,7 +103,7 @@ func (c Content) ABI() types.Content {
 		}
 		return types.MakeContentLink(link)
 	default:
-		return types.MakeContentText(types.TextContent{Text: c.text, Annotations: annotations, Meta: meta})
+		return types.MakeContentText(types.TextContent{Text: ABIValid(c.text), Annotations: annotations, Meta: meta})
 	}
 }
 
@@ -152,12 +153,16 @@ func ABIIcons(icons []Icon) []types.Icon {
 	return raw
 }
 
+// ABIValid is a text in UTF-8: the host takes no other, and would end the call. What is not
+// becomes U+FFFD. It is for the packages of this module.
+func ABIValid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // ABIText is a text that is absent if it is empty. It is for the packages of this module.
 func ABIText(text string) wit.Option[string] {
 	if text == "" {
 		return wit.None[string]()
 	}
-	return wit.Some(text)
+	return wit.Some(ABIValid(text))
 }
 
 // ABIMeta is a value as JSON; what does not become JSON is left out. It is for the packages

@@ -56,13 +56,13 @@ func ABIFailure(err error) types.CallError {
 	var question *asked
 	switch {
 	case errors.As(err, &wrong):
-		return types.MakeCallErrorInvalidInput(types.InvalidInput{Path: wrong.pointer, Reason: wrong.reason})
+		return types.MakeCallErrorInvalidInput(types.InvalidInput{Path: ABIValid(wrong.pointer), Reason: ABIValid(wrong.reason)})
 	case errors.Is(err, ErrNotFound):
 		return types.MakeCallErrorNotFound()
 	case errors.As(err, &question), errors.Is(err, ErrUnavailable):
 		return types.MakeCallErrorFailed("nothing can be asked here")
 	default:
-		return types.MakeCallErrorFailed(err.Error())
+		return types.MakeCallErrorFailed(ABIValid(err.Error()))
 	}
 }
 

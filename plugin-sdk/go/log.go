@@ -23,11 +23,11 @@ const (
 
 // Log says something to whoever watches: the host's log, and the client if it wants
 // messages of this level.
-func Log(level Level, message string) { host.Log(uint8(level), message) }
+func Log(level Level, message string) { host.Log(uint8(level), ABIValid(message)) }
 
 // Logf is Log with a format.
 func Logf(level Level, format string, arguments ...any) {
-	host.Log(uint8(level), fmt.Sprintf(format, arguments...))
+	Log(level, fmt.Sprintf(format, arguments...))
 }
 
 // LogData says something structured, with the name of what speaks. What cannot be JSON is

@@ -47,7 +47,7 @@ func (r Resource) ABI() types.ResourceDescription {
 
 // ABI is for the packages of this module.
 func (c Contents) ABI() types.ResourceContents {
-	body := types.MakeResourceBodyText(c.Text)
+	body := types.MakeResourceBodyText(ABIValid(c.Text))
 	if c.Bytes != nil {
 		body = types.MakeResourceBodyBlob(c.Bytes)
 	}

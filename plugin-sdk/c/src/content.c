@@ -49,7 +49,8 @@ wharf_plugin_types_resource_contents_t wharf_contents(const char *uri, const cha
   contents.mime_type = wharf_option(mime_type);
   contents.body.tag = body;
   /* Text and bytes have the same form. */
-  contents.body.val.text = wharf_string_n(data, size);
+  bool is_text = body == WHARF_PLUGIN_TYPES_RESOURCE_BODY_TEXT;
+  contents.body.val.text = is_text ? wharf_valid(data, size) : wharf_string_n(data, size);
   return contents;
 }
 
@@ -63,7 +64,7 @@ static wharf_status add(wharf_call *call, wharf_plugin_types_content_t piece) {
 wharf_status wharf_text_n(wharf_call *call, const char *text, size_t size) {
   wharf_plugin_types_content_t piece = {0};
   piece.tag = WHARF_PLUGIN_TYPES_CONTENT_TEXT;
-  piece.val.text.text = wharf_string_n(text, size);
+  piece.val.text.text = wharf_valid(text, size);
   return add(call, piece);
 }
 

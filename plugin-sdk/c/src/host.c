@@ -8,14 +8,9 @@ void wharf_log(wharf_level level, const char *format, ...) {
   int size = vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (size < 0) return;
-  if ((size_t)size >= sizeof text) {
-    /* A character that was cut in two would not be UTF-8. */
-    size = sizeof text - 1;
-    while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
-    text[size] = 0;
-  }
-  wharf_abi_string_t message = wharf_lend(text);
+  wharf_abi_string_t message = wharf_string(text);
   wharf_plugin_host_log((uint8_t)level, &message);
+  wharf_abi_string_free(&message);
 }
 
 void wharf_log_data(wharf_level level, const char *logger, const char *json) {

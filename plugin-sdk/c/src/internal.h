@@ -67,6 +67,9 @@ yyjson_alc wharf_allocator(wharf_call *call);
 void *wharf_give(size_t size);
 wharf_abi_string_t wharf_string(const char *text);
 wharf_abi_string_t wharf_string_n(const void *text, size_t size);
+/* The text in UTF-8: the host takes no other, and would end the call. What is not becomes
+ * U+FFFD. */
+wharf_abi_string_t wharf_valid(const void *text, size_t size);
 /* Absent if it is NULL. */
 wharf_abi_option_string_t wharf_option(const char *text);
 wharf_plugin_types_option_json_t wharf_json(const char *text);

@@ -109,7 +109,36 @@ wharf_abi_string_t wharf_string_n(const void *text, size_t size) {
   return given;
 }
 
-wharf_abi_string_t wharf_string(const char *text) { return wharf_string_n(text ? text : "", text ? strlen(text) : 0); }
+/* How many bytes the character has that begins there, 0 if it is not UTF-8 (RFC 3629). */
+static size_t character(const uint8_t *at, size_t rest) {
+  size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+  if (size > rest) return 0;
+  for (size_t i = 1; i < size; i++)
+    if ((at[i] & 0xc0) != 0x80) return 0;
+  bool is_overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+  bool is_out = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
+  return is_overlong || is_out ? 0 : size;
+}
+
+wharf_abi_string_t wharf_valid(const void *text, size_t size) {
+  static const char replacement[] = "\xef\xbf\xbd";
+  const uint8_t *from = text;
+  size_t wrong = 0, to = 0;
+  for (size_t at = 0, step; at < size; at += step ? step : 1) {
+    step = character(from + at, size - at);
+    if (!step) wrong++;
+  }
+  if (!wrong) return wharf_string_n(text, size);
+  wharf_abi_string_t given = {wharf_give(size + 2 * wrong), size + 2 * wrong};
+  for (size_t at = 0, step; at < size; at += step ? step : 1) {
+    step = character(from + at, size - at);
+    memcpy(given.ptr + to, step ? (const char *)from + at : replacement, step ? step : 3);
+    to += step ? step : 3;
+  }
+  return given;
+}
+
+wharf_abi_string_t wharf_string(const char *text) { return wharf_valid(text ? text : "", text ? strlen(text) : 0); }
 
 wharf_abi_string_t wharf_lend(const char *text) {
   wharf_abi_string_t lent = {(uint8_t *)text, text ? strlen(text) : 0};

@@ -17,6 +17,7 @@ static void is(const char *what, const char *got, const char *want) {
 
 int main(void) {
   is("greet", CALL("greet", "{\"name\":\"Ada\"}").text, "Hello, Ada!");
+  is("not UTF-8", CALL("bytes", "{}").text, "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\xef\xbf\xbd");
   is("invalid", CALL("greet", "{}").error, "/name: is missing");
   is("no object", CALL("greet", "[]").error, ": the arguments are not a JSON object");
   if (CALL("nothing", "{}").status != WHARF_NOT_FOUND) is("nothing", "found", "not found");
@@ -54,7 +55,7 @@ int main(void) {
   is("prompt", wharf_test_prompt("poem", "{\"theme\":\"rain\"}").text, "about rain");
   is("read", wharf_test_read("everything://note").text, "milk");
   if (wharf_test_read("everything://no").status != WHARF_NOT_FOUND) is("note", "found", "not found");
-  if (wharf_test_tools() != 9) is("tools", "", "nine");
+  if (wharf_test_tools() != 10) is("tools", "", "ten");
   if (failures) return 1;
   puts("ok");
   return 0;

@@ -201,6 +201,9 @@ func TestCallsAndErrors(t *testing.T) {
 	is(t, text(t, "greet", greet{"Ada"}), "Hello, Ada!")
 	is(t, text(t, "greet", map[string]int{"name": 3}), "error: /name: expected string, found number")
 	is(t, text(t, "divide", divide{1, 0}), "error: /Divisor: must not be zero")
+	if said := wharf.Text("a\xffb").ABI().Text().Text; said != "a\uFFFDb" {
+		t.Errorf("%q is not UTF-8", said)
+	}
 	is(t, text(t, "nothing", nil), "error: not found")
 	if answer := text(t, "panic", nil); !strings.Contains(answer, "the plugin panicked: runtime error: index out of range") {
 		t.Error(answer)

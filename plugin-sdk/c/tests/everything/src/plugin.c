@@ -95,6 +95,12 @@ static wharf_status tell(wharf_call *call, yyjson_val *arguments) {
   return wharf_done(call);
 }
 
+static wharf_status bytes(wharf_call *call, yyjson_val *arguments) {
+  (void)arguments;
+  /* A lone byte, a letter, half a surrogate pair, and a letter that is cut off. */
+  return wharf_text(call, "a\xff\xc3\xa4\xed\xa0\x80z\xc3");
+}
+
 static wharf_status setting(wharf_call *call, yyjson_val *arguments) {
   (void)arguments;
   const char *unit, *variable = getenv("UNIT");
@@ -136,7 +142,7 @@ WHARF_TOOLS({.name = "greet", .description = "Greets.", .run = greet, .read_only
              .output = WHARF_JSON({"type": "object", "properties": {"sum": {"type": "integer"}}})},
             {.name = "delete", .run = delete_files}, {.name = "ask", .run = ask}, {.name = "count", .run = count},
             {.name = "fetch", .run = fetch}, {.name = "contents", .run = contents}, {.name = "tell", .run = tell},
-            {.name = "setting", .run = setting})
+            {.name = "setting", .run = setting}, {.name = "bytes", .run = bytes})
 WHARF_PROMPTS({.name = "poem", .arguments = (const wharf_argument[]){{.name = "theme"}, {0}}, .run = poem})
 WHARF_RESOURCES(.list = list, .read = read_note)
 WHARF_COMPLETIONS(suggest)
