@@ -4,7 +4,6 @@ makes it. It is imported while the component is built, and nowhere else.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import logging
 import sys
@@ -45,7 +44,4 @@ def exports(plugin: Plugin) -> dict[str, Any]:
     for name in exported:
         module = importlib.import_module(f"{__name__}.{name}")
         made[name.capitalize()] = module.export(plugin)
-    # What is there now is there in every call: it is never garbage.
-    gc.collect()
-    gc.freeze()
     return made
