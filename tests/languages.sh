@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds a new project and the samples of every language from source, and calls them over MCP.
-# Installs first what is missing: packages of Python into target/languages/, those of npm into
-# the projects, Debian's where this is root.
+# Installs first what is missing: packages of Python into target/languages/, those of npm into the
+# projects, Debian's where this is root.
 #
 #   tests/languages.sh               all languages
 #   tests/languages.sh python go     some of them

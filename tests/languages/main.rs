@@ -70,22 +70,32 @@ fn rows(language: &'static Language) -> Vec<Row> {
         "python" => rows.push(row("cookbook", Box::new(cookbook::python))),
         _ => {}
     }
-    for sample in samples(language) {
-        let name = sample.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        rows.push(row(&name, Box::new(move || project::sample(language, &sample))));
+    for (name, dir) in samples(language) {
+        rows.push(row(&name, Box::new(move || project::sample(language, &dir))));
+    }
+    if let Some(dir) = everything(language) {
+        rows.push(row("everything", Box::new(move || project::everything(&dir))));
     }
     rows
 }
 
 /// `plugins/<name>-<language>`. Those in Rust are built by `plugins/build.sh` and played by the
 /// integration tests.
-fn samples(language: &Language) -> Vec<PathBuf> {
+fn samples(language: &Language) -> Vec<(String, PathBuf)> {
     let end = format!("-{}", language.name);
     let entries = fs::read_dir(repository().join("plugins")).expect("the plugins");
-    let folders = entries.map(|entry| entry.expect("a folder entry").path());
-    let mut samples: Vec<PathBuf> = folders
-        .filter(|folder| folder.to_string_lossy().ends_with(&end) && folder.join("plugin.toml").is_file())
+    let names = entries.map(|entry| entry.expect("a folder entry").file_name().to_string_lossy().into_owned());
+    let mut samples: Vec<(String, PathBuf)> = names
+        .filter(|name| name.ends_with(&end))
+        .map(|name| (name.clone(), repository().join("plugins").join(name)))
+        .filter(|(_, dir)| dir.join("plugin.toml").is_file())
         .collect();
     samples.sort();
     samples
+}
+
+/// The plugin that uses all that the language's wrapper offers, among the wrapper's tests.
+fn everything(language: &Language) -> Option<PathBuf> {
+    let folder = repository().join("plugin-sdk").join(language.wrapper?.0.split('/').next()?);
+    ["tests", "test"].map(|tests| folder.join(tests).join("everything")).into_iter().find(|dir| dir.is_dir())
 }

@@ -43,24 +43,53 @@ pub(crate) fn template(language: &Language) {
     }
 }
 
-/// A sample is built from its sources and does as its transcript says.
-pub(crate) fn sample(_: &Language, dir: &Path) {
+/// A sample is built from its sources, does as its transcript says, and offers the same in both
+/// eras.
+pub(crate) fn sample(language: &Language, dir: &Path) {
     let home = Home::new();
-    let text = fs::read_to_string(dir.join("plugin.toml")).expect("a manifest");
-    let manifest: Table = text.parse().expect("TOML");
-    let name = manifest["name"].as_str().expect("a name");
-    let file = build(&home, dir, name);
-    play_to_binary(&dir.join("transcript.txt"), &[(name, file.clone())]);
-    home.put_file(&file, name);
+    let (name, file) = played(&home, dir);
+    shell(language.name, &home, dir, language.sample_test);
+    home.put_file(&file, &name);
     let listed = ["2025-11-25", MODERN].map(|revision| {
         let mut client = Client::able(Process::serve(&home), revision, json!({}));
         client.tools_until(|tools| !tools.is_empty())
     });
     assert_eq!(listed[0], listed[1], "{name} offers another thing in each era");
-    let transcript = fs::read_to_string(dir.join("transcript.txt")).expect("a transcript");
+    let said: String = transcripts(dir).iter().map(|file| fs::read_to_string(file).expect("a transcript")).collect();
     for tool in &listed[0] {
-        assert!(transcript.contains(&format!("\"name\":\"{tool}\"")), "{}: {tool} is not called", dir.display());
+        assert!(said.contains(&format!("\"name\":\"{tool}\"")), "{}: {tool} is not called", dir.display());
     }
+}
+
+/// All that a wrapper offers is what it should be on the wire.
+pub(crate) fn everything(dir: &Path) {
+    played(&Home::new(), dir);
+}
+
+/// Builds a plugin and plays its transcripts. Gives its name and its component.
+fn played(home: &Home, dir: &Path) -> (String, PathBuf) {
+    let text = fs::read_to_string(dir.join("plugin.toml")).expect("a manifest");
+    let manifest: Table = text.parse().expect("TOML");
+    let name = manifest["name"].as_str().expect("a name").to_owned();
+    let file = build(home, dir, &name);
+    let transcripts = transcripts(dir);
+    assert!(!transcripts.is_empty(), "{}: no transcript", dir.display());
+    for transcript in transcripts {
+        play_to_binary(&transcript, &[(&name, file.clone())]);
+    }
+    (name, file)
+}
+
+/// `transcript.txt`, or one for each revision.
+fn transcripts(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let is_one = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("transcript") && name.ends_with(".txt")
+    };
+    let mut files: Vec<PathBuf> = files.filter(is_one).collect();
+    files.sort();
+    files
 }
 
 /// The wrapper's own tests.

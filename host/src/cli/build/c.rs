@@ -31,8 +31,10 @@ const COMPILING: [&str; 5] = [
     "-DYYJSON_DISABLE_NON_STANDARD=1",
     "-DYYJSON_DISABLE_INCR_READER=1",
 ];
-/// The stack comes first, where running over its end is a trap and no overwritten data.
-const LINKING: [&str; 4] = ["-mexec-model=reactor", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=131072"];
+const LINKING: [&str; 3] = ["-mexec-model=reactor", "-Wl,--strip-all", "-Wl,-z,stack-size=131072"];
+/// So that running over the stack's end is a trap and overwrites nothing. zig's linker has no
+/// such option.
+const STACK_FIRST: &str = "-Wl,--stack-first";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let project = tools.project;
@@ -61,6 +63,9 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     objects.prune();
     let module = work.join("core.wasm");
     let mut command = compiler.command(tools, sources.iter().any(|source| is_cpp(source)));
+    if matches!(compiler, Compiler::Clang { .. }) {
+        command.arg(STACK_FIRST);
+    }
     command.args(TARGET).args(LINKING).arg("-o").arg(&module).args(linked);
     run(command).await?;
     component::of_module(&module, work)

@@ -13,9 +13,9 @@ use crate::cli::project::Project;
 use crate::report::Failure;
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
-/// None of the tools needs the scripts of its packages.
-const INSTALL_LOCKED: &str = "npm ci --ignore-scripts";
-const INSTALL: &str = "npm install --ignore-scripts";
+/// None of the packages needs its scripts. Not `npm ci`: componentize-qjs names optional packages
+/// that were never published, and a lockfile without these does not fit for it.
+const INSTALL: &str = "npm install --ignore-scripts --no-save --no-audit --no-fund";
 
 const BUNDLING: [&str; 9] = [
     "--bundle",
@@ -37,8 +37,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     let typed = project.language == Language::TypeScript;
     let source = project.source(if typed { "plugin.ts" } else { "plugin.js" })?;
     tools.find(&NODE).await?;
-    let is_locked = project.dir.join("package-lock.json").is_file();
-    let tool = |program| Tool { program, install: if is_locked { INSTALL_LOCKED } else { INSTALL } };
+    let tool = |program| Tool { program, install: INSTALL };
     if typed && project.dir.join("tsconfig.json").is_file() {
         let mut check = tools.command(&tools.find(&tool("tsc")).await?);
         check.args(["--noEmit", "-p", "."]);
