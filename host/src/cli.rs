@@ -5,13 +5,20 @@
 mod approve;
 mod ask;
 mod audit;
+mod build;
 mod call;
 mod changes;
 mod check;
+mod child;
+mod dev;
+mod embedded;
 mod http;
+mod language;
 mod list;
 mod local;
+mod new;
 mod pins;
+mod project;
 mod serve;
 mod status;
 mod wall;
@@ -22,6 +29,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use self::language::Language;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
@@ -63,6 +71,33 @@ enum Command {
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
+    },
+    /// Begin a plugin: a small project that builds as it is
+    New {
+        /// The plugin's name: 1 to 48 of a-z, 0-9 and -
+        name: String,
+        /// The language to write it in
+        #[arg(long, value_name = "LANG")]
+        lang: Language,
+        /// Where to put it [default: a folder of its name, here]
+        #[arg(long, value_name = "PATH")]
+        dir: Option<PathBuf>,
+    },
+    /// Build a plugin with its language's own tools, as plugin.toml says, and tell what it offers
+    Build {
+        /// The folder with plugin.toml
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        #[command(flatten)]
+        how: build::BuildOptions,
+    },
+    /// Build a plugin whenever its sources change, and serve it over HTTP meanwhile
+    Dev {
+        /// The folder with plugin.toml
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        #[command(flatten)]
+        how: dev::DevOptions,
     },
     /// Tell whether plugins would load, what they offer and what they import
     Check {
@@ -159,6 +194,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     }
     on_runtime(async {
         match cli.command {
+            Command::New { name, lang, dir } => new::run(&name, lang, dir),
+            Command::Build { dir, how } => build::run(&options, &dir, &how).await,
+            Command::Dev { dir, how } => dev::run(&options, &dir, how).await,
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,

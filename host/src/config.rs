@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use audit::AuditConfig;
@@ -171,22 +172,7 @@ impl Config {
     /// # Errors
     /// As [`Config::read`]; the place is given as line and column.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text).map_err(|error| {
-            let place = error.span().map_or_else(String::new, |span| {
-                let before = &text[..span.start.min(text.len())];
-                let line = before.matches('\n').count() + 1;
-                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-                format!("line {line}, column {column}: ")
-            });
-            let message = error.message();
-            let (reason, hint) = match did_you_mean(message) {
-                Some(near) => {
-                    (message.split(", expected").next().unwrap_or(message), Some(format!("did you mean `{near}`?")))
-                }
-                None => (message, None),
-            };
-            ConfigError { reason: format!("{place}{reason}"), hint }
-        })?;
+        let config: Self = from_toml(text).map_err(|(reason, hint)| ConfigError { reason, hint })?;
         for (name, plugin) in &config.plugins {
             PluginId::parse(name).map_err(|error| ConfigError {
                 reason: format!("[plugins.{name}]: {error}"),
@@ -336,9 +322,30 @@ impl From<&Limits> for LimitsConfig {
     }
 }
 
-/// The known key that an unknown one was probably meant to be.
+/// Reads TOML; what is wrong is told with its place, and perhaps with what was meant.
+pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, (String, Option<String>)> {
+    toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or_else(String::new, |span| {
+            let before = &text[..span.start.min(text.len())];
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+            format!("line {line}, column {column}: ")
+        });
+        let message = error.message();
+        let (reason, hint) = match did_you_mean(message) {
+            Some(near) => {
+                (message.split(", expected").next().unwrap_or(message), Some(format!("did you mean `{near}`?")))
+            }
+            None => (message, None),
+        };
+        (format!("{place}{reason}"), hint)
+    })
+}
+
+/// The known word that an unknown one was probably meant to be.
 fn did_you_mean(message: &str) -> Option<String> {
-    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let unknown = ["unknown field ", "unknown variant "].iter().find_map(|start| message.strip_prefix(start))?;
+    let mut names = unknown.split('`').skip(1).step_by(2);
     let wrong = names.next()?;
     names
         .map(|name| (strsim::damerau_levenshtein(wrong, name), name))

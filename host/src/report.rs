@@ -44,11 +44,20 @@ impl Failure {
     pub(crate) fn hint(self, hint: impl Into<Option<String>>) -> Self {
         Self { hint: hint.into(), ..self }
     }
+
+    /// Another way, beside that of the hint.
+    pub(crate) fn or_hint(self, other: &str) -> Self {
+        let hint = self.hint.map_or_else(|| other.to_owned(), |hint| format!("{hint}; or: {other}"));
+        Self { hint: Some(hint), ..self }
+    }
 }
 
-/// Writes to stderr. Errors are dropped: there is nowhere left to report them.
+/// Writes to stderr, at once and whole: another process may write there, too. Errors are
+/// dropped: there is nowhere left to report them.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
+    let _ = writeln!(styled, "{text}");
+    let _ = io::stderr().lock().write_all(&styled.into_inner());
 }
 
 /// Writes data to stdout.

@@ -6,7 +6,7 @@
 mod imports {
     wit_bindgen::generate!({
         world: "imports",
-        path: "../wit",
+        path: "wit",
         generate_unused_types: true,
     });
 }
@@ -16,7 +16,7 @@ pub use imports::wharf::plugin::{host, http, types};
 mod wasi {
     wit_bindgen::generate!({
         world: "wasi:keyvalue/imports",
-        path: "../wit/wasi-keyvalue",
+        path: "wit/wasi-keyvalue",
     });
 }
 

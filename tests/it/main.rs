@@ -5,6 +5,7 @@
 #[allow(unreachable_pub, reason = "a test binary has no outside")]
 mod support;
 
+mod abi;
 mod abuse;
 mod asking;
 mod audit;
@@ -21,6 +22,7 @@ mod lifecycle;
 mod outbound;
 mod pages;
 mod pins;
+mod projects;
 mod refusals;
 mod reload;
 mod rmcp;

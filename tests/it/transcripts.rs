@@ -1,15 +1,9 @@
 //! Every transcript, played over memory, and to the real binary on stdio and over HTTP.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::support::home::{Home, repository};
-use crate::support::http;
-use crate::support::memory::Memory;
-use crate::support::process::Process;
-use crate::support::record::Recorded;
-use crate::support::streamable::Streamable;
-use crate::support::transcript::Transcript;
+use crate::support::home::repository;
+use crate::support::play::play;
 
 /// One test for each transcript, and one that none is forgotten.
 macro_rules! transcripts {
@@ -80,43 +74,4 @@ transcripts! {
     structured
     subscribe
     subscriptions
-}
-
-/// Plays one transcript, with the plugins that it names or else with `plugins`, each a name and
-/// its file.
-pub(super) fn play(path: &Path, plugins: &[(&str, PathBuf)]) {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
-    let transcript = Transcript::parse(&name, &text);
-    transcript.play(&mut Memory::serve(&home(&transcript, plugins)));
-    // Another one each time: what plugins keep is not there yet.
-    let home = home(&transcript, plugins);
-    let mut wire = Recorded::new(Process::serve(&home));
-    transcript.play(&mut wire);
-    let status = wire.wire().wait();
-    assert!(status.success(), "{name}: the host ended with {status}; its log:\n{}", wire.wire().log());
-    if let Some(transcript) = transcript.over_http() {
-        let home = self::home(&transcript, plugins);
-        let (process, address) = http::serve(&home, &[]);
-        transcript.play(&mut Recorded::new(Streamable::connect(address)));
-        drop(process);
-    }
-}
-
-fn home(transcript: &Transcript, plugins: &[(&str, PathBuf)]) -> Home {
-    let home = Home::new();
-    for plugin in &transcript.plugins {
-        let (name, guest) = plugin.split_once('=').unwrap_or((plugin, plugin));
-        home.put(guest, name);
-    }
-    for (plugin, file) in plugins.iter().filter(|_| transcript.plugins.is_empty()) {
-        home.put_file(file, plugin);
-    }
-    for folder in &transcript.folders {
-        fs::create_dir(home.path("config/wharf").join(folder)).expect("a folder");
-    }
-    if !transcript.settings.is_empty() {
-        home.configure(&transcript.settings);
-    }
-    home
 }

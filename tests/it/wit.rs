@@ -7,7 +7,7 @@ use wit_parser::{Docs, FunctionKind, PackageId, Resolve, Type, TypeDefKind, Worl
 use crate::support::home::repository;
 
 /// The interface's folder, parsed and resolved.
-fn interface() -> (Resolve, PackageId) {
+pub(super) fn interface() -> (Resolve, PackageId) {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(repository().join("wit")).expect("valid WIT");
     (resolve, package)

@@ -9,6 +9,7 @@ pub mod guest;
 pub mod home;
 pub mod http;
 pub mod memory;
+pub mod play;
 pub mod process;
 pub mod record;
 pub mod site;

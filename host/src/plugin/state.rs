@@ -160,7 +160,8 @@ impl HostMonotonicClock for CoarseClock {
     }
 
     fn now(&self) -> u64 {
-        let elapsed = self.start.elapsed().as_millis() as u64;
+        // Go's runtime takes a clock at 0 for a broken one, and stops.
+        let elapsed = (self.start.elapsed() + GRAIN).as_millis() as u64;
         elapsed.saturating_mul(GRAIN.as_nanos() as u64)
     }
 }
@@ -173,5 +174,17 @@ impl HostWallClock for CoarseClock {
     fn now(&self) -> Duration {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Duration::from_millis(now.as_millis() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_that_only_goes_on_is_never_zero() {
+        for _ in 0..100 {
+            assert_ne!(HostMonotonicClock::now(&CoarseClock::new()), 0);
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! What the audit log hears of one request to a plugin: one record, however it ends.
+//! The log on stderr has a line of it too, at the level `call=debug`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +12,11 @@ use super::fault::Refusal;
 use super::handlers::Answer;
 use super::scope::Scope;
 use crate::audit::{Audit, Event, Record};
+use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
+
+/// Bytes of a name in the log.
+const SHOWN: usize = 120;
 
 /// The record of a request, while it runs. If it is dropped before its end, the request was given up.
 pub(in crate::server) struct Trail {
@@ -31,7 +36,8 @@ impl Trail {
         name: &str,
     ) -> Self {
         let audit = server.settings.audit.clone();
-        let record = audit.is_on().then(|| Record {
+        let wanted = audit.is_on() || tracing::enabled!(target: "call", tracing::Level::DEBUG);
+        let record = wanted.then(|| Record {
             principal: Some(scope.principal.clone()),
             method: Some(method.into()),
             tool: Some(Record::capped(name)),
@@ -99,7 +105,17 @@ impl Trail {
     }
 
     fn keep(&self, record: Record) {
-        self.audit.record(Record { took: Some(self.began.elapsed()), ..record });
+        let took = self.began.elapsed();
+        tracing::debug!(
+            target: "call",
+            plugin = record.plugin,
+            method = record.method.as_deref(),
+            took = ?took,
+            "{}: {}",
+            quote(record.tool.as_deref().unwrap_or_default(), SHOWN),
+            record.code.unwrap_or_default()
+        );
+        self.audit.record(Record { took: Some(took), ..record });
     }
 }
 

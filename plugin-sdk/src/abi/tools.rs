@@ -1,6 +1,6 @@
 wit_bindgen::generate!({
     world: "tools-plugin",
-    path: "../wit",
+    path: "wit",
     with: {
         "wharf:plugin/types@0.1.0": crate::abi::types,
         "wharf:plugin/host@0.1.0": crate::abi::host,

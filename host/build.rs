@@ -1,0 +1,52 @@
+//! Puts into the program what `wharf new` writes: the templates, what plugins are written with
+//! in each language, and the interface.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// From the repository's root; the manifest has what the crate of plugins in Rust inherits.
+const EMBEDDED: [&str; 3] = ["Cargo.toml", "plugin-sdk", "wit"];
+/// What builds and tests leave behind in a working copy.
+const LEFT_BEHIND: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
+/// Of the wrappers alone: a template's tests are for whoever begins with it.
+const FOR_US: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
+
+fn main() -> io::Result<()> {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("..").canonicalize()?;
+    let mut files = Vec::new();
+    for name in EMBEDDED {
+        println!("cargo::rerun-if-changed={}", root.join(name).display());
+        collect(&root.join(name), &mut files)?;
+    }
+    files.sort();
+    let mut table = String::from("&[\n");
+    for file in &files {
+        let path = file.strip_prefix(&root).map_err(io::Error::other)?;
+        table += &format!("    ({path:?}, include_bytes!({file:?})),\n");
+    }
+    table += "]\n";
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("embedded.rs"), table)
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let kind = fs::symlink_metadata(path)?;
+    if kind.is_file() {
+        files.push(path.to_owned());
+    } else if kind.is_dir() && !is_left_out(path) {
+        for entry in fs::read_dir(path)? {
+            collect(&entry?.path(), files)?;
+        }
+    }
+    // A link leads to what is embedded as itself.
+    Ok(())
+}
+
+fn is_left_out(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let in_template = folder.components().any(|part| part.as_os_str() == "templates");
+    name.starts_with('.')
+        || name.ends_with(".egg-info")
+        || LEFT_BEHIND.contains(&&*name)
+        || (!in_template && FOR_US.contains(&&*name))
+}

@@ -1,0 +1,100 @@
+//! Objects that were compiled before, by what they were made of: most of a plugin in C is the
+//! wrapper, which stays the same from one build to the next.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use blake3::Hasher;
+
+use crate::report::Failure;
+
+pub(super) struct Objects {
+    folder: PathBuf,
+    /// Of all headers: which source includes which is the compiler's to know.
+    headers: blake3::Hash,
+    used: HashSet<PathBuf>,
+}
+
+impl Objects {
+    /// `sources` are the folders whose headers count, with those below them.
+    pub(super) fn open(folder: PathBuf, sources: &[&Path]) -> Result<Self, Failure> {
+        let mut hasher = Hasher::new();
+        let mut folders: Vec<PathBuf> = sources.iter().map(|path| path.to_path_buf()).collect();
+        let mut hash_all = || -> io::Result<()> {
+            while let Some(next) = folders.pop() {
+                let mut entries: Vec<PathBuf> =
+                    fs::read_dir(next)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+                entries.sort();
+                for path in entries {
+                    if path.is_dir() {
+                        folders.push(path);
+                    } else if path.extension().is_some_and(|end| end == "h" || end == "hpp") {
+                        hasher.update(path.to_string_lossy().as_bytes()).update(&fs::read(&path)?);
+                    }
+                }
+            }
+            Ok(())
+        };
+        hash_all()
+            .and_then(|()| fs::create_dir_all(&folder))
+            .map_err(|error| Failure::new(format!("read the headers: {error}")))?;
+        Ok(Self { folder, headers: hasher.finalize(), used: HashSet::new() })
+    }
+
+    /// Where the object of a source is, and whether it is there.
+    pub(super) fn of(&mut self, source: &Path, flags: &[String]) -> Result<(PathBuf, bool), Failure> {
+        let text = fs::read(source).map_err(|error| Failure::new(format!("read {}: {error}", source.display())))?;
+        let mut hasher = Hasher::new();
+        hasher.update(self.headers.as_bytes()).update(flags.join("\0").as_bytes()).update(b"\0\0").update(&text);
+        let object = self.folder.join(format!("{}.o", hasher.finalize().to_hex()));
+        self.used.insert(object.clone());
+        let is_made = object.is_file();
+        Ok((object, is_made))
+    }
+
+    /// Takes in an object that was made, whole.
+    pub(super) fn put(&self, made: &Path, object: &Path) -> Result<(), Failure> {
+        fs::rename(made, object).map_err(|error| Failure::new(format!("keep {}: {error}", object.display())))
+    }
+
+    /// Removes what this build did not use.
+    pub(super) fn prune(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        for old in entries.filter(|path| !self.used.contains(path)) {
+            // It costs room and nothing else.
+            let _ = fs::remove_file(old);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Objects;
+
+    #[test]
+    fn an_object_is_made_again_when_something_it_is_made_of_changes() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| dir.path().join(name);
+        let put = |name: &str, text: &str| std::fs::write(path(name), text).expect("a file");
+        std::fs::create_dir(path("src")).expect("a folder");
+        put("src/a.c", "int a;");
+        put("src/a.h", "");
+        let open = || Objects::open(path("objects"), &[&path("src")]).expect("it opens");
+        let flags = ["-Os".to_owned()];
+        let mut objects = open();
+        let (first, is_made) = objects.of(&path("src/a.c"), &flags).expect("a name");
+        assert!(!is_made);
+        put("made.o", "object");
+        objects.put(&path("made.o"), &first).expect("it is kept");
+        assert_eq!(open().of(&path("src/a.c"), &flags).expect("a name"), (first.clone(), true));
+        assert!(!open().of(&path("src/a.c"), &["-O0".to_owned()]).expect("a name").1, "other flags");
+        put("src/a.h", "#define A 1");
+        let mut later = open();
+        assert!(!later.of(&path("src/a.c"), &flags).expect("a name").1, "another header");
+        later.prune();
+        assert!(!first.exists(), "what is not used goes");
+        assert!(objects.of(&path("src/missing.c"), &flags).is_err());
+    }
+}

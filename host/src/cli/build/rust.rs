@@ -1,0 +1,108 @@
+//! Rust: `cargo build` for `wasm32-wasip2`.
+//!
+//! That target comes with rustup. Where it is not to be had, Debian's toolchain for the web
+//! builds the standard library along, as `plugins/build.sh` does.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use super::tool::{Tool, Tools, is_program, output};
+use crate::report::Failure;
+
+const TARGET: &str = "wasm32-wasip2";
+const CARGO: Tool = Tool { program: "cargo", install: RUSTUP };
+const RUSTC: Tool = Tool { program: "rustc", install: RUSTUP };
+const RUSTUP: &str = "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y";
+const ADD_TARGET: &str = "rustup target add wasm32-wasip2";
+
+/// Debian's toolchain, which makes components only with the standard library's sources.
+const DEBIAN: [&str; 3] = ["/usr/bin/cargo", "/usr/bin/rustc", "/usr/bin/wasm-ld-22"];
+const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
+const DEBIAN_PACKAGES: &str =
+    "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc";
+
+pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
+    let mut command = match with_target(tools).await {
+        Ok(command) => command,
+        Err(_) if debian_is_there() => debian(tools, work)?,
+        Err(failure) => return Err(failure),
+    };
+    command.args(["--release", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
+    let messages = output(command).await?;
+    component(&tools.project.dir, &messages).ok_or_else(|| {
+        Failure::new("find what cargo built: it is no component")
+            .hint("Cargo.toml says it: [lib] crate-type = [\"cdylib\"]".to_owned())
+    })
+}
+
+/// `cargo build` of a toolchain that has the target.
+async fn with_target(tools: &Tools<'_>) -> Result<Command, Failure> {
+    let cargo = tools.find(&CARGO).await?;
+    if !has_target(tools).await? {
+        let missing = || {
+            let hint = format!("{}; without rustup, on Debian: {DEBIAN_PACKAGES}", tools.how(ADD_TARGET));
+            Failure::new(format!("find Rust's target {TARGET}, which the build needs")).hint(hint)
+        };
+        if !tools.install || tools.install(ADD_TARGET).await.is_err() || !has_target(tools).await? {
+            return Err(missing());
+        }
+    }
+    let mut command = tools.command(&cargo);
+    command.arg("build");
+    Ok(command)
+}
+
+/// Whether the compiler has the target's standard library.
+async fn has_target(tools: &Tools<'_>) -> Result<bool, Failure> {
+    let mut rustc = tools.command(&tools.find(&RUSTC).await?);
+    rustc.args(["--print", "target-libdir", "--target", TARGET]);
+    let folder = output(rustc).await?;
+    Ok(Path::new(String::from_utf8_lossy(&folder).trim_end()).is_dir())
+}
+
+fn debian_is_there() -> bool {
+    DEBIAN.iter().all(|program| is_program(Path::new(program))) && Path::new(DEBIAN_LIBC).is_dir()
+}
+
+fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
+    let [cargo, rustc, linker] = DEBIAN;
+    // rustc looks for the linker by this name.
+    let named = work.join("wasm-ld");
+    if !named.exists() {
+        symlink(linker, &named).map_err(|error| Failure::new(format!("write {}: {error}", named.display())))?;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([work.to_owned()].into_iter().chain(std::env::split_paths(&path)));
+    let mut command = tools.command(Path::new(cargo));
+    command
+        .arg("build")
+        .arg("-Zbuild-std=std,panic_abort")
+        .env("PATH", path.unwrap_or_default())
+        .env("RUSTC", rustc)
+        // Stable compilers build no standard library without.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", format!("-L {DEBIAN_LIBC}"))
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO");
+    Ok(command)
+}
+
+/// The component among what cargo says it has made: that of the package in `dir`.
+fn component(dir: &Path, messages: &[u8]) -> Option<PathBuf> {
+    let manifest = fs::canonicalize(dir.join("Cargo.toml")).ok()?;
+    let messages = messages.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let of_package = |message: &Value| {
+        let path = message["manifest_path"].as_str().map(fs::canonicalize);
+        matches!(path, Some(Ok(path)) if path == manifest)
+    };
+    let files = messages.filter(of_package).filter_map(|mut message| match message["filenames"].take() {
+        Value::Array(files) => Some(files),
+        _ => None,
+    });
+    let paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
+    paths.filter(|path| path.extension().is_some_and(|end| end == "wasm")).next_back()
+}

@@ -1,0 +1,118 @@
+//! TypeScript and JavaScript: checked by `tsc`, put into one file by `esbuild`, and into a
+//! component with an interpreter by `componentize-qjs`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::tool::{Tool, Tools, quietly, run};
+use super::world::{self, World};
+use crate::cli::language::Language;
+use crate::cli::project::Project;
+use crate::report::Failure;
+
+const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
+/// None of the packages needs its scripts. Not `npm ci`: componentize-qjs names optional packages
+/// that were never published, and a lockfile without these does not fit for it.
+const INSTALL: &str = "npm install --ignore-scripts --no-save --no-audit --no-fund";
+
+const BUNDLING: [&str; 9] = [
+    "--bundle",
+    "--format=esm",
+    "--platform=neutral",
+    "--main-fields=module,main",
+    "--target=es2023",
+    "--conditions=wharf",
+    "--external:wharf:*",
+    "--external:wasi:*",
+    "--log-level=warning",
+];
+
+/// What the wrapper's refusals begin with.
+const REFUSED: &str = "BuildError: ";
+
+pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
+    let project = tools.project;
+    let typed = project.language == Language::TypeScript;
+    let source = project.source(if typed { "plugin.ts" } else { "plugin.js" })?;
+    tools.find(&NODE).await?;
+    let tool = |program| Tool { program, install: INSTALL };
+    if typed && project.dir.join("tsconfig.json").is_file() {
+        let mut check = tools.command(&tools.find(&tool("tsc")).await?);
+        check.args(["--noEmit", "-p", "."]);
+        run(check).await?;
+    }
+    let failed = |error| Failure::new(format!("write {}: {error}", work.display()));
+    let [entry, bundle, meta] = ["entry.js", "bundle.js", "meta.json"].map(|name| work.join(name));
+    fs::write(&entry, entry_module(project, &source)).map_err(failed)?;
+    let mut bundler = tools.command(&tools.find(&tool("esbuild")).await?);
+    bundler.arg(&entry).args(BUNDLING);
+    bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
+    run(bundler).await?;
+    let left = fs::read(&meta).map_err(failed)?;
+    World::new(world::exports(&project.exports), externals(&left)).write(&work.join("wit"))?;
+    let component = work.join("component.wasm");
+    let mut command = tools.command(&tools.find(&tool("componentize-qjs")).await?);
+    command.arg("--wit").arg(work.join("wit")).args(["-n", world::NAME, "--sync", "--js"]).arg(&bundle);
+    command.arg("-o").arg(&component);
+    quietly(command).await?.map_err(|said| Failure::new(explained(&said)))?;
+    Ok(component)
+}
+
+/// What joins the plugin to the world's exports. The wrapper comes first: it makes `console` and
+/// others, which the plugin's modules may use at their top.
+fn entry_module(project: &Project, source: &Path) -> String {
+    let names: Vec<&str> = project.exports.iter().map(|export| export.name()).collect();
+    // JSON's strings are JavaScript's, also of odd paths.
+    let source = Value::from(project.dir.join(source).to_string_lossy()).to_string();
+    format!(
+        "import {{ component }} from \"wharf-plugin/component\";\nimport plugin from {source};\n\n\
+         export const {{ {} }} = component(plugin, {});\n",
+        names.join(", "),
+        Value::from(names.clone())
+    )
+}
+
+/// What the bundle imports of the world: all else has been dropped or put in.
+fn externals(meta: &[u8]) -> Vec<String> {
+    let meta: Value = serde_json::from_slice(meta).unwrap_or_default();
+    let outputs = meta["outputs"].as_object().into_iter().flat_map(|outputs| outputs.values());
+    let imports = outputs.flat_map(|output| output["imports"].as_array().into_iter().flatten());
+    let external = imports.filter(|import| import["external"] == true);
+    let mut paths: Vec<String> = external.filter_map(|import| import["path"].as_str().map(str::to_owned)).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn explained(said: &str) -> String {
+    match said.split_once(REFUSED) {
+        Some((_, reason)) => format!("build: {}", reason.lines().next().unwrap_or_default()),
+        None => format!("build: componentize-qjs says:\n{}", said.trim()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{explained, externals};
+
+    #[test]
+    fn the_world_imports_what_the_bundle_does() {
+        let meta = br#"{"outputs":{"dist/b.js":{"imports":[
+            {"path":"wharf:plugin/host@0.1.0","kind":"import-statement","external":true},
+            {"path":"src/a.js","kind":"import-statement"},
+            {"path":"wharf:plugin/host@0.1.0","kind":"import-statement","external":true}]}}}"#;
+        assert_eq!(externals(meta), ["wharf:plugin/host@0.1.0"]);
+        assert!(externals(b"no JSON").is_empty());
+    }
+
+    #[test]
+    fn the_wrappers_refusals_are_told_alone() {
+        assert_eq!(
+            explained("Error: : Failed: BuildError: add \"prompts\"\n    at <anonymous>"),
+            "build: add \"prompts\""
+        );
+        assert!(explained("Error: odd\n").ends_with("says:\nError: odd"));
+    }
+}

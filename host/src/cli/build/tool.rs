@@ -1,0 +1,129 @@
+//! The programs that a build needs: found where the project has them, and run.
+
+use std::env;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Output, Stdio};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+use crate::cli::child::Group;
+use crate::cli::project::Project;
+use crate::report::{self, Failure, NAME};
+
+/// A program, and the command that installs it, to be given to a shell in the project's folder.
+#[derive(Clone, Copy)]
+pub(super) struct Tool {
+    pub(super) program: &'static str,
+    pub(super) install: &'static str,
+}
+
+/// What a build of one project may use.
+pub(super) struct Tools<'p> {
+    pub(super) project: &'p Project,
+    /// Install what is missing, and do not only say how.
+    pub(super) install: bool,
+}
+
+impl Tools<'_> {
+    /// Where the program is.
+    pub(super) async fn find(&self, tool: &Tool) -> Result<PathBuf, Failure> {
+        if let Some(found) = self.which(tool.program) {
+            return Ok(found);
+        }
+        if self.install {
+            self.install(tool.install).await?;
+            if let Some(found) = self.which(tool.program) {
+                return Ok(found);
+            }
+        }
+        Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
+    }
+
+    /// The project's own programs come before those of the system. Node's own are looked for in
+    /// the folders above, too, as Node does it.
+    pub(super) fn which(&self, program: &str) -> Option<PathBuf> {
+        let dir = &self.project.dir;
+        let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = [dir.join(".venv/bin")].into_iter().chain(modules).chain(env::split_paths(&path));
+        folders.map(|folder| folder.join(program)).find(|file| is_program(file))
+    }
+
+    /// The advice to install something.
+    pub(super) fn how(&self, command: &str) -> String {
+        format!("in {}: {command}   (or wharf build --install)", self.project.dir.display())
+    }
+
+    pub(super) async fn install(&self, line: &str) -> Result<(), Failure> {
+        let mut shell = self.command(Path::new("sh"));
+        shell.args(["-c", line]);
+        report::tell(&format!("{NAME}${NAME:#} {line}"));
+        run(shell).await
+    }
+
+    /// A program to be started in the project's folder.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.project.dir);
+        command
+    }
+}
+
+pub(super) fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Runs a program to its end. What it says goes to stderr as it is, all of it: stdout is data.
+pub(super) async fn run(mut command: Command) -> Result<(), Failure> {
+    let out = io::stderr().as_fd().try_clone_to_owned();
+    command.stdout(out.map_or_else(|_| Stdio::null(), Stdio::from));
+    let name = name_of(&command);
+    ended(&name, finish(command).await?.status)
+}
+
+/// The same for one whose stdout is wanted.
+pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
+    command.stdout(Stdio::piped());
+    let name = name_of(&command);
+    let output = finish(command).await?;
+    ended(&name, output.status).map(|()| output.stdout)
+}
+
+/// The same for one whose words need explaining: they are given back if it fails.
+pub(super) async fn quietly(mut command: Command) -> Result<Result<(), String>, Failure> {
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = finish(command).await?;
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(if output.status.success() { Ok(()) } else { Err(said()) })
+}
+
+fn ended(name: &str, status: ExitStatus) -> Result<(), Failure> {
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} ended with {status}"))) }
+}
+
+fn name_of(command: &Command) -> String {
+    Path::new(command.as_std().get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+async fn finish(mut command: Command) -> Result<Output, Failure> {
+    let name = name_of(&command);
+    let failed = |error: io::Error| Failure::new(format!("run {name}: {error}"));
+    command.stdin(Stdio::null());
+    let mut group = Group::spawn(command).map_err(failed)?;
+    let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
+    let (stdout, stderr) = tokio::try_join!(all_of(stdout), all_of(stderr)).map_err(failed)?;
+    let status = group.wait().await.map_err(failed)?;
+    Ok(Output { status, stdout, stderr })
+}
+
+async fn all_of(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        pipe.read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,35 @@
+//! The languages that a plugin can be begun and built in.
+
+use clap::ValueEnum;
+use serde::Deserialize;
+
+/// As `--lang` and `plugin.toml` call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Language {
+    Rust,
+    #[value(name = "typescript", alias = "ts")]
+    TypeScript,
+    #[value(name = "javascript", alias = "js")]
+    JavaScript,
+    #[value(alias = "py")]
+    Python,
+    Go,
+    C,
+    #[value(alias = "c++")]
+    Cpp,
+}
+
+impl Language {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::TypeScript => "typescript",
+            Self::JavaScript => "javascript",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::C => "c",
+            Self::Cpp => "cpp",
+        }
+    }
+}

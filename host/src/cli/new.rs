@@ -1,0 +1,89 @@
+//! `wharf new`: a project to begin a plugin with, that builds as it is.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::embedded;
+use super::language::Language;
+use crate::plugin::PluginId;
+use crate::report::{self, Failure, NAME};
+
+pub(super) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+    let id = plugin_name(name)?;
+    let dir = dir.unwrap_or_else(|| PathBuf::from(name));
+    let failed = |error: io::Error| Failure::new(format!("make the project: {error}: {}", dir.display()));
+    refuse_used(&dir)?;
+    let files = embedded::files_of(language);
+    for (path, bytes) in &files {
+        // What the language's wrapper has in braces is its own.
+        let (path, bytes) = if path.starts_with("wharf") {
+            (path.to_owned(), bytes.to_owned())
+        } else {
+            (PathBuf::from(filled(&path.to_string_lossy(), &id)), with_names(bytes, &id))
+        };
+        write(&dir.join(path), &bytes).map_err(failed)?;
+    }
+    report::tell(&made(&dir, &id, language, files.len()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The name as a plugin's. Names that other tools allow are common here, so it says the nearest.
+fn plugin_name(name: &str) -> Result<PluginId, Failure> {
+    PluginId::parse(name).map_err(|error| {
+        let near = nearest_name(name).map(|near| format!("did you mean `{near}`?"));
+        Failure::usage(error.to_string()).hint(near)
+    })
+}
+
+fn nearest_name(name: &str) -> Option<PluginId> {
+    let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let mut near: String = name.trim().chars().map(dashed).collect();
+    while near.contains("--") {
+        near = near.replace("--", "-");
+    }
+    near.truncate(PluginId::MAX);
+    PluginId::parse(near.trim_matches('-')).ok()
+}
+
+/// Nothing is written over.
+fn refuse_used(dir: &Path) -> Result<(), Failure> {
+    match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(Failure::usage(format!("make the project: the folder is not empty: {}", dir.display()))
+            .hint("choose another one with --dir, or another name".to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Failure::usage(format!("make the project: {error}: {}", dir.display()))),
+    }
+}
+
+/// A text with the plugin's names in their places.
+fn filled(text: &str, id: &PluginId) -> String {
+    text.replace("{{name}}", id.as_ref()).replace("{{ident}}", &id.as_ref().replace('-', "_"))
+}
+
+/// The same for what is in a file; one that is no text stays as it is.
+fn with_names(bytes: &[u8], id: &PluginId) -> Vec<u8> {
+    std::str::from_utf8(bytes).map_or_else(|_| bytes.to_owned(), |text| filled(text, id).into_bytes())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    fs::File::create_new(path)?.write_all(bytes)
+}
+
+/// What was made, and the next three commands.
+fn made(dir: &Path, id: &PluginId, language: Language, files: usize) -> String {
+    let folder = dir.display();
+    format!(
+        "made {NAME}{folder}{NAME:#}: the plugin {id} in {}, {files} files. Its README says how to test it. Next:\n  \
+         cd {folder}\n  \
+         wharf build\n  \
+         wharf call dist/{id}.wasm greet '{{\"name\":\"Ada\"}}'",
+        language.name()
+    )
+}
+
+#[cfg(test)]
+mod tests;

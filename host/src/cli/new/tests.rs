@@ -1,0 +1,90 @@
+use std::path::Path;
+
+use clap::ValueEnum as _;
+use toml::Table;
+
+use super::embedded::files_of;
+use super::{Language, filled, nearest_name, plugin_name, run};
+
+#[test]
+fn a_name_that_is_none_gets_the_nearest() {
+    for (name, near) in [
+        ("my_plugin", "my-plugin"),
+        ("MyPlugin", "myplugin"),
+        ("-x", "x"),
+        ("a  b!", "a-b"),
+        ("@acme/tool", "acme-tool"),
+    ] {
+        assert_eq!(nearest_name(name).expect("something is near").as_ref(), near);
+        assert!(plugin_name(name).is_err(), "{name}");
+    }
+    assert!(nearest_name("___").is_none());
+    assert!(nearest_name("ü").is_none());
+    assert_eq!(nearest_name(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 48);
+}
+
+/// Each template has what every project has, and the interface beside its wrapper.
+#[test]
+fn each_language_has_a_whole_project() {
+    for language in Language::value_variants() {
+        let files = files_of(*language);
+        for path in
+            ["plugin.toml", "README.md", ".gitignore", "wharf/wit/tools.wit", "wharf/wit/wasi-keyvalue/store.wit"]
+        {
+            assert!(files.contains_key(Path::new(path)), "{}: no {path}", language.name());
+        }
+        let text = std::str::from_utf8(&files[Path::new("plugin.toml")]).expect("UTF-8");
+        let table: Table = text.parse().expect("TOML");
+        assert_eq!(table["name"].as_str(), Some("{{name}}"));
+        assert_eq!(table["language"].as_str(), Some(language.name()));
+    }
+}
+
+/// No name is forgotten, and nothing of a working copy comes along.
+#[test]
+fn a_project_holds_its_own_name_and_no_place_for_one() {
+    for language in Language::value_variants() {
+        let root = tempfile::tempdir().expect("a folder");
+        let dir = root.path().join("my-plugin");
+        run("my-plugin", *language, Some(dir.clone())).expect("it is made");
+        let mut folders = vec![dir];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let shown = path.display().to_string();
+                assert!(!shown.contains("node_modules") && !shown.contains("__pycache__"), "{shown}");
+                if path.is_dir() && !path.ends_with("wharf") {
+                    folders.push(path);
+                } else if let Ok(text) = std::fs::read_to_string(&path) {
+                    assert!(!text.contains("{{name}}") && !text.contains("{{ident}}"), "{shown}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_left_alone() {
+    let root = tempfile::tempdir().expect("a folder");
+    run("one", Language::Rust, Some(root.path().to_owned())).expect("an empty folder is good");
+    let before = std::fs::read(root.path().join("Cargo.toml")).expect("a file");
+    assert!(run("two", Language::Rust, Some(root.path().to_owned())).is_err());
+    assert_eq!(std::fs::read(root.path().join("Cargo.toml")).expect("a file"), before);
+}
+
+#[test]
+fn the_crate_beside_a_rust_project_inherits_nothing() {
+    let files = files_of(Language::Rust);
+    let text = std::str::from_utf8(&files[Path::new("wharf/Cargo.toml")]).expect("UTF-8");
+    let manifest: Table = text.parse().expect("TOML");
+    assert_eq!(manifest["package"]["name"].as_str(), Some("wharf-plugin"));
+    assert_eq!(manifest["package"]["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    assert!(!text.contains("workspace") && !manifest.contains_key("dev-dependencies"), "{text}");
+    assert!(files.contains_key(Path::new("wharf/src/lib.rs")));
+}
+
+#[test]
+fn names_are_put_in() {
+    let id = plugin_name("a-b").expect("a name");
+    assert_eq!(filled("{{name}} {{ident}} {{other}}", &id), "a-b a_b {{other}}");
+}

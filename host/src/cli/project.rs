@@ -1,0 +1,145 @@
+//! A plugin's sources: the folder with `plugin.toml`.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::language::Language;
+use crate::config::from_toml;
+use crate::plugin::PluginId;
+use crate::report::Failure;
+
+const FILE: &str = "plugin.toml";
+
+/// What `plugin.toml` says, and where it is.
+#[derive(Debug)]
+pub(super) struct Project {
+    /// Absolute, and without links: tools are started in it and told of files in it.
+    pub(super) dir: PathBuf,
+    pub(super) name: PluginId,
+    pub(super) language: Language,
+    /// The file to begin with, from that folder.
+    source: Option<PathBuf>,
+    /// Where the language's wrapper is, from that folder, if nothing else says so.
+    pub(super) wrapper: PathBuf,
+    /// What the component is to export, where the language's tools have to be told.
+    pub(super) exports: Vec<Export>,
+    /// The same for what it may import beside `wharf:plugin/host`.
+    pub(super) imports: Vec<Import>,
+}
+
+/// An interface of `wit/` that a plugin offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Export {
+    Tools,
+    Resources,
+    Prompts,
+    Completions,
+    Extensions,
+}
+
+impl Export {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Prompts => "prompts",
+            Self::Completions => "completions",
+            Self::Extensions => "extensions",
+        }
+    }
+}
+
+/// Something of the host's that a plugin uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Import {
+    Http,
+    Keyvalue,
+    Config,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    name: String,
+    language: Language,
+    source: Option<PathBuf>,
+    wrapper: Option<PathBuf>,
+    exports: Option<Vec<Export>>,
+    #[serde(default)]
+    imports: Vec<Import>,
+}
+
+impl Project {
+    pub(super) fn read(dir: &Path) -> Result<Self, Failure> {
+        let file = dir.join(FILE);
+        let failed = |reason: String| Failure::usage(format!("read the project: {reason}"));
+        let shown = file.display();
+        let text = std::fs::read_to_string(&file).map_err(|error| {
+            failed(format!("{error}: {shown}"))
+                .hint("name a plugin's folder; `wharf new NAME --lang LANG` makes one".to_owned())
+        })?;
+        let manifest: Manifest =
+            from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
+        let name = PluginId::parse(&manifest.name).map_err(|error| failed(format!("{shown}: {error}")))?;
+        let dir = dir.canonicalize().map_err(|error| failed(format!("{error}: {}", dir.display())))?;
+        Ok(Self {
+            dir,
+            name,
+            language: manifest.language,
+            source: manifest.source,
+            wrapper: manifest.wrapper.unwrap_or_else(|| PathBuf::from("wharf")),
+            exports: manifest.exports.unwrap_or_else(|| vec![Export::Tools]),
+            imports: manifest.imports,
+        })
+    }
+
+    /// The entry, which is `usual` if `plugin.toml` names no other.
+    pub(super) fn source(&self, usual: &str) -> Result<PathBuf, Failure> {
+        let source = self.source.clone().unwrap_or_else(|| PathBuf::from(usual));
+        if self.dir.join(&source).is_file() {
+            return Ok(source);
+        }
+        Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).display()))
+            .hint(format!("{FILE} says where it is: source = \"{usual}\"")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Export, Import, Language, Project};
+
+    fn read(text: &str) -> Result<Project, String> {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::write(dir.path().join("plugin.toml"), text).expect("a file");
+        Project::read(dir.path()).map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn a_project_is_read() {
+        let text = "name = \"a-b\"\nlanguage = \"python\"\nexports = [\"tools\", \"prompts\"]\nimports = [\"http\"]\n";
+        let project = read(text).expect("a project");
+        assert_eq!((project.name.as_ref(), project.language), ("a-b", Language::Python));
+        assert_eq!(project.exports, [Export::Tools, Export::Prompts]);
+        assert_eq!(project.imports, [Import::Http]);
+        let failure = format!("{:?}", project.source("plugin.py").expect_err("the folder is gone"));
+        assert!(failure.contains("plugin.py") && failure.contains("plugin.toml says"), "{failure}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_what_was_meant() {
+        for (text, said) in [
+            ("name = \"a\"\nlanguage = \"rust\"\nsourc = \"x\"\n", "did you mean `source`?"),
+            ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),
+            ("name = \"a\"\nlanguage = \"rust\"\nexports = [\"tool\"]\n", "did you mean `tools`?"),
+            ("name = \"a_b\"\nlanguage = \"rust\"\n", "a_b"),
+            ("name = \"a\"\n", "missing field `language`"),
+            ("name = ", "line 1"),
+        ] {
+            let failure = read(text).expect_err(text);
+            assert!(failure.contains(said) && failure.contains("plugin.toml"), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/* What the files of the wrapper share; not for plugins. */
+#ifndef WHARF_INTERNAL_H
+#define WHARF_INTERNAL_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../abi/wharf_abi.h"
+#include "../wharf.h"
+
+struct block;
+struct settled;
+
+struct wharf_call {
+  const wharf_plugin_types_call_context_t *context;
+  struct block *blocks;
+  wharf_store *stores;
+  /* By pointer: a plugin that opens no store must not import the store. */
+  void (*close_stores)(wharf_call *call);
+  yyjson_mut_doc *doc;
+
+  /* What the call gives so far, in memory that goes to the host or is given back. */
+  wharf_plugin_types_list_content_t content;
+  exports_wharf_plugin_resources_list_resource_contents_t contents;
+  exports_wharf_plugin_resources_list_resource_description_t resources;
+  wharf_abi_list_string_t suggestions;
+  wharf_plugin_types_list_question_t questions;
+  wharf_plugin_types_list_question_t refused;
+
+  /* One for each piece of content. */
+  wharf_role *speakers;
+  wharf_role speaker;
+  const char *structured, *meta, *description;
+  uint64_t fresh_ms;
+  bool for_everybody;
+  bool has_total;
+  uint32_t total;
+
+  /* Why it failed. */
+  const char *failure, *pointer;
+  const char *error;
+
+  unsigned asked;
+  const char *key;
+  bool has_state;
+  struct settled *settled;
+  const char *unavailable;
+};
+
+/* The call from the host's context to its end, which frees all that is left of it. */
+wharf_call wharf_begin(const wharf_plugin_types_call_context_t *context);
+void wharf_end(wharf_call *call);
+void wharf_free_blocks(wharf_call *call);
+/* For functions of the interface that have no context. */
+extern const wharf_plugin_types_call_context_t wharf_no_context;
+
+/* Makes room for one more of `size` bytes in a list that has `count`. */
+void *wharf_grow(void *list, size_t count, size_t size);
+#define WHARF_PUSH(list) \
+  ((list).ptr = wharf_grow((list).ptr, (list).len, sizeof *(list).ptr), (list).ptr + (list).len++)
+
+char *wharf_vformat(wharf_call *call, const char *format, va_list arguments);
+yyjson_alc wharf_allocator(wharf_call *call);
+
+/* Memory for the host, which the bindings free. */
+void *wharf_give(size_t size);
+wharf_abi_string_t wharf_string(const char *text);
+wharf_abi_string_t wharf_string_n(const void *text, size_t size);
+/* The text in UTF-8: the host takes no other, and would end the call. What is not becomes
+ * U+FFFD. */
+wharf_abi_string_t wharf_valid(const void *text, size_t size);
+/* Absent if it is NULL. */
+wharf_abi_option_string_t wharf_option(const char *text);
+wharf_plugin_types_option_json_t wharf_json(const char *text);
+wharf_plugin_types_list_icon_t wharf_icons(const wharf_icon *icons);
+wharf_plugin_types_option_annotations_t wharf_hints(wharf_annotations annotations);
+wharf_plugin_types_resource_description_t wharf_describe(const wharf_resource *resource);
+wharf_plugin_types_resource_contents_t wharf_contents(const char *uri, const char *mime_type, uint8_t body,
+                                                      const void *data, size_t size);
+
+/* A string of the host's for the time of a call: neither side owns it. */
+wharf_abi_string_t wharf_lend(const char *text);
+/* A copy in the call's memory. */
+char *wharf_taken(wharf_call *call, wharf_abi_string_t text);
+yyjson_val *wharf_object(wharf_call *call, wharf_abi_list_tuple2_string_string_t pairs);
+
+/* The error of a call that has no result. */
+wharf_plugin_types_call_error_t wharf_call_error(const wharf_call *call, wharf_status status);
+/* The questions of a call that waits for answers; false if there are none. */
+bool wharf_required(wharf_call *call, wharf_plugin_types_input_required_t *required);
+
+#endif

@@ -1,0 +1,476 @@
+/* Write plugins for Wharf in C or C++: tools, resources and prompts for models, as a
+ * sandboxed component. It knows nothing of the protocol that clients speak; that is the
+ * host's part.
+ *
+ *     #include "wharf.h"
+ *
+ *     static wharf_status greet(wharf_call *call, yyjson_val *arguments) {
+ *       const char *name = yyjson_get_str(yyjson_obj_get(arguments, "name"));
+ *       return wharf_text(call, "Hello, %s!", name);
+ *     }
+ *
+ *     WHARF_TOOLS({
+ *       .name = "greet",
+ *       .description = "Greets somebody.",
+ *       .input = WHARF_JSON({
+ *         "type": "object",
+ *         "properties": {"name": {"type": "string", "description": "Whom to greet."}},
+ *         "required": ["name"]
+ *       }),
+ *       .run = greet,
+ *     })
+ *
+ * The host checks the arguments against `input` before the tool runs.
+ *
+ * Memory: all that these functions give, and all that wharf_alloc gives, lives until the
+ * end of the call. Texts are UTF-8 and end with a zero byte. What is passed in is copied.
+ */
+#ifndef WHARF_H
+#define WHARF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/wharf_exports.h"
+#include "yyjson/yyjson.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The call that is running. */
+typedef struct wharf_call wharf_call;
+
+/* How a call ends. Only the functions below make one: `return wharf_text(call, ...)`. */
+typedef enum { WHARF_OK, WHARF_FAILED, WHARF_INVALID, WHARF_NOT_FOUND, WHARF_ASKED } wharf_status;
+
+/* JSON without quotes around it: what is between the brackets, as a string. */
+#define WHARF_JSON(...) #__VA_ARGS__
+
+#if defined(__GNUC__)
+#define WHARF_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#else
+#define WHARF_PRINTF(format, first)
+#endif
+
+/* Bytes with their number. Behind them is a zero byte. */
+typedef struct {
+  const char *at;
+  size_t size;
+} wharf_bytes;
+
+/* ---- memory of the call */
+
+/* Never NULL; without memory the call is stopped. Aligned for anything. */
+void *wharf_alloc(wharf_call *call, size_t size);
+char *wharf_copy(wharf_call *call, const char *text, size_t size);
+char *wharf_format(wharf_call *call, const char *format, ...) WHARF_PRINTF(2, 3);
+/* A JSON document to build a result in: yyjson's mutable API, in the call's memory. */
+yyjson_mut_doc *wharf_doc(wharf_call *call);
+/* Reads JSON in the call's memory; NULL if it is none. */
+yyjson_val *wharf_read_json(wharf_call *call, const char *text, size_t size);
+
+/* ---- results: each adds a piece, so they may be called more than once */
+
+wharf_status wharf_text(wharf_call *call, const char *format, ...) WHARF_PRINTF(2, 3);
+/* The same without a format; the text may hold zero bytes. */
+wharf_status wharf_text_n(wharf_call *call, const char *text, size_t size);
+wharf_status wharf_image(wharf_call *call, const void *data, size_t size, const char *mime_type);
+wharf_status wharf_audio(wharf_call *call, const void *data, size_t size, const char *mime_type);
+/* Structured content: a value of wharf_doc. Where there is no other content, clients get it
+ * as text too. */
+wharf_status wharf_structured(wharf_call *call, yyjson_mut_val *value);
+/* The same as JSON text. */
+wharf_status wharf_structured_text(wharf_call *call, const char *json);
+/* `_meta` of the result, a JSON object. */
+wharf_status wharf_result_meta(wharf_call *call, const char *json);
+/* Nothing more to say. */
+wharf_status wharf_done(wharf_call *call);
+
+/* It did not work out; the text is for the model and says what could be done. */
+wharf_status wharf_failed(wharf_call *call, const char *format, ...) WHARF_PRINTF(2, 3);
+/* The caller gave something wrong. The pointer is a JSON Pointer into the arguments, ""
+ * for the whole. */
+wharf_status wharf_invalid(wharf_call *call, const char *pointer, const char *format, ...) WHARF_PRINTF(3, 4);
+/* There is no tool, resource or prompt of that name. */
+wharf_status wharf_not_found(wharf_call *call);
+
+typedef enum { WHARF_USER, WHARF_ASSISTANT } wharf_role;
+
+/* Hints for whoever shows a piece; zero says nothing. */
+typedef struct {
+  bool for_user, for_assistant;
+  /* From 0 to 1; counts if `has_priority`. */
+  bool has_priority;
+  double priority;
+  /* ISO 8601. */
+  const char *last_modified;
+} wharf_annotations;
+
+/* Hints and `_meta` (JSON or NULL) of the piece that was added last. */
+void wharf_annotate(wharf_call *call, wharf_annotations annotations, const char *meta);
+
+typedef enum { WHARF_ANY_THEME, WHARF_LIGHT, WHARF_DARK } wharf_theme;
+
+/* A picture for a list entry: an `https:` or `data:` URI. A list of them ends with {0}. */
+typedef struct {
+  const char *src, *mime_type;
+  /* `WxH` in pixels, or `any`. */
+  const char *size;
+  wharf_theme theme;
+} wharf_icon;
+
+/* What there is to know of a resource without reading it. Only `uri` and `name` must be. */
+typedef struct {
+  const char *uri, *name, *title, *description, *mime_type;
+  bool has_size;
+  uint64_t size;
+  wharf_annotations annotations;
+  const wharf_icon *icons;
+  const char *meta;
+} wharf_resource;
+
+/* A link to a resource, or one with what is in it. */
+wharf_status wharf_link(wharf_call *call, const wharf_resource *resource);
+wharf_status wharf_embed_text(wharf_call *call, const char *uri, const char *mime_type, const char *text);
+wharf_status wharf_embed_bytes(wharf_call *call, const char *uri, const char *mime_type, const void *data, size_t size);
+
+/* ---- tools */
+
+typedef enum { WHARF_UNSAID, WHARF_IS, WHARF_IS_NOT } wharf_hint;
+typedef enum { WHARF_TASKS_FORBIDDEN, WHARF_TASKS_OPTIONAL, WHARF_TASKS_REQUIRED } wharf_tasks;
+
+typedef struct {
+  /* `[A-Za-z0-9_-]{1,64}`. */
+  const char *name;
+  /* For people; may be NULL. */
+  const char *title;
+  /* For the model: what it does and when to use it. */
+  const char *description;
+  /* JSON Schema of the arguments; NULL for none. */
+  const char *input;
+  /* JSON Schema of the structured content; may be NULL. */
+  const char *output;
+  /* `arguments` is an object. */
+  wharf_status (*run)(wharf_call *call, yyjson_val *arguments);
+  wharf_hint read_only, destructive, idempotent, open_world;
+  wharf_tasks tasks;
+  const wharf_icon *icons;
+  /* A JSON object. */
+  const char *meta;
+} wharf_tool;
+
+typedef struct {
+  const wharf_tool *at;
+  size_t count;
+} wharf_tool_table;
+
+/* ---- prompts: texts and other pieces become messages */
+
+/* A list of arguments ends with {0}. */
+typedef struct {
+  const char *name, *title, *description;
+  bool optional;
+} wharf_argument;
+
+typedef struct {
+  const char *name, *title, *description;
+  const wharf_argument *arguments;
+  /* `arguments` is an object of strings. */
+  wharf_status (*run)(wharf_call *call, yyjson_val *arguments);
+  const wharf_icon *icons;
+  const char *meta;
+} wharf_prompt;
+
+typedef struct {
+  const wharf_prompt *at;
+  size_t count;
+} wharf_prompt_table;
+
+/* Who says what is added next; the user at first. */
+void wharf_speaker(wharf_call *call, wharf_role role);
+/* What the messages are for. */
+void wharf_description(wharf_call *call, const char *text);
+
+/* ---- resources */
+
+typedef struct {
+  /* RFC 6570. */
+  const char *uri_template;
+  const char *name, *title, *description, *mime_type;
+  wharf_annotations annotations;
+  const wharf_icon *icons;
+  const char *meta;
+} wharf_template;
+
+typedef struct {
+  /* Lists by wharf_list, when the plugin is loaded and after wharf_list_changed. A failure
+   * refuses the plugin. May be NULL. */
+  wharf_status (*list)(wharf_call *call);
+  /* Reads by wharf_contents_text and wharf_contents_bytes. */
+  wharf_status (*read)(wharf_call *call, const char *uri);
+  const wharf_template *templates;
+  size_t template_count;
+} wharf_resource_table;
+
+wharf_status wharf_list(wharf_call *call, const wharf_resource *resource);
+wharf_status wharf_contents_text(wharf_call *call, const char *uri, const char *mime_type, const char *text);
+wharf_status wharf_contents_bytes(wharf_call *call, const char *uri, const char *mime_type, const void *data, size_t size);
+/* For how long what was read may be taken for fresh; `everybody` if it is the same for all. */
+void wharf_fresh_for(wharf_call *call, uint64_t milliseconds, bool everybody);
+
+/* ---- completions */
+
+typedef struct {
+  /* What the argument belongs to: one is NULL. */
+  const char *prompt, *uri_template;
+  const char *argument;
+  /* What was typed of it so far. */
+  const char *value;
+  /* The arguments that are settled already, an object of strings. */
+  yyjson_val *given;
+} wharf_typed;
+
+typedef struct {
+  wharf_status (*complete)(wharf_call *call, const wharf_typed *typed);
+} wharf_completer;
+
+/* Adds a value if it begins with what was typed, in upper or lower case. */
+wharf_status wharf_suggest(wharf_call *call, const wharf_typed *typed, const char *value);
+/* How many there are in all. */
+void wharf_suggestions_of(wharf_call *call, uint32_t total);
+
+/* ---- extensions; each list ends with {0} */
+
+typedef struct {
+  const char *name;
+  /* A JSON object. */
+  const char *settings;
+} wharf_capability;
+
+typedef struct {
+  const char *name;
+  /* Gives wharf_structured, an object. It cannot ask anybody anything. */
+  wharf_status (*run)(wharf_call *call, yyjson_val *params);
+} wharf_method;
+
+typedef struct {
+  const wharf_capability *experimental, *extensions;
+  const wharf_method *methods;
+} wharf_offer;
+
+/* ---- what a plugin is: one each, in one file, outside of functions */
+
+extern const wharf_tool_table wharf_tools;
+extern const wharf_prompt_table wharf_prompts;
+extern const wharf_resource_table wharf_resources;
+extern const wharf_completer wharf_completions;
+extern const wharf_offer wharf_extensions;
+
+/* Exporting is what makes the host ask for it. Tests have no exports. */
+#ifdef __wasm__
+#define WHARF_EXPORT(what) WHARF_EXPORT_##what
+#else
+#define WHARF_EXPORT(what)
+#endif
+
+/* WHARF_TOOLS({.name = ..., .run = ...}, {...}) */
+#define WHARF_TOOLS(...)                                                                        \
+  static const wharf_tool wharf_tools_listed[] = {__VA_ARGS__};                                 \
+  const wharf_tool_table wharf_tools = {wharf_tools_listed,                                     \
+                                        sizeof wharf_tools_listed / sizeof *wharf_tools_listed}; \
+  WHARF_EXPORT(TOOLS)
+
+/* WHARF_PROMPTS({.name = ..., .run = ...}, {...}) */
+#define WHARF_PROMPTS(...)                                                                            \
+  static const wharf_prompt wharf_prompts_listed[] = {__VA_ARGS__};                                   \
+  const wharf_prompt_table wharf_prompts = {wharf_prompts_listed,                                     \
+                                            sizeof wharf_prompts_listed / sizeof *wharf_prompts_listed}; \
+  WHARF_EXPORT(PROMPTS)
+
+/* WHARF_RESOURCES(.list = list, .read = read) */
+#define WHARF_RESOURCES(...)                               \
+  const wharf_resource_table wharf_resources = {__VA_ARGS__}; \
+  WHARF_EXPORT(RESOURCES)
+
+/* WHARF_COMPLETIONS(complete) */
+#define WHARF_COMPLETIONS(function)                      \
+  const wharf_completer wharf_completions = {function}; \
+  WHARF_EXPORT(COMPLETIONS)
+
+/* WHARF_EXTENSIONS(.extensions = ..., .methods = ...) */
+#define WHARF_EXTENSIONS(...)                          \
+  const wharf_offer wharf_extensions = {__VA_ARGS__}; \
+  WHARF_EXPORT(EXTENSIONS)
+
+/* ---- the call */
+
+/* The host's name for this call, the same as in its log. */
+const char *wharf_id(wharf_call *call);
+/* How long the call had, when it began, until the host stops it. */
+uint64_t wharf_time_left_ms(const wharf_call *call);
+/* The request's `_meta`; NULL if there is none. */
+yyjson_val *wharf_meta(wharf_call *call);
+/* How far it is. What is done must rise; a total of 0 is not known; a message may be NULL. */
+void wharf_progress(double done, double total, const char *message);
+/* Whether the caller has given up. */
+bool wharf_cancelled(void);
+
+typedef enum {
+  WHARF_CAN_FORM = 1,
+  WHARF_CAN_VISIT = 2,
+  WHARF_CAN_SAMPLE = 4,
+  WHARF_CAN_SAMPLE_TOOLS = 8,
+  WHARF_CAN_SAMPLE_CONTEXT = 16,
+  WHARF_CAN_ROOTS = 32
+} wharf_feature;
+
+/* Whether the client can be asked for this. */
+bool wharf_can(const wharf_call *call, wharf_feature feature);
+
+/* ---- asking
+ *
+ * A question without an answer ends the call, and the call is made again once the answer is
+ * there, so the code before it runs again:
+ *
+ *     wharf_answer sure = wharf_confirm(call, "Delete 3 files?");
+ *     if (sure == WHARF_UNANSWERED) return wharf_unanswered(call);
+ *     if (sure == WHARF_NO) return wharf_text(call, "kept");
+ *
+ * Several questions before wharf_unanswered are asked in one round.
+ */
+
+typedef enum { WHARF_NO, WHARF_YES, WHARF_UNANSWERED } wharf_answer;
+
+/* Ends the call until there is an answer. If nobody can be asked, the host tells the client
+ * what it lacks. */
+wharf_status wharf_unanswered(wharf_call *call);
+/* Why the last question cannot be asked of anybody; NULL if it can. A plugin that can do
+ * without goes on. */
+const char *wharf_unavailable(const wharf_call *call);
+/* Gives the next question a key of its own in place of q1, q2 and so on. */
+void wharf_key(wharf_call *call, const char *key);
+
+wharf_answer wharf_confirm(wharf_call *call, const char *message);
+/* `schema` is a flat object of text, numbers, booleans and choices. Never for secrets. */
+wharf_answer wharf_form(wharf_call *call, const char *message, const char *schema, yyjson_val **content);
+/* Yes if the user agreed to visit the page, which does not say that it is done. */
+wharf_answer wharf_visit(wharf_call *call, const char *message, const char *url);
+
+typedef struct {
+  const char *uri;
+  /* May be NULL. */
+  const char *name;
+} wharf_root;
+
+/* The folders that the client works in, yes or unanswered. */
+wharf_answer wharf_roots(wharf_call *call, const wharf_root **roots, size_t *count);
+
+/* What to ask the client's model; zero is a good value for all but `prompt`. */
+typedef struct {
+  const char *prompt, *system;
+  /* 1000 if it is 0. */
+  uint32_t max_tokens;
+  bool has_temperature;
+  double temperature;
+  /* A name or part of a name. */
+  const char *model;
+  /* A picture or sound for the model to look at. */
+  const void *data;
+  size_t data_size;
+  const char *data_type;
+} wharf_sampling;
+
+/* The text of the model's answer, yes or unanswered. */
+wharf_answer wharf_sample(wharf_call *call, const wharf_sampling *sampling, const char **text);
+
+/* A text that the rounds of questions remember: NULL at first, then what wharf_keep gave it.
+ *
+ *     const char *found = wharf_kept(call);
+ *     if (!found) found = wharf_keep(call, search(call));
+ */
+const char *wharf_kept(wharf_call *call);
+const char *wharf_keep(wharf_call *call, const char *text);
+
+/* ---- telling */
+
+typedef enum {
+  WHARF_DEBUG, WHARF_INFO, WHARF_NOTICE, WHARF_WARNING,
+  WHARF_ERROR, WHARF_CRITICAL, WHARF_ALERT, WHARF_EMERGENCY
+} wharf_level;
+
+/* To the host's log, and to the client if it wants messages of this level. At most 1023
+ * bytes are told. */
+void wharf_log(wharf_level level, const char *format, ...) WHARF_PRINTF(2, 3);
+void wharf_log_data(wharf_level level, const char *logger, const char *json);
+
+typedef enum { WHARF_TOOL_LIST, WHARF_PROMPT_LIST, WHARF_RESOURCE_LIST } wharf_listing;
+
+/* One of this plugin's lists would now be answered differently. */
+void wharf_list_changed(wharf_listing listing);
+void wharf_resource_updated(const char *uri);
+
+/* ---- values that last, where the plugin was granted `keyvalue` */
+
+/* What went wrong in the function that gave WHARF_ERRED, NULL or false. */
+const char *wharf_error(const wharf_call *call);
+
+/* A bucket; closed at the end of the call. */
+typedef struct wharf_store wharf_store;
+typedef enum { WHARF_ABSENT, WHARF_FOUND, WHARF_ERRED } wharf_found;
+
+/* NULL if it cannot be had. The plugin's default bucket is "default". */
+wharf_store *wharf_store_open(wharf_call *call, const char *name);
+wharf_found wharf_store_get(wharf_store *store, const char *key, wharf_bytes *value);
+bool wharf_store_set(wharf_store *store, const char *key, const void *value, size_t size);
+bool wharf_store_delete(wharf_store *store, const char *key);
+bool wharf_store_keys(wharf_store *store, const char *const **keys, size_t *count);
+/* Adds to a number; a key that is not there is 0. */
+bool wharf_store_increment(wharf_store *store, const char *key, uint64_t delta, uint64_t *sum);
+
+/* A value of the grant's `config`. Variables of its `env` are in getenv. */
+wharf_found wharf_config(wharf_call *call, const char *key, const char **value);
+
+/* ---- HTTP, where the plugin was granted it. No redirect is followed. */
+
+/* A list of fields ends with {0}. */
+typedef struct {
+  const char *name, *value;
+} wharf_field;
+
+typedef struct {
+  /* GET if it is NULL. */
+  const char *method;
+  const char *url;
+  const wharf_field *headers;
+  const void *body;
+  size_t body_size;
+  /* For the whole exchange; the host's own limit if it is 0. */
+  uint32_t timeout_ms;
+} wharf_request;
+
+typedef enum {
+  WHARF_HTTP_DENIED, WHARF_HTTP_INVALID, WHARF_HTTP_UNREACHABLE,
+  WHARF_HTTP_TIMEOUT, WHARF_HTTP_TOO_LARGE, WHARF_HTTP_PROTOCOL
+} wharf_http_reason;
+
+typedef struct {
+  int status;
+  const wharf_field *headers;
+  wharf_bytes body;
+  /* Why there is no response. */
+  wharf_http_reason reason;
+} wharf_response;
+
+/* Waits for the whole response; any status is one. */
+bool wharf_fetch(wharf_call *call, const wharf_request *request, wharf_response *response);
+/* The first field of that name, in upper or lower case; NULL if there is none. */
+const char *wharf_header(const wharf_response *response, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

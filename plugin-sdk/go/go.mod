@@ -1,0 +1,3 @@
+module wharf-plugin
+
+go 1.27

@@ -1,0 +1,50 @@
+package host
+
+import "errors"
+
+// Field is one header field.
+type Field struct{ Name, Value string }
+
+// Request is one of HTTP.
+type Request struct {
+	Method, URL string
+	Header      []Field
+	Body        []byte
+	TimeoutMS   uint32
+}
+
+// Response is what came back.
+type Response struct {
+	Status int
+	Header []Field
+	Body   []byte
+}
+
+// Kind says why there is no response.
+type Kind uint8
+
+const (
+	Denied Kind = iota
+	Invalid
+	Unreachable
+	Timeout
+	TooLarge
+	Protocol
+)
+
+// HTTPError is a request without a response.
+type HTTPError struct {
+	Kind  Kind
+	Why   string
+	Limit uint64
+}
+
+// StoreError is what the host's store says of itself.
+type StoreError string
+
+func (e StoreError) Error() string { return string(e) }
+
+// ErrStoreDenied says that the plugin has no grant `keyvalue`.
+var ErrStoreDenied = errors.New("this plugin may not store anything: whoever runs the server can grant it `keyvalue`; the server's log says how")
+
+var errNoBucket = errors.New("there is no bucket of that name")

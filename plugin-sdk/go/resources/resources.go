@@ -1,0 +1,158 @@
+// Package resources offers things that a client can read by URI. Importing it exports the
+// interface.
+//
+//	resources.Add(wharf.Resource{URI: "note://1", Name: "shopping", MIMEType: "text/plain"},
+//		func(*wharf.Call) (resources.Result, error) {
+//			return resources.Text("note://1", "milk, bread"), nil
+//		})
+package resources
+
+import (
+	"time"
+
+	wharf "wharf-plugin"
+	"wharf-plugin/internal/abi/wharf_plugin_resources"
+	types "wharf-plugin/internal/abi/wharf_plugin_types"
+	wit "wharf-plugin/internal/wit/types"
+)
+
+// Template is a family of resources.
+type Template struct {
+	// URITemplate is as in RFC 6570.
+	URITemplate string
+	// Name is short; Title is for people; Description is for the model.
+	Name, Title, Description string
+	MIMEType                 string
+	Annotations              wharf.Annotations
+	Icons                    []wharf.Icon
+	// Meta becomes a JSON object.
+	Meta any
+}
+
+// Result is what was read; several contents where a URI stands for many.
+type Result struct {
+	Contents []wharf.Contents
+	// FreshFor is how long it may be taken for fresh, a day at most; 0 is not at all.
+	FreshFor time.Duration
+	// Public says that it is the same for everybody, so that whoever stands between may
+	// keep it for all.
+	Public bool
+	// Meta becomes a JSON object.
+	Meta any
+}
+
+// Text is a result of one text.
+func Text(uri, text string) Result {
+	return Result{Contents: []wharf.Contents{{URI: uri, Text: text}}}
+}
+
+type fixed struct {
+	resource wharf.Resource
+	read     func(*wharf.Call) (Result, error)
+}
+
+var (
+	resources []fixed
+	templates []Template
+	listMore  func() ([]wharf.Resource, error)
+	readMore  func(*wharf.Call, string) (Result, error)
+)
+
+// Add adds a resource.
+func Add(resource wharf.Resource, read func(*wharf.Call) (Result, error)) {
+	resources = append(resources, fixed{resource, read})
+}
+
+// AddTemplate adds a family of resources. Read reads them.
+func AddTemplate(template Template) { templates = append(templates, template) }
+
+// List lists more resources each time it is asked: when the plugin is loaded, and after
+// wharf.ListChanged. An error when it is loaded refuses the plugin. Read reads them.
+func List(list func() ([]wharf.Resource, error)) { listMore = list }
+
+// Read reads what Add did not add, by its URI; it gives wharf.ErrNotFound for a URI that
+// does not exist.
+func Read(read func(call *wharf.Call, uri string) (Result, error)) { readMore = read }
+
+func list() (all []types.ResourceDescription, err error) {
+	defer wharf.ABIGuard(&err)
+	for _, entry := range resources {
+		all = append(all, entry.resource.ABI())
+	}
+	if listMore == nil {
+		return all, nil
+	}
+	more, err := listMore()
+	for _, resource := range more {
+		all = append(all, resource.ABI())
+	}
+	return all, err
+}
+
+func read(call *wharf.Call, uri string) (result Result, err error) {
+	defer wharf.ABIGuard(&err)
+	for _, entry := range resources {
+		if entry.resource.URI == uri {
+			return entry.read(call)
+		}
+	}
+	if readMore == nil {
+		return result, wharf.ErrNotFound
+	}
+	return readMore(call, uri)
+}
+
+func exportListResources() wit.Result[[]types.ResourceDescription, string] {
+	all, err := list()
+	if err != nil {
+		return wit.Err[[]types.ResourceDescription, string](err.Error())
+	}
+	return wit.Ok[[]types.ResourceDescription, string](all)
+}
+
+func exportListResourceTemplates() wit.Result[[]wharf_plugin_resources.ResourceTemplate, string] {
+	var all []wharf_plugin_resources.ResourceTemplate
+	for _, template := range templates {
+		all = append(all, wharf_plugin_resources.ResourceTemplate{
+			UriTemplate: template.URITemplate,
+			Name:        template.Name,
+			Title:       wharf.ABIText(template.Title),
+			Description: wharf.ABIText(template.Description),
+			MimeType:    wharf.ABIText(template.MIMEType),
+			Annotations: wharf.ABIAnnotations(template.Annotations),
+			Icons:       wharf.ABIIcons(template.Icons),
+			Meta:        wharf.ABIMeta(template.Meta),
+		})
+	}
+	return wit.Ok[[]wharf_plugin_resources.ResourceTemplate, string](all)
+}
+
+func exportReadResource(uri string, context types.CallContext) wit.Result[wharf_plugin_resources.ReadOutcome, types.CallError] {
+	type outcome = wharf_plugin_resources.ReadOutcome
+	call := wharf.ABICall(context)
+	result, err := read(call, uri)
+	if err == nil {
+		return wit.Ok[outcome, types.CallError](wharf_plugin_resources.MakeReadOutcomeComplete(result.abi()))
+	}
+	required, failure := wharf.ABISettle(call, err)
+	if failure != nil {
+		return wit.Err[outcome, types.CallError](*failure)
+	}
+	return wit.Ok[outcome, types.CallError](wharf_plugin_resources.MakeReadOutcomeInputRequired(required))
+}
+
+func (r Result) abi() wharf_plugin_resources.ReadResult {
+	raw := wharf_plugin_resources.ReadResult{Caching: wit.None[wharf_plugin_resources.Caching](), Meta: wharf.ABIMeta(r.Meta)}
+	for _, contents := range r.Contents {
+		raw.Contents = append(raw.Contents, contents.ABI())
+	}
+	if r.FreshFor > 0 {
+		scope := uint8(wharf_plugin_resources.CacheScope_Private)
+		if r.Public {
+			scope = wharf_plugin_resources.CacheScope_Public
+		}
+		ttl := uint64(r.FreshFor.Milliseconds())
+		raw.Caching = wit.Some(wharf_plugin_resources.Caching{TtlMs: ttl, Scope: scope})
+	}
+	return raw
+}

@@ -1,0 +1,91 @@
+"""The call that is running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from . import log
+from .ask import Ask, Asked, Reply, Required
+from .errors import InvalidArguments, NotFound, ToolError, Unavailable
+from .host import current
+
+T = TypeVar("T")
+
+
+@dataclass
+class Context:
+    """What the host says of a call."""
+
+    id: str = ""
+    features: frozenset[str] = frozenset()
+    time_left: float = 0.0
+    answers: Mapping[str, Reply] = field(default_factory=dict)
+    state: bytes | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Call:
+    """The call that is running: its name, its time, its progress, and a way to `ask`
+    whoever made it. A tool, prompt or resource gets it by a parameter annotated `Call`."""
+
+    log = log
+    """Messages to the host's log and to the client: `call.log.info("…")`."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def id(self) -> str:
+        """The host's name for this call, the same as in its log."""
+        return self._context.id
+
+    @property
+    def time_left(self) -> float:
+        """Seconds that the call had, when it began, until the host stops it."""
+        return self._context.time_left
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The request's `_meta`, less what MCP reserves."""
+        return self._context.meta
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller has given up. What is returned after that is thrown away."""
+        return current().cancelled()
+
+    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """How far the call is; `progress` must rise."""
+        current().progress(float(progress), None if total is None else float(total), message)
+
+    @cached_property
+    def ask(self) -> Ask:
+        """Questions to the user, the client's model and the client."""
+        return Ask(self._context.features, self._context.answers, self._context.state)
+
+    def attempt(self, work: Callable[[], T]) -> T | Required:
+        """Runs a tool, prompt or resource to its end or to its next question.
+
+        Raises `NotFound`, `InvalidArguments` and `ToolError`, and nothing else.
+        """
+        try:
+            return work()
+        except Asked as asked:
+            return asked.required
+        except Unavailable as refused:
+            # It was handled by nobody: the question again, by which the host knows that
+            # the plugin cannot do without.
+            return self.ask.insist(refused.question)
+        except (NotFound, InvalidArguments, ToolError):
+            raise
+        except BaseException as error:
+            raise ToolError(_told(error)) from error
+
+
+def _told(error: BaseException) -> str:
+    name = type(error).__name__
+    text = str(error)
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,94 @@
+"""Pieces of results and prompts, and what there is to say of resources.
+
+How each looks to an old client is the host's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+Role = Literal["user", "assistant"]
+Meta = Mapping[str, Any]
+
+
+@dataclass
+class Icon:
+    """A picture for a list entry. `src` is an `https:` or `data:` URI."""
+
+    src: str
+    mime_type: str | None = None
+    sizes: Sequence[str] = ()
+    theme: Literal["light", "dark"] | None = None
+
+
+@dataclass(kw_only=True)
+class Annotations:
+    """Hints for whoever shows it: whom it is for, how much it matters (0 to 1), when it
+    was last changed (ISO 8601)."""
+
+    audience: Sequence[Role] = ()
+    priority: float | None = None
+    last_modified: str | None = None
+    meta: Meta | None = None
+
+
+@dataclass
+class Text(Annotations):
+    """A text, where hints for it are to be given; else a plain `str` does."""
+
+    text: str
+
+
+@dataclass
+class Image(Annotations):
+    """A picture, as its bytes."""
+
+    data: bytes
+    mime_type: str
+
+
+@dataclass
+class Audio(Annotations):
+    """Sound, as its bytes."""
+
+    data: bytes
+    mime_type: str
+
+
+@dataclass
+class ResourceContents:
+    """What is in a resource, text or bytes."""
+
+    uri: str
+    body: str | bytes
+    mime_type: str | None = None
+    meta: Meta | None = None
+
+
+@dataclass
+class Embedded(Annotations):
+    """A resource's contents inside a result."""
+
+    contents: ResourceContents
+
+
+@dataclass
+class Resource(Annotations):
+    """What there is to know of a resource without reading it: an entry of a list, or a
+    link in a result."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    icons: Sequence[Icon] = ()
+
+
+Content = Union[str, Text, Image, Audio, Embedded, Resource]
+"""A piece of a result or of a prompt. A `Resource` is a link to it."""
+
+CONTENT_TYPES = (str, Text, Image, Audio, Embedded, Resource)

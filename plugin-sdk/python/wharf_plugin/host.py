@@ -1,0 +1,59 @@
+"""The host that runs this plugin: the real one, or a test's double of it.
+
+`component` connects the real one; `testing` connects a double for the time of a call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+Listing = Literal["tools", "prompts", "resources"]
+
+
+class Host(Protocol):
+    """What a host does for a running plugin."""
+
+    def log(self, level: Level, message: str) -> None: ...
+    def log_data(self, level: Level, logger: str, data: str) -> None: ...
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+    def list_changed(self, listing: Listing) -> None: ...
+    def resource_updated(self, uri: str) -> None: ...
+    def cancelled(self) -> bool: ...
+    def fetch(self, request: Any) -> Any: ...
+    def open_bucket(self, name: str) -> Any: ...
+    def setting(self, key: str) -> str | None: ...
+    def settings(self) -> dict[str, str]: ...
+
+
+class _Nobody:
+    """While a component is built, and in tests that do without `testing.Client`."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("no host is connected: call this from a tool, and tools through wharf_plugin.testing.Client")
+
+
+_host: Any = _Nobody()
+
+
+def current() -> Host:
+    """The host that is connected."""
+    return _host
+
+
+def connect(host: Any) -> Any:
+    """Connects a host, and gives the one that was connected before."""
+    global _host
+    before, _host = _host, host
+    return before
+
+
+def list_changed(listing: Listing) -> None:
+    """One of this plugin's lists would now be answered differently. The host asks for it
+    again, and tells clients if it really changed."""
+    current().list_changed(listing)
+
+
+def resource_updated(uri: str) -> None:
+    """A resource of this plugin has new contents. The host tells those who subscribed."""
+    current().resource_updated(uri)

@@ -1,0 +1,234 @@
+"""What an author writes: a `Plugin`, and decorated functions."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from .call import Call
+from .content import Icon, Meta, Resource, Role
+from .errors import NotFound
+from .offers import Method, Prompt, ResourceFamily, Tool, is_call, passed
+from .results import Completion, PromptResult, ReadResult, ToolResult
+from .values import dumps
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Plugin:
+    """A plugin: what its decorated functions offer. Put it into a variable `plugin`.
+
+    Every call gets a fresh instance of the whole component: what a call changes in memory
+    is gone after it. What is done while the module is imported is done once, when the
+    component is built.
+    """
+
+    def __init__(self) -> None:
+        self.tools: dict[str, Tool] = {}
+        self.prompts: dict[str, Prompt] = {}
+        self.families: dict[str, ResourceFamily] = {}
+        self.methods: dict[str, Method] = {}
+        self.capabilities: dict[tuple[Literal["extension", "experimental"], str], str] = {}
+        self._lists: list[Callable[[], Sequence[Resource]]] = []
+        self._completions: dict[tuple[str, str], Callable[..., Any]] = {}
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def tool(self, function: Any = None, /, **options: Any) -> Any:
+        """A function that a model can call.
+
+        Its name, docstring and type hints are the tool's name, description and schemas;
+        `Annotated[str, "…"]` or the docstring's `Args:` describe arguments. `read_only`
+        says that it changes nothing. With `input_schema` the function gets the arguments as
+        they are.
+        """
+
+        def add(function: F) -> F:
+            tool = Tool(function, **options)
+            self.tools[_new(tool.name, self.tools, "tools")] = tool
+            return function
+
+        return add(function) if function is not None else add
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def prompt(self, function: Any = None, /, **options: Any) -> Any:
+        """Messages made to order, that a user picks: a text, a `Message` or several of
+        them, or a `PromptResult`."""
+
+        def add(function: F) -> F:
+            prompt = Prompt(function, **options)
+            self.prompts[_new(prompt.name, self.prompts, "prompts")] = prompt
+            return function
+
+        return add(function) if function is not None else add
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        size: int | None = None,
+        audience: Sequence[Role] = (),
+        priority: float | None = None,
+        last_modified: str | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Meta | None = None,
+    ) -> Callable[[F], F]:
+        """What is in a resource, or in all those of a template: the function's parameters
+        are the variables of `notes://{id}`, and `uri` if it has that. It gives text, bytes,
+        `ResourceContents` or several of them, or a `ReadResult`."""
+
+        def add(function: F) -> F:
+            about = Resource(
+                uri,
+                name or function.__name__,
+                title,
+                description or inspect.getdoc(function),
+                mime_type,
+                size,
+                icons,
+                audience=audience,
+                priority=priority,
+                last_modified=last_modified,
+                meta=meta,
+            )
+            self.families[_new(uri, self.families, "resources")] = ResourceFamily(function, about)
+            return function
+
+        return add
+
+    def resource_list(self, function: F) -> F:
+        """A function that gives further resources to be listed. The host asks for them when
+        it loads the plugin, and after `list_changed("resources")`."""
+        self._lists.append(function)
+        return function
+
+    def completion(self, subject: Callable[..., Any] | str, argument: str) -> Callable[[F], F]:
+        """Suggestions for an argument of a prompt or a variable of a template, while a
+        person types it. `subject` is the decorated function, the prompt's name or the
+        template; the function gets what was typed, and, if it has a second parameter, the
+        arguments that are settled already."""
+
+        def add(function: F) -> F:
+            self._completions[_new((self._subject(subject), argument), self._completions, "completions")] = function
+            return function
+
+        return add
+
+    def method(self, function: F) -> F:
+        """A method of the plugin's own, which clients call as `<plugin>/<name>`. It gives
+        what becomes a JSON object, and cannot ask anybody anything."""
+        self.methods[_new(function.__name__, self.methods, "methods")] = Method(function)
+        return function
+
+    def extension(self, name: str, settings: Mapping[str, Any] | None = None) -> None:
+        """Declares an extension of the protocol, `vendor.example/name`."""
+        self.capabilities["extension", name] = dumps(settings or {})
+
+    def experimental(self, name: str, settings: Mapping[str, Any] | None = None) -> None:
+        """Declares something that is tried out."""
+        self.capabilities["experimental", name] = dumps(settings or {})
+
+    def offers(self) -> set[str]:
+        """The interfaces of the host's that it has something for."""
+        have = {
+            "tools": self.tools,
+            "resources": self.families or self._lists,
+            "prompts": self.prompts,
+            "completions": self._completions,
+            "extensions": self.methods or self.capabilities,
+        }
+        return {name for name, found in have.items() if found}
+
+    def call_tool(self, name: str, arguments: str, call: Call) -> ToolResult[Any]:
+        """Runs a tool; `arguments` is JSON text."""
+        if name not in self.tools:
+            raise NotFound
+        return self.tools[name].run(json.loads(arguments), call)
+
+    def get_prompt(self, name: str, arguments: Mapping[str, str], call: Call) -> PromptResult:
+        """Makes a prompt."""
+        if name not in self.prompts:
+            raise NotFound
+        return self.prompts[name].run(arguments, call)
+
+    def listed(self) -> list[Resource]:
+        """The resources of the list."""
+        found = [family.about for family in self.families.values() if not family.template]
+        for function in self._lists:
+            found += function()
+        return found
+
+    def read_resource(self, uri: str, call: Call) -> ReadResult:
+        """Reads a resource: one of just that URI, else of the template that is the most
+        particular."""
+        matches = [(family, family.match(uri)) for family in self.families.values()]
+        found = [(family, variables) for family, variables in matches if variables is not None]
+        if not found:
+            raise NotFound
+        family, variables = max(found, key=lambda match: match[0].rank)
+        return family.run(uri, variables, call)
+
+    def complete(self, subject: str, argument: str, typed: str, given: Mapping[str, str], call: Call) -> Completion:
+        """Suggests values; nothing where nobody has any."""
+        function = self._completions.get((subject, argument))
+        if function is None:
+            return Completion()
+        taken = [name for name, hint in passed(function) if not is_call(hint)]
+        calls = {name: call for name, hint in passed(function) if is_call(hint)}
+        found = function(*[typed, given][: len(taken)], **calls)
+        return found if isinstance(found, Completion) else Completion(list(found))
+
+    def call_method(self, name: str, params: str, call: Call) -> str:
+        """Runs a method; params and result are JSON text."""
+        if name not in self.methods:
+            raise NotFound
+        return self.methods[name].run(json.loads(params), call)
+
+    def _subject(self, subject: Callable[..., Any] | str) -> str:
+        if isinstance(subject, str):
+            return subject
+        for name, offer in (*self.prompts.items(), *self.families.items()):
+            if offer.function is subject:
+                return name
+        raise ValueError(f"{subject.__name__} is no prompt and no resource")
+
+
+def _new(key: Any, found: Mapping[Any, Any], kind: str) -> Any:
+    if key in found:
+        raise ValueError(f"there are two {kind} called {key}")
+    return key

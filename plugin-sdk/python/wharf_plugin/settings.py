@@ -1,0 +1,19 @@
+"""What whoever runs the server set for this plugin under `config` of its grants.
+
+Needs `imports = ["config"]` in plugin.toml. Variables of the grant `env` are in `os.environ`.
+"""
+
+from __future__ import annotations
+
+from .host import current
+
+
+def get(key: str, default: str | None = None) -> str | None:
+    """One setting."""
+    value = current().setting(key)
+    return default if value is None else value
+
+
+def all() -> dict[str, str]:
+    """All of them."""
+    return current().settings()

@@ -1,0 +1,243 @@
+"""Tries a plugin without a host, in plain Python: no component is built.
+
+    from wharf_plugin.testing import Client, accept
+    from plugin import plugin
+
+    def test_greets():
+        assert Client(plugin).call("greet", name="Ada").text == "Hello, Ada!"
+
+It checks no schema and no grant: what the host does is the host's affair.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from . import ask, host
+from .call import Call, Context
+from .content import Resource, ResourceContents, Text
+from .errors import ToolError
+from .http import HttpError, Request, Response
+from .plugin import Plugin
+from .results import Completion, PromptResult, ReadResult, ToolResult
+from .sampling import Sampled
+from .store import DENIED, StoreError
+from .values import dumps
+
+FEATURES = frozenset({"form", "url", "sample", "sample-tools", "sample-context", "roots"})
+
+
+def accept(**content: Any) -> ask.Reply:
+    """The user agrees, and fills in the form with this."""
+    return ask.Accepted(content)
+
+
+def decline() -> ask.Reply:
+    """The user would not."""
+    return ask.Declined()
+
+
+def model(text: str) -> ask.Reply:
+    """The model says this."""
+    return Sampled("test", [Text(text)], "endTurn")
+
+
+def roots(*uris: str) -> ask.Reply:
+    """The client works in these folders."""
+    return [ask.Root(uri) for uri in uris]
+
+
+def unavailable(why: str = "this client cannot be asked") -> ask.Reply:
+    """Nobody can be asked."""
+    return ask.Refused(why)
+
+
+class Client:
+    """A client of the plugin, and a double of the host between them.
+
+    `answers` are given to the questions of a call in their order; `http` answers requests;
+    `config` holds settings. `logged` and `told` say what the plugin said, `asked` what it
+    asked. The store is in memory; `store=False` takes it away.
+    """
+
+    def __init__(
+        self,
+        plugin: Plugin,
+        *,
+        answers: Iterable[ask.Reply] = (),
+        http: Callable[[Request], Response] | None = None,
+        config: Mapping[str, str] | None = None,
+        store: bool = True,
+        features: Iterable[str] = FEATURES,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.plugin = plugin
+        self.answers = list(answers)
+        self.asked: list[ask.Question] = []
+        self._features = frozenset(features)
+        self._meta = meta or {}
+        self._host = _Host(http, dict(config or {}), store)
+
+    @property
+    def logged(self) -> list[str]:
+        """What was logged: `info: text`."""
+        return self._host.logged
+
+    @property
+    def told(self) -> list[str]:
+        """What else the host was told: progress, changed lists, updated resources."""
+        return self._host.told
+
+    @property
+    def buckets(self) -> dict[str, dict[str, bytes]]:
+        """What the plugin keeps, by bucket and key."""
+        return self._host.buckets
+
+    def cancel(self) -> None:
+        """Gives up: `call.cancelled` is true from now on."""
+        self._host.gone = True
+
+    def call(self, tool: str, /, **arguments: Any) -> ToolResult[Any]:
+        """Calls a tool and answers its questions. Structured content is what JSON makes of
+        it. Raises what the tool raised: `ToolError`, `InvalidArguments`, `NotFound`."""
+        result = self._run(lambda call: self.plugin.call_tool(tool, dumps(arguments), call))
+        if result.structured is not ToolResult().structured:
+            result.structured = json.loads(dumps(result.structured))
+        return result
+
+    def prompt(self, name: str, /, **arguments: str) -> PromptResult:
+        """Makes a prompt."""
+        return self._run(lambda call: self.plugin.get_prompt(name, arguments, call))
+
+    def read(self, uri: str) -> list[ResourceContents]:
+        """Reads a resource."""
+        return list(self.read_result(uri).contents)
+
+    def read_result(self, uri: str) -> ReadResult:
+        """Reads a resource, and what is said of keeping it."""
+        return self._run(lambda call: self.plugin.read_resource(uri, call))
+
+    def complete(self, subject: str, argument: str, typed: str = "", **given: str) -> Completion:
+        """Completes an argument of a prompt (by its name) or a variable of a template."""
+        return self._run(lambda call: self.plugin.complete(subject, argument, typed, given, call))
+
+    def method(self, name: str, /, **params: Any) -> Any:
+        """Calls a method of the plugin's own."""
+        return json.loads(self._run(lambda call: self.plugin.call_method(name, dumps(params), call)))
+
+    def tools(self) -> list[dict[str, Any]]:
+        """The list of tools, with their schemas."""
+        return [
+            {
+                "name": tool.name,
+                "title": tool.title,
+                "description": tool.description,
+                "inputSchema": json.loads(tool.input_schema),
+                "outputSchema": tool.output_schema and json.loads(tool.output_schema),
+                "readOnly": tool.hints[0],
+            }
+            for tool in self.plugin.tools.values()
+        ]
+
+    def resources(self) -> list[Resource]:
+        """The list of resources."""
+        before = host.connect(self._host)
+        try:
+            return self.plugin.listed()
+        finally:
+            host.connect(before)
+
+    def _run(self, work: Callable[[Call], Any]) -> Any:
+        state: bytes | None = None
+        answers: dict[str, ask.Reply] = {}
+        before = host.connect(self._host)
+        try:
+            while True:
+                call = Call(Context("test", self._features, 30.0, answers, state, self._meta))
+                outcome = call.attempt(lambda: work(call))
+                if not isinstance(outcome, ask.Required):
+                    return outcome
+                state, answers = outcome.state, {}
+                for question in outcome.questions:
+                    self.asked.append(question)
+                    if not self.answers:
+                        raise ToolError(f"no answer is left for {question.asks}")
+                    answers[question.key] = self.answers.pop(0)
+        finally:
+            host.connect(before)
+
+
+class _Host:
+    def __init__(self, http: Callable[[Request], Response] | None, config: dict[str, str], store: bool) -> None:
+        self.logged: list[str] = []
+        self.told: list[str] = []
+        self.buckets: dict[str, dict[str, bytes]] = {}
+        self.gone = False
+        self._http = http
+        self._config = config
+        self._store = store
+
+    def log(self, level: host.Level, message: str) -> None:
+        self.logged.append(f"{level}: {message}")
+
+    def log_data(self, level: host.Level, logger: str, data: str) -> None:
+        self.logged.append(f"{level}: {logger}: {data}")
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        of = "" if total is None else f" of {total:g}"
+        self.told.append(f"progress: {progress:g}{of} {message or ''}".rstrip())
+
+    def list_changed(self, listing: host.Listing) -> None:
+        self.told.append(f"list changed: {listing}")
+
+    def resource_updated(self, uri: str) -> None:
+        self.told.append(f"resource updated: {uri}")
+
+    def cancelled(self) -> bool:
+        return self.gone
+
+    def fetch(self, request: Request) -> Response:
+        if self._http is None:
+            raise HttpError("denied", "a test without `http` has no network")
+        return self._http(request)
+
+    def open_bucket(self, name: str) -> _Bucket:
+        if not self._store:
+            raise StoreError(DENIED)
+        return _Bucket(self.buckets.setdefault(name, {}))
+
+    def setting(self, key: str) -> str | None:
+        return self._config.get(key)
+
+    def settings(self) -> dict[str, str]:
+        return dict(self._config)
+
+
+class _Bucket:
+    def __init__(self, values: dict[str, bytes]) -> None:
+        self._values = values
+
+    def get(self, key: str) -> bytes | None:
+        return self._values.get(key)
+
+    def set(self, key: str, value: bytes) -> None:
+        self._values[key] = value
+
+    def delete(self, key: str) -> None:
+        self._values.pop(key, None)
+
+    def exists(self, key: str) -> bool:
+        return key in self._values
+
+    def keys(self) -> list[str]:
+        return list(self._values)
+
+    def increment(self, key: str, delta: int) -> int:
+        try:
+            sum = int(self._values.get(key, b"0")) + delta
+        except ValueError:
+            raise StoreError("the value is not a whole number") from None
+        self._values[key] = str(sum).encode()
+        return sum

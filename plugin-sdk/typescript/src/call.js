@@ -1,0 +1,54 @@
+// The call that is running.
+
+import * as host from "#host";
+import { Ask, Asked } from "./ask.js";
+import { Unavailable } from "./errors.js";
+import * as log from "./log.js";
+
+/** The call that is running: its name, its time, its progress, and a way to ask. */
+export class Call {
+  log = log;
+  #context;
+
+  constructor(context) {
+    this.#context = context;
+    this.ask = new Ask(context);
+  }
+
+  get id() {
+    return this.#context.id;
+  }
+
+  get timeLeft() {
+    return this.#context.timeLeft;
+  }
+
+  get meta() {
+    return this.#context.meta;
+  }
+
+  get cancelled() {
+    return host.cancelled();
+  }
+
+  progress(done, total, message) {
+    host.progress(Number(done), total === undefined ? undefined : Number(total), message?.toWellFormed());
+  }
+
+  /** Runs a tool, prompt or resource to its end (`value`) or to its next question
+      (`required`). A question that the tool caught, as `try` and `catch` do, still counts. */
+  attempt(work) {
+    let value;
+    try {
+      value = work();
+    } catch (error) {
+      if (this.ask.asked) return { required: this.ask.asked };
+      if (error instanceof Asked) return { required: error.required };
+      // It was handled by nobody: the question again, by which the host knows that the plugin
+      // cannot do without.
+      if (error instanceof Unavailable) return { required: this.ask.insist(error.question) };
+      throw error;
+    }
+    return this.ask.asked ? { required: this.ask.asked } : { value };
+  }
+}

@@ -1,0 +1,49 @@
+// Pieces of results and prompts. How each looks to an old client is the host's affair.
+
+/** A piece of content; a plain string is one too. */
+export class Content {
+  constructor(kind, fields, hints = {}) {
+    this.kind = kind;
+    Object.assign(this, fields, hints);
+  }
+}
+
+export const text = (text, hints) => new Content("text", { text }, hints);
+export const image = (data, mimeType, hints) => new Content("image", { data, mimeType }, hints);
+export const audio = (data, mimeType, hints) => new Content("audio", { data, mimeType }, hints);
+
+/** A resource's contents inside a result: `{ uri, text }` or `{ uri, bytes }`. */
+export const embedded = (contents, hints) => new Content("embedded", { contents }, hints);
+
+/** A link to a resource. */
+export const link = (resource) => new Content("link", { resource });
+
+/** A tool's result put together by hand. */
+export class ToolResult {
+  constructor({ content = [], structured, failed = false, meta } = {}) {
+    this.content = typeof content === "string" || content instanceof Content ? [content] : content;
+    this.structured = structured;
+    this.failed = failed;
+    this.meta = meta;
+  }
+
+  /** All its texts, one after the other. */
+  get text() {
+    return this.content.map((piece) => (typeof piece === "string" ? piece : (piece.text ?? ""))).join("");
+  }
+}
+
+export const result = (parts) => new ToolResult(parts);
+
+const isPiece = (value) => typeof value === "string" || value instanceof Content;
+
+/** What a tool gave, as a result: what is no content is structured content. */
+export function toResult(value, hasOutput) {
+  if (value instanceof ToolResult) return value;
+  if (typeof value?.then === "function") throw new TypeError("the interface is synchronous: a tool cannot be `async`");
+  if (hasOutput) return new ToolResult({ structured: value });
+  if (value === undefined) return new ToolResult();
+  if (isPiece(value)) return new ToolResult({ content: [value] });
+  const pieces = Array.isArray(value) && value.every(isPiece) && value.some((piece) => typeof piece !== "string");
+  return new ToolResult(pieces ? { content: value } : { structured: value });
+}

@@ -1,0 +1,108 @@
+// What libraries expect to find and QuickJS has not: `console`, `TextEncoder` and
+// `TextDecoder` for UTF-8, `crypto` for random values, and a `Math.random` that is another one
+// in each call. Nothing is replaced outside of a component.
+
+import { log } from "#host";
+import { getRandomBytes } from "#random";
+import { decode, encode } from "./utf8.js";
+
+let running = false;
+
+/** From the first call on there is a host; while the component is built there is none. */
+export function start() {
+  running = true;
+}
+
+export function isRunning() {
+  return running;
+}
+
+const said = (value) => {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return `${value.name}: ${value.message}\n${value.stack ?? ""}`.trimEnd();
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+};
+
+const say = (level) => (...values) => {
+  if (running) log(level, values.map(said).join(" ").toWellFormed());
+};
+
+const console = {
+  debug: say("debug"),
+  trace: say("debug"),
+  log: say("info"),
+  info: say("info"),
+  warn: say("warning"),
+  error: say("error"),
+  assert: (condition, ...values) => {
+    if (!condition) say("error")("assertion failed:", ...values);
+  },
+};
+
+class TextEncoder {
+  encoding = "utf-8";
+  encode(text = "") {
+    return encode(String(text));
+  }
+}
+
+class TextDecoder {
+  encoding = "utf-8";
+  constructor(label = "utf-8") {
+    if (!/^utf-?8$/i.test(label)) throw new RangeError(`${label}: only UTF-8 can be decoded`);
+  }
+  decode(bytes = new Uint8Array()) {
+    const view = ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
+    const text = decode(view);
+    return text.startsWith("\ufeff") ? text.slice(1) : text;
+  }
+}
+
+const random = (length) => {
+  if (!running) throw new Error("no random values while the component is built: they would be the same in every call");
+  return new Uint8Array(getRandomBytes(length));
+};
+
+const crypto = {
+  getRandomValues(array) {
+    new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(random(array.byteLength));
+    return array;
+  },
+  randomUUID() {
+    const bytes = random(16);
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  },
+};
+
+// QuickJS seeds its own generator while the component is built, so it would give the same
+// numbers in every call. This is sfc32, seeded by the host at the first number of a call.
+const builtin = Math.random;
+let state = null;
+function number() {
+  if (!running) return builtin();
+  if (!state) {
+    state = new Uint32Array(4);
+    crypto.getRandomValues(state);
+  }
+  const sum = (state[0] + state[1] + state[3]) >>> 0;
+  state[3] += 1;
+  state[0] = state[1] ^ (state[1] >>> 9);
+  state[1] = state[2] + (state[2] << 3);
+  state[2] = ((state[2] << 21) | (state[2] >>> 11)) + sum;
+  return sum / 2 ** 32;
+}
+
+/** Puts them where they are missing. */
+export function install(global) {
+  for (const [name, value] of Object.entries({ console, TextEncoder, TextDecoder, crypto })) {
+    if (!(name in global)) Object.defineProperty(global, name, { value, writable: true, configurable: true });
+  }
+  global.Math.random = number;
+}

@@ -1,0 +1,77 @@
+// HTTP in one line, where the plugin was granted it. No redirect is followed.
+
+import { fetch as exchange } from "#http";
+import { ToolError } from "./errors.js";
+import { decode, encode } from "./utf8.js";
+
+/** There is no response; `kind` says why. */
+export class HttpError extends ToolError {
+  name = "HttpError";
+  constructor(kind, text) {
+    super(text);
+    this.kind = kind;
+  }
+}
+
+/** What came back. Any status is a response. */
+export class Response {
+  constructor(status, body = new Uint8Array(), headers = []) {
+    this.status = status;
+    this.bytes = typeof body === "string" ? encode(body) : body;
+    this.headers = headers;
+  }
+
+  /** Itself if its status is a good one (200 to 299), else an error. */
+  ok() {
+    if (this.status >= 200 && this.status < 300) return this;
+    throw new ToolError(`the server answered with status ${this.status}`);
+  }
+
+  /** The first header field of that name. */
+  header(name) {
+    return this.headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+  }
+
+  text() {
+    return decode(this.bytes);
+  }
+
+  json() {
+    return JSON.parse(this.text());
+  }
+}
+
+/** Sends a request and waits for the whole response. */
+export function fetch(url, { method = "GET", headers = {}, body, json, timeout } = {}) {
+  const fields = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => field(name, one)));
+  if (json !== undefined) {
+    fields.push(field("content-type", "application/json"));
+    body = JSON.stringify(json);
+  }
+  const request = {
+    method: String(method).toWellFormed(),
+    url: String(url).toWellFormed(),
+    headers: fields,
+    body: body === undefined ? undefined : bytes(body),
+    timeoutMs: timeout === undefined ? undefined : Math.min(Math.max(Math.trunc(timeout), 0), 0xffffffff),
+  };
+  try {
+    const { status, body, headers } = exchange(request);
+    return new Response(status, new Uint8Array(body), headers.map(({ name, value }) => [name, decode(value)]));
+  } catch (error) {
+    throw error?.payload ? refused(error.payload) : error;
+  }
+}
+
+export const get = (url, options) => fetch(url, options);
+export const post = (url, options) => fetch(url, { ...options, method: "POST" });
+
+const field = (name, value) => ({ name: name.toWellFormed(), value: bytes(value) });
+
+const bytes = (value) => (value instanceof Uint8Array ? value : encode(String(value)));
+
+function refused({ tag, val }) {
+  if (tag === "timeout") return new HttpError(tag, "the server took too long");
+  if (tag === "too-large") return new HttpError(tag, `the response has more than ${val} bytes`);
+  return new HttpError(tag, val);
+}

@@ -1,0 +1,165 @@
+// What an author writes: a plugin, and functions that are registered with it.
+
+import { Content, toResult } from "./content.js";
+import { NotFound } from "./errors.js";
+import { inputJson, readText, s, toSchema } from "./schema.js";
+import { UriTemplate } from "./templates.js";
+
+const EMPTY = s.object({});
+
+/** A plugin. Every call gets a fresh instance of the whole component: what a call changes in
+    memory is gone after it. What a module does at its top is done once, when it is built. */
+export class Plugin {
+  tools = [];
+  prompts = [];
+  methods = new Map();
+  capabilities = [];
+  #families = [];
+  #lists = [];
+  #completions = new Map();
+
+  tool(name, { input = EMPTY, output, readOnly, destructive, idempotent, openWorld, ...about } = {}, run) {
+    unused(this.tools, name, "tool");
+    const hints = readOnly
+      ? { readOnly, destructive: destructive ?? false, idempotent: idempotent ?? true, openWorld: openWorld ?? false }
+      : { readOnly, destructive, idempotent, openWorld };
+    const schema = toSchema(input);
+    this.tools.push({
+      ...about,
+      name,
+      hints,
+      schema,
+      inputSchema: JSON.stringify(inputJson(schema)),
+      outputSchema: output === undefined ? undefined : JSON.stringify(toSchema(output).json),
+      run,
+    });
+    return this;
+  }
+
+  prompt(name, { arguments: shape = {}, ...about } = {}, run) {
+    unused(this.prompts, name, "prompt");
+    this.prompts.push({ ...about, name, shape, run });
+    return this;
+  }
+
+  resource(uri, { variables = {}, ...about } = {}, run) {
+    if (this.#families.some((family) => family.uri === uri)) throw new TypeError(`there are two resources ${uri}`);
+    const template = uri.includes("{") ? new UriTemplate(uri) : null;
+    for (const name of Object.keys(variables)) {
+      if (!template?.variables.includes(name)) throw new TypeError(`${uri} has no {${name}}`);
+    }
+    this.#families.push({ name: uri, ...about, uri, variables, template, run });
+    return this;
+  }
+
+  resources(list) {
+    this.#lists.push(list);
+    return this;
+  }
+
+  completion(subject, argument, suggest) {
+    this.#completions.set(JSON.stringify([subject, argument]), suggest);
+    return this;
+  }
+
+  method(name, run) {
+    this.methods.set(name, run);
+    return this;
+  }
+
+  extension(name, settings = {}) {
+    this.capabilities.push({ kind: "extension", name, settings });
+    return this;
+  }
+
+  experimental(name, settings = {}) {
+    this.capabilities.push({ kind: "experimental", name, settings });
+    return this;
+  }
+
+  /** The interfaces of the host's that it has something for. */
+  offers() {
+    return [
+      this.tools.length && "tools",
+      (this.#families.length || this.#lists.length) && "resources",
+      this.prompts.length && "prompts",
+      this.#completions.size && "completions",
+      (this.methods.size || this.capabilities.length) && "extensions",
+    ].filter(Boolean);
+  }
+
+  /** Runs a tool; `args` is JSON text. */
+  callTool(name, args, call) {
+    const tool = this.tools.find((tool) => tool.name === name);
+    if (!tool) throw new NotFound();
+    return toResult(tool.run(tool.schema.read(JSON.parse(args), ""), call), tool.outputSchema !== undefined);
+  }
+
+  /** Makes a prompt. */
+  getPrompt(name, args, call) {
+    const prompt = this.prompts.find((prompt) => prompt.name === name);
+    if (!prompt) throw new NotFound();
+    const made = prompt.run(readTexts(prompt.shape, args), call);
+    if (Array.isArray(made)) return { messages: made };
+    return typeof made === "object" && Array.isArray(made?.messages) ? made : { messages: [made] };
+  }
+
+  /** The resources of the list. */
+  listed() {
+    return [...this.#families.filter((family) => !family.template), ...this.#lists.flatMap((list) => list())];
+  }
+
+  templates() {
+    return this.#families.filter((family) => family.template);
+  }
+
+  /** Reads a resource: one of just that URI, else of the template with the most literal
+      characters. */
+  readResource(uri, call) {
+    const exact = this.#families.find((family) => !family.template && family.uri === uri);
+    const ranked = this.templates().sort((a, b) => b.template.literals - a.template.literals);
+    const family = exact ?? ranked.find((family) => family.template.match(uri));
+    if (!family) throw new NotFound();
+    const found = family.template?.match(uri) ?? {};
+    const made = family.run({ ...found, ...readTexts(family.variables, found) }, call, uri);
+    const { contents, ...rest } = Array.isArray(made?.contents) ? made : { contents: [made].flat() };
+    return { ...rest, contents: contents.map((one) => contentsOf(one, uri, family)) };
+  }
+
+  /** Suggests values; nothing where nobody has any. */
+  complete(subject, argument, typed, given, call) {
+    const suggest = this.#completions.get(JSON.stringify([subject, argument]));
+    const found = suggest?.(typed, given, call) ?? [];
+    return Array.isArray(found) ? { values: found } : found;
+  }
+
+  /** Runs a method of the plugin's own; `params` is JSON text. */
+  callMethod(name, params, call) {
+    const run = this.methods.get(name);
+    if (!run) throw new NotFound();
+    return run(JSON.parse(params), call);
+  }
+}
+
+function contentsOf(made, uri, family) {
+  if (typeof made === "string") return { uri, mimeType: family.mimeType, text: made };
+  if (made instanceof Uint8Array) return { uri, mimeType: family.mimeType, bytes: made };
+  if (made instanceof Content || (made?.text === undefined && made?.bytes === undefined)) {
+    throw new TypeError(`the resource ${uri} gave neither text nor bytes`);
+  }
+  return { uri, mimeType: family.mimeType, ...made };
+}
+
+/** Arguments that are always text, each as its schema wants it. */
+function readTexts(shape, given) {
+  const texts = s.object(
+    Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, asText(schema)])),
+  );
+  return texts.read(given, "");
+}
+
+const asText = (schema) => Object.assign(schema.with({}), { read: (value, path) => readText(schema, value, path) });
+
+function unused(found, name, kind) {
+  if (found.some((one) => one.name === name)) throw new TypeError(`there are two ${kind}s called ${name}`);
+}

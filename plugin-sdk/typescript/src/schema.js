@@ -1,0 +1,174 @@
+// JSON Schemas put together by functions, and values read through them. The host has checked
+// arguments already; reading fills in defaults, and checks what a test gives.
+
+import { InvalidArguments } from "./errors.js";
+
+const escaped = (name) => name.replaceAll("~", "~0").replaceAll("/", "~1");
+
+function expect(condition, path, what) {
+  if (!condition) throw new InvalidArguments(path, `must be ${what}`);
+}
+
+/** A schema. Each method gives another one and leaves this as it is. */
+export class Schema {
+  constructor(json, read, flags = {}) {
+    this.json = json;
+    this.flags = flags;
+    this.read = read;
+  }
+
+  with(keywords, flags) {
+    return new Schema({ ...this.json, ...keywords }, this.read, { ...this.flags, ...flags });
+  }
+
+  describe(description) {
+    return this.with({ description });
+  }
+
+  title(title) {
+    return this.with({ title });
+  }
+
+  min(least) {
+    return this.with({ [`min${this.flags.bound ?? "imum"}`]: least });
+  }
+
+  max(most) {
+    return this.with({ [`max${this.flags.bound ?? "imum"}`]: most });
+  }
+
+  pattern(pattern) {
+    return this.with({ pattern: pattern instanceof RegExp ? pattern.source : pattern });
+  }
+
+  format(format) {
+    return this.with({ format });
+  }
+
+  optional() {
+    return this.with({}, { optional: true });
+  }
+
+  default(value) {
+    return this.with({ default: value }, { optional: true, default: value });
+  }
+
+  nullable() {
+    const json = typeof this.json.type === "string" && !this.json.enum
+      ? { ...this.json, type: [this.json.type, "null"] }
+      : { anyOf: [this.json, { type: "null" }] };
+    return new Schema(json, (value, path) => (value === null ? null : this.read(value, path)), this.flags);
+  }
+}
+
+function readMembers(shape, value, path) {
+  expect(typeof value === "object" && value !== null && !Array.isArray(value), path, "an object");
+  const made = { ...value };
+  for (const [name, schema] of Object.entries(shape)) {
+    if (value[name] !== undefined) made[name] = schema.read(value[name], `${path}/${escaped(name)}`);
+    else if ("default" in schema.flags) made[name] = structured(schema.flags.default);
+    else if (!schema.flags.optional) throw new InvalidArguments(path, `${name} is required`);
+  }
+  return made;
+}
+
+// A default must not be shared by those who may change it.
+const structured = (value) => (typeof value === "object" && value !== null ? JSON.parse(JSON.stringify(value)) : value);
+
+function objectJson(shape) {
+  const required = Object.keys(shape).filter((name) => !shape[name].flags.optional);
+  const properties = Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, schema.json]));
+  return { type: "object", properties, ...(required.length ? { required } : {}) };
+}
+
+const simple = (type, is, what, bound) =>
+  new Schema({ type }, (value, path) => (expect(is(value), path, what), value), { bound });
+
+/** Functions that make schemas. */
+export const s = {
+  string: () => simple("string", (value) => typeof value === "string", "a string", "Length"),
+  number: () => simple("number", (value) => typeof value === "number", "a number"),
+  integer: () => simple("integer", Number.isInteger, "a whole number"),
+  boolean: () => simple("boolean", (value) => typeof value === "boolean", "true or false"),
+  null: () => simple("null", (value) => value === null, "null"),
+  any: () => new Schema({}, (value) => value),
+
+  enum(values) {
+    const types = new Set(values.map((value) => typeof value));
+    const [type] = types;
+    const json = types.size === 1 && type !== "object" ? { type, enum: values } : { enum: values };
+    const what = `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
+    return new Schema(json, (value, path) => (expect(values.includes(value), path, what), value));
+  },
+
+  literal: (value) => s.enum([value]),
+
+  array(items) {
+    const read = (value, path) => {
+      expect(Array.isArray(value), path, "an array");
+      return value.map((item, at) => items.read(item, `${path}/${at}`));
+    };
+    return new Schema({ type: "array", items: items.json }, read, { bound: "Items" });
+  },
+
+  object: (shape) =>
+    new Schema(objectJson(shape), (value, path) => readMembers(shape, value, path), { shape, bound: "Properties" }),
+
+  record(values) {
+    const read = (value, path) => {
+      expect(typeof value === "object" && value !== null && !Array.isArray(value), path, "an object");
+      const entries = Object.entries(value);
+      return Object.fromEntries(entries.map(([key, one]) => [key, values.read(one, `${path}/${escaped(key)}`)]));
+    };
+    return new Schema({ type: "object", additionalProperties: values.json }, read, { bound: "Properties" });
+  },
+
+  union(branches) {
+    const read = (value, path) => {
+      let first;
+      for (const branch of branches) {
+        try {
+          return branch.read(value, path);
+        } catch (error) {
+          first ??= error;
+        }
+      }
+      throw first;
+    };
+    return new Schema({ anyOf: branches.map((branch) => branch.json) }, read);
+  },
+
+  /** A JSON Schema as it is; values are not looked at. */
+  raw: (json) => new Schema(json, (value) => value),
+};
+
+/** What an author gave: one of ours, a JSON Schema, or nothing. */
+export function toSchema(given) {
+  return given instanceof Schema ? given : s.raw(given);
+}
+
+/** The schema of a tool's arguments: no others than these, unless it is the author's own. */
+export function inputJson(schema) {
+  if (schema.json.type !== "object") throw new TypeError("the input must be an object: write s.object({ … })");
+  return schema.flags.shape ? { ...schema.json, additionalProperties: false } : schema.json;
+}
+
+/** The schema of a form. */
+export function formSchema(given) {
+  const schema = toSchema(given);
+  if (schema.json.type !== "object") throw new TypeError("a form is an object: write s.object({ … })");
+  return { json: schema.json, read: (value) => schema.read(value, "") };
+}
+
+/** An argument of a prompt or a variable of a URI, which is always text, as its schema wants it. */
+export function readText(schema, text, path) {
+  const type = schema.json.type;
+  if (type !== "number" && type !== "integer" && type !== "boolean") return schema.read(text, path);
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new InvalidArguments(path, `must be ${type === "boolean" ? "true or false" : "a number"}`);
+  }
+  return schema.read(value, path);
+}

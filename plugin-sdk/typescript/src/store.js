@@ -1,0 +1,80 @@
+// Values that last from one call to the next, where the plugin was granted `keyvalue`.
+
+import { increment, open } from "#keyvalue";
+import { ToolError } from "./errors.js";
+import { decode, encode } from "./utf8.js";
+
+const DENIED =
+  "this plugin may not store anything: whoever runs the server can grant it `keyvalue`; the server's log says how";
+
+/** The store cannot do that: it was not granted, is full, or failed. */
+export class StoreError extends ToolError {
+  name = "StoreError";
+}
+
+/** A bucket of the plugin's own: keys, and a value for each. */
+export class Store {
+  #bucket;
+
+  constructor(name = "") {
+    this.#bucket = told(() => open(String(name).toWellFormed()));
+  }
+
+  get(key) {
+    const bytes = this.getBytes(key);
+    return bytes && JSON.parse(decode(bytes));
+  }
+
+  set(key, value) {
+    const json = JSON.stringify(value);
+    if (json === undefined) throw new TypeError(`${key}: JSON cannot say a ${typeof value}`);
+    this.setBytes(key, encode(json));
+  }
+
+  getBytes(key) {
+    const bytes = told(() => this.#bucket.get(wanted(key)));
+    return bytes ? new Uint8Array(bytes) : undefined;
+  }
+
+  setBytes(key, bytes) {
+    if (!(bytes instanceof Uint8Array)) throw new TypeError(`${key}: bytes are a Uint8Array`);
+    told(() => this.#bucket.set(wanted(key), bytes));
+  }
+
+  has(key) {
+    return told(() => this.#bucket.exists(wanted(key)));
+  }
+
+  delete(key) {
+    told(() => this.#bucket.delete(wanted(key)));
+  }
+
+  keys() {
+    let page = told(() => this.#bucket.listKeys(undefined));
+    const keys = [...page.keys];
+    while (page.cursor !== null && page.cursor !== undefined) {
+      const { cursor } = page;
+      page = told(() => this.#bucket.listKeys(cursor));
+      keys.push(...page.keys);
+    }
+    return keys;
+  }
+
+  increment(key, delta = 1) {
+    if (!Number.isSafeInteger(delta) || delta < 0) throw new RangeError("a number is only ever counted up, by a whole number");
+    return told(() => increment(this.#bucket, wanted(key), delta));
+  }
+}
+
+const wanted = (key) => String(key).toWellFormed();
+
+function told(work) {
+  try {
+    return work();
+  } catch (error) {
+    if (!error?.payload) throw error;
+    const { tag, val } = error.payload;
+    if (tag === "access-denied") throw new StoreError(DENIED);
+    throw new StoreError(tag === "no-such-store" ? "there is no bucket of that name" : val);
+  }
+}

@@ -1,0 +1,1 @@
+export { getEnvironment } from "wasi:cli/environment@0.2.0";

@@ -1,0 +1,1 @@
+export { fetch } from "wharf:plugin/http@0.1.0";

@@ -1,0 +1,2 @@
+export { open } from "wasi:keyvalue/store@0.2.0-draft";
+export { increment } from "wasi:keyvalue/atomics@0.2.0-draft";

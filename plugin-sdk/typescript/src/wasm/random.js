@@ -1,0 +1,1 @@
+export { getRandomBytes } from "wasi:random/random@0.2.0";

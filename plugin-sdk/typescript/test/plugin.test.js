@@ -1,0 +1,176 @@
+// Tools, resources, prompts and completions, as a client sees them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  http, image, InvalidArguments, listChanged, log, NotFound, plugin, resourceUpdated, result, s, settings, Store,
+  StoreError, text, ToolError,
+} from "wharf-plugin";
+import { component } from "wharf-plugin/component";
+import { Client } from "wharf-plugin/testing";
+
+test("a function is a tool", () => {
+  const client = new Client(
+    plugin().tool(
+      "greet",
+      { description: "Greets.", readOnly: true, input: s.object({ name: s.string(), times: s.integer().default(1) }) },
+      ({ name, times }) => `Hello, ${name}!`.repeat(times),
+    ),
+  );
+  assert.deepEqual(client.tools(), [
+    {
+      name: "greet",
+      title: undefined,
+      description: "Greets.",
+      inputSchema: {
+        type: "object",
+        properties: { name: { type: "string" }, times: { type: "integer", default: 1 } },
+        required: ["name"],
+        additionalProperties: false,
+      },
+      outputSchema: undefined,
+      readOnly: true,
+    },
+  ]);
+  assert.equal(client.call("greet", { name: "Ada" }).text, "Hello, Ada!");
+  assert.throws(() => client.call("greet"), /name is required/);
+  assert.throws(() => client.call("meet"), NotFound);
+});
+
+test("what a tool gives decides what the client gets", () => {
+  const picture = image(new Uint8Array([1]), "image/png");
+  const given = {
+    text: ["a", ["a"], undefined],
+    piece: [picture, [picture], undefined],
+    pieces: [["a", picture], ["a", picture], undefined],
+    strings: [["a"], [], ["a"]],
+    nothing: [undefined, [], undefined],
+    null: [null, [], null],
+    value: [{ n: 1, gone: undefined }, [], { n: 1 }],
+    both: [result({ content: "a", structured: [1] }), ["a"], [1]],
+  };
+  const mine = plugin();
+  for (const [name, [value]] of Object.entries(given)) mine.tool(name, {}, () => value);
+  mine.tool("output", { output: s.string() }, () => "a");
+  const client = new Client(mine);
+  for (const [name, [, content, structured]] of Object.entries(given)) {
+    const got = client.call(name);
+    assert.deepEqual([got.content, got.structured], [content, structured], name);
+  }
+  assert.equal(client.call("output").structured, "a");
+  assert.equal(client.call("both").failed, false);
+});
+
+test("what cannot be registered", () => {
+  const mine = plugin().tool("a", {}, () => "").prompt("a", {}, () => "").resource("a://1", {}, () => "");
+  assert.throws(() => mine.tool("a", {}, () => ""), /two tools called a/);
+  assert.throws(() => mine.prompt("a", {}, () => ""), /two prompts called a/);
+  assert.throws(() => mine.resource("a://1", {}, () => ""), /two resources a:\/\/1/);
+  assert.throws(() => mine.resource("a://{b}", { variables: { c: s.integer() } }, () => ""), /has no {c}/);
+  assert.throws(() => mine.resource("a://{?b}", {}, () => ""), /write {name} or {\+name}/);
+  assert.throws(() => mine.tool("b", { input: s.string() }, () => ""), /must be an object/);
+});
+
+test("a component says what plugin.toml lacks", () => {
+  const mine = plugin().prompt("a", {}, () => "");
+  assert.throws(() => component(mine, ["tools"]), /add "prompts" to `exports`/);
+  assert.throws(() => component({}, ["tools"]), /export default plugin/);
+});
+
+test("errors reach the client", () => {
+  const mine = plugin()
+    .tool("told", {}, () => { throw new ToolError("full"); })
+    .tool("late", {}, async () => "")
+    .tool("invalid", {}, () => { throw new InvalidArguments("/a", "is wrong"); });
+  const client = new Client(mine);
+  assert.throws(() => client.call("told"), /^ToolError: full$/);
+  assert.throws(() => client.call("late"), /synchronous/);
+  assert.throws(() => client.call("invalid"), /\/a: is wrong/);
+});
+
+test("resources", () => {
+  const mine = plugin()
+    .resource("notes://index", { name: "index", mimeType: "text/plain" }, () => "none")
+    .resource("notes://{id}", { name: "note", variables: { id: s.integer() } }, ({ id }, call, uri) => ({
+      contents: [{ uri, text: `${id} ${call.id}` }],
+      cacheFor: 60,
+    }))
+    .resource("files://{+path}", { name: "file" }, ({ path }) => {
+      if (path === "no") throw new NotFound();
+      return new TextEncoder().encode(path);
+    })
+    .resource("bad://1", {}, () => 1)
+    .resources(() => [{ uri: "notes://7", name: "seven" }]);
+  const client = new Client(mine);
+  assert.deepEqual(client.resources().map(({ uri }) => uri), ["notes://index", "bad://1", "notes://7"]);
+  assert.deepEqual(client.read("notes://index"), [{ uri: "notes://index", mimeType: "text/plain", text: "none" }]);
+  assert.equal(client.read("notes://7")[0].text, "7 test");
+  assert.equal(client.readResult("notes://7").cacheFor, 60);
+  assert.equal(new TextDecoder().decode(client.read("files://a%20b/c")[0].bytes), "a b/c");
+  for (const uri of ["files://no", "other://x", "notes://a/b"]) assert.throws(() => client.read(uri), NotFound);
+  assert.throws(() => client.read("notes://x"), /\/id: must be a number/);
+  assert.throws(() => client.read("bad://1"), /neither text nor bytes/);
+});
+
+test("prompts, completions and methods", () => {
+  const mine = plugin()
+    .prompt("go", { arguments: { town: s.string(), times: s.integer().default(2) } }, ({ town, times }) => [
+      `${town} ${times + 1}`,
+      { role: "assistant", content: text("Gladly.") },
+    ])
+    .completion("go", "town", (typed, given, call) => ["Bern", "Basel"].filter((town) => town.startsWith(typed)))
+    .method("changes", ({ version }) => ({ since: version }));
+  const client = new Client(mine);
+  assert.equal(client.prompt("go", { town: "Bern", times: "3" }).messages[0], "Bern 4");
+  assert.throws(() => client.prompt("go"), /town is required/);
+  assert.deepEqual(client.complete("go", "town", "Be"), { values: ["Bern"] });
+  assert.deepEqual(client.complete("go", "times"), { values: [] });
+  assert.deepEqual(client.method("changes", { version: 3 }), { since: 3 });
+  assert.deepEqual(mine.offers(), ["prompts", "completions", "extensions"]);
+});
+
+test("what is said reaches the host", () => {
+  const mine = plugin().tool("talk", {}, (_, call) => {
+    log.notice("plain");
+    call.log.data("warning", "archive", { skipped: 2 });
+    call.progress(1, 3, "copying");
+    listChanged("tools");
+    resourceUpdated("notes://1");
+    assert.throws(() => log.message("loud", ""), /a level is one of/);
+    return `${call.cancelled}`;
+  });
+  const client = new Client(mine);
+  client.cancel();
+  assert.equal(client.call("talk").text, "true");
+  assert.deepEqual(client.logged, ["notice: plain", 'warning: archive: {"skipped":2}']);
+  assert.deepEqual(client.told, ["progress: 1 of 3 copying", "list changed: tools", "resource updated: notes://1"]);
+});
+
+test("http, the store and settings", () => {
+  const mine = plugin()
+    .tool("weather", { input: s.object({ place: s.string() }) }, ({ place }) => {
+      const response = http.post("https://example.org/", { json: { place }, headers: { accept: ["a", "b"] } });
+      return `${response.ok().text()} ${response.header("ETag")}`;
+    })
+    .tool("visit", {}, () => {
+      const store = new Store();
+      const number = store.increment("visits");
+      store.set(`visit/${number}`, { n: number });
+      return [store.get("visits"), store.get("none") ?? 5, store.has("visits"), store.keys().sort()];
+    })
+    .tool("unit", {}, () => `${settings.get("unit") ?? "m"} ${settings.environment().MODE}`);
+  const server = ({ body, headers }) =>
+    new TextDecoder().decode(body) === '{"place":"Bern"}' && headers.length === 3
+      ? new http.Response(200, "fine", [["etag", "x"]])
+      : new http.Response(404);
+  const client = new Client(mine, { http: server, config: { unit: "ft" }, environment: { MODE: "x" } });
+  assert.equal(client.call("weather", { place: "Bern" }).text, "fine x");
+  assert.throws(() => client.call("weather", { place: "Basel" }), /status 404/);
+  assert.throws(() => new Client(mine).call("weather", { place: "Bern" }), { name: "HttpError", kind: "denied" });
+  client.call("visit");
+  assert.deepEqual(client.call("visit").structured, [2, 5, true, ["visit/1", "visit/2", "visits"]]);
+  assert.throws(() => new Client(mine, { store: false }).call("visit"), StoreError);
+  assert.equal(client.call("unit").text, "ft x");
+  assert.throws(() => new Store(), /no host is connected/);
+});

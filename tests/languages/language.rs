@@ -1,0 +1,35 @@
+//! What differs between languages: how their own tests are run.
+
+/// A language of `wharf new`. Commands are given to a shell in the folder that they are for.
+pub(crate) struct Language {
+    pub(crate) name: &'static str,
+    /// Runs a new project's own test.
+    pub(crate) test: &'static str,
+    /// The same for a sample.
+    pub(crate) sample_test: &'static str,
+    /// The wrapper's folder below `plugin-sdk/`, and what runs its tests there. The crate is tested
+    /// with the workspace, and where two languages share a wrapper it is tested with one.
+    pub(crate) wrapper: Option<(&'static str, &'static str)>,
+}
+
+const GO: &str = "export GOTOOLCHAIN=local GOFLAGS=-mod=mod; go vet ./... && go test ./...";
+
+pub(crate) const LANGUAGES: [Language; 7] = [
+    Language { name: "rust", test: "cargo test --quiet", sample_test: "cargo test --quiet", wrapper: None },
+    Language {
+        name: "python",
+        test: "PYTHONPATH=wharf python3 -m unittest",
+        sample_test: "PYTHONPATH=.:../../plugin-sdk/python python3 -m unittest discover -s tests",
+        wrapper: Some(("python", "python3 -m unittest discover -s tests")),
+    },
+    Language {
+        name: "typescript",
+        test: "npm test",
+        sample_test: "npm test",
+        wrapper: Some(("typescript/test", "npm install --ignore-scripts --no-save --no-audit --no-fund && npm test")),
+    },
+    Language { name: "javascript", test: "npm test", sample_test: "npm test", wrapper: None },
+    Language { name: "go", test: GO, sample_test: GO, wrapper: Some(("go", GO)) },
+    Language { name: "c", test: "make test", sample_test: "make test", wrapper: Some(("c", "make test")) },
+    Language { name: "cpp", test: "make test", sample_test: "make test", wrapper: None },
+];
