@@ -36,9 +36,9 @@ impl Local {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
-            let prefix = settings.prefix;
+            let naming = settings.naming;
             let plugin = admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
-            catalog.put(Member { provider: Arc::new(plugin), prefix, surface: None });
+            catalog.put(Member { provider: Arc::new(plugin), naming, surface: None });
             catalog.set_ready();
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();

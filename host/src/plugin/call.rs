@@ -4,6 +4,7 @@
 //! drops its store. What the outcome says is checked in `outcome`.
 
 use std::any::Any;
+use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,12 +15,13 @@ use futures_util::FutureExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-use super::abi::{CallContext, Exports};
+use super::abi::CallContext;
 use super::breaker::Breaker;
 use super::cpu::{CpuMeter, Metered};
+use super::dialect::Dialect;
 use super::engine;
 use super::fault::Fault;
 use super::granted::Granted;
@@ -46,7 +48,7 @@ pub(super) struct Program {
     pub(super) id: PluginId,
     pub(super) digest: Digest,
     pub(super) limits: Limits,
-    pub(super) exports: Exports,
+    pub(super) dialect: Dialect,
     pre: InstancePre<State>,
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) granted: Arc<Granted>,
@@ -65,7 +67,7 @@ impl Program {
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        exports: Exports,
+        dialect: Dialect,
         pre: InstancePre<State>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
@@ -85,7 +87,7 @@ impl Program {
             id,
             digest,
             breaker,
-            exports,
+            dialect,
             pre,
             quick: Quick::default(),
             turnstile: Turnstile::new(sandbox.threads_of_one()),
@@ -98,8 +100,8 @@ impl Program {
 
     /// The same component under other limits and grants.
     pub(super) fn with_settings(&self, limits: Limits, grants: Grants) -> Arc<Self> {
-        let (exports, pre) = (self.exports.clone(), self.pre.clone());
-        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, exports, pre)
+        let (dialect, pre) = (self.dialect.clone(), self.pre.clone());
+        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, dialect, pre)
     }
 
     /// Calls one function in a fresh instance. `params` makes its parameters from the time
@@ -115,6 +117,11 @@ impl Program {
         R: Said + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
+        self.perform(Typed { function, params, types: PhantomData }, call).await
+    }
+
+    /// Makes any call in a fresh instance. Dropping the future stops the guest.
+    pub(super) async fn perform<I: Invocation>(self: &Arc<Self>, invocation: I, call: Call) -> Result<I::Outcome, Fault> {
         let program = self.clone();
         let call = async move {
             let limit = program.limits.timeout;
@@ -123,7 +130,7 @@ impl Program {
             let _permits = program.turn(deadline).await?;
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
-            let future = Box::pin(program.run(function, call, params, deadline, cpu.clone()));
+            let future = Box::pin(program.run(invocation, call, deadline, cpu.clone()));
             let metered = Metered { meter: cpu, turnstile: &program.turnstile, future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
@@ -183,25 +190,19 @@ impl Program {
         timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
     }
 
-    async fn run<P, R>(
+    async fn run<I: Invocation>(
         &self,
-        function: ComponentExportIndex,
+        invocation: I,
         call: Call,
-        params: impl FnOnce(CallContext) -> P + Send,
         deadline: Instant,
         cpu: Arc<CpuMeter>,
-    ) -> Result<R, Fault>
-    where
-        P: ComponentNamedList + Lower + Send + Sync + 'static,
-        R: Said + Send + 'static,
-        (R,): ComponentNamedList + Lift,
-    {
+    ) -> Result<I::Outcome, Fault> {
         self.granted.open_folders().await;
         let _ticking = self.sandbox.ticker().run();
         let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
         let granted = self.granted.clone();
         let state = State::new(self.id.clone(), quota, cpu, self.limits.log, call.events, call.cancelled, granted);
-        let mut store = self.store(state);
+        let mut store = self.store(state, I::LIFTED);
         let context = CallContext {
             id: call.id,
             client: call.client & self.granted.grants.features(),
@@ -212,11 +213,10 @@ impl Program {
         };
         let called = async {
             let instance = self.pre.instantiate_async(&mut store).await?;
-            let function = instance.get_typed_func::<P, (R,)>(&mut store, &function)?;
-            function.call_async(&mut store, params(context)).await
+            invocation.run(&mut store, instance, context).await
         };
         match called.await {
-            Ok((mut outcome,)) => {
+            Ok(mut outcome) => {
                 if let Some(redactor) = &self.granted.redactor {
                     outcome.redact(redactor);
                 }
@@ -226,10 +226,11 @@ impl Program {
         }
     }
 
-    fn store(&self, state: State) -> Store<State> {
+    fn store(&self, state: State, lifted: u64) -> Store<State> {
         let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(|state| &mut state.quota);
-        store.set_hostcall_fuel(usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX));
+        let lifted = self.limits.output.saturating_mul(lifted).saturating_add(LIFT_SLACK);
+        store.set_hostcall_fuel(usize::try_from(lifted).unwrap_or(usize::MAX));
         store.set_max_component_handles(COMPONENT_HANDLES);
         // The first tick may come at once, so the second one is the first that counts.
         store.set_epoch_deadline(2);
@@ -267,6 +268,45 @@ impl Program {
             // Raised outside of the guest's code: reading what it returned.
             Fault::BadOutput("a value that breaks the component ABI".into())
         }
+    }
+}
+
+/// What a call does with its instance.
+pub(super) trait Invocation: Send + 'static {
+    type Outcome: Said + Send + 'static;
+
+    /// What a result takes in the host's memory, in times of the output that is allowed.
+    const LIFTED: u64 = 1;
+
+    /// Calls one function.
+    fn run(
+        self,
+        store: &mut Store<State>,
+        instance: Instance,
+        context: CallContext,
+    ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
+}
+
+/// A call of a function whose types are known.
+struct Typed<P, R, F> {
+    function: ComponentExportIndex,
+    params: F,
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R, F> Invocation for Typed<P, R, F>
+where
+    P: ComponentNamedList + Lower + Send + Sync + 'static,
+    R: Said + Send + 'static,
+    (R,): ComponentNamedList + Lift,
+    F: FnOnce(CallContext) -> P + Send + 'static,
+{
+    type Outcome = R;
+
+    async fn run(self, store: &mut Store<State>, instance: Instance, context: CallContext) -> wasmtime::Result<R> {
+        let function = instance.get_typed_func::<P, (R,)>(&mut *store, &self.function)?;
+        let (outcome,) = function.call_async(&mut *store, (self.params)(context)).await?;
+        Ok(outcome)
     }
 }
 

@@ -20,6 +20,7 @@ use super::abi::{
     ResourceTemplate, Subject, Tool, ToolOutcome,
 };
 use super::call::{Program, internal};
+use super::dialect::Dialect;
 use super::events::Events;
 use super::fault::{CallError, Fault};
 use super::granted::Granted;
@@ -56,9 +57,10 @@ impl Sandbox {
     ) -> Result<Plugin, LoadError> {
         let sandbox = self.clone();
         let loading = self.guests().spawn(async move {
-            let digest = Digest::of(&component);
-            let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
-            let (program, needs) = program(&sandbox, id, digest, limits, grants, &compiled)?;
+            let (digest, component) = (Digest::of(&component), Arc::new(component));
+            let compiled = compile::compiled(&sandbox, component.clone(), digest, &limits).await?;
+            let (program, needs) = program(&sandbox, id, digest, limits, grants, &compiled, &component)?;
+            drop(component);
             // The listing's own time is short.
             program.granted.open_folders().await;
             Plugin::listed(program, Arc::new(needs)).await
@@ -78,6 +80,7 @@ fn program(
     limits: Limits,
     grants: Grants,
     component: &Component,
+    bytes: &[u8],
 ) -> Result<(Arc<Program>, BTreeSet<Access>), LoadError> {
     if let Some(required) = component.resources_required()
         && let Some(pages) = required.max_initial_memory_size
@@ -103,23 +106,27 @@ fn program(
         needs.extend(inspect::grant(name));
     }
     let pre = sandbox.linker().instantiate_pre(component).map_err(LoadError::unlinkable)?;
-    let exports = Exports::find(&pre)?;
-    if exports.is_empty() {
-        let names = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
-        return Err(LoadError::no_interface(names));
+    let dialect = Dialect::find(&pre, bytes)?;
+    Ok((Program::new(sandbox.clone(), id, digest, limits, grants, dialect, pre), needs))
+}
+
+/// What it offers, and what was dropped of that.
+async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
+    match &program.dialect {
+        Dialect::Wharf(exports) => ask_for_lists(program, exports).await,
+        Dialect::Plain(functions) => functions.surface(),
     }
-    Ok((Program::new(sandbox.clone(), id, digest, limits, grants, exports, pre), needs))
 }
 
 /// Asks for all lists, under one deadline.
-async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
+async fn ask_for_lists(program: &Arc<Program>, exports: &Exports) -> Result<(Surface, Vec<String>), LoadError> {
     let call = internal("list", Limits::LISTING);
     let mut listed = Listed::default();
-    if let Some(tools) = program.exports.tools {
+    if let Some(tools) = exports.tools {
         let asked = program.invoke::<(), Result<Vec<Tool>, String>>(tools.list, call.clone(), |_| ());
         listed.tools = Some(answer(asked.await)?);
     }
-    if let Some(resources) = program.exports.resources {
+    if let Some(resources) = exports.resources {
         let asked =
             program.invoke::<(), Result<Vec<ResourceDescription>, String>>(resources.list, call.clone(), |_| ());
         listed.resources = Some(answer(asked.await)?);
@@ -127,15 +134,15 @@ async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadErro
             program.invoke::<(), Result<Vec<ResourceTemplate>, String>>(resources.templates, call.clone(), |_| ());
         listed.templates = answer(asked.await)?;
     }
-    if let Some(prompts) = program.exports.prompts {
+    if let Some(prompts) = exports.prompts {
         let asked = program.invoke::<(), Result<Vec<Prompt>, String>>(prompts.list, call.clone(), |_| ());
         listed.prompts = Some(answer(asked.await)?);
     }
-    if let Some(extensions) = program.exports.extensions {
+    if let Some(extensions) = exports.extensions {
         let asked = program.invoke::<(), Result<Offer, String>>(extensions.describe, call, |_| ());
         listed.offer = Some(answer(asked.await)?);
     }
-    listed.completions = program.exports.completions.is_some();
+    listed.completions = exports.completions.is_some();
     listed.freeze()
 }
 
@@ -193,18 +200,7 @@ impl Plugin {
     {
         let denials = Denials::of(&call);
         let outcome: Result<Result<R, GuestError>, Fault> = self.program.invoke(function, call, params).await;
-        let error = match outcome {
-            Ok(Ok(outcome)) => return Ok(outcome),
-            Ok(Err(error)) => outcome::guest_error(error),
-            Err(fault) => fault.into(),
-        };
-        Err(match (error, denials.last()) {
-            (CallError::Guest(GuestError::Failed(said)), Some(access)) => {
-                Fault::Denied { access, said: Some(said) }.into()
-            }
-            (CallError::Fault(Fault::Trap), Some(access)) => Fault::Denied { access, said: None }.into(),
-            (error, _) => error,
-        })
+        denials.tell(outcome.map(|outcome| outcome.map_err(CallError::Guest)))
     }
 }
 
@@ -218,6 +214,23 @@ impl Denials {
 
     fn last(&self) -> Option<Access> {
         self.0.as_ref().and_then(|events| events.denied())
+    }
+
+    /// What failed after a denial is told as that.
+    fn tell<R>(&self, outcome: Result<Result<R, CallError>, Fault>) -> Result<R, CallError> {
+        let error = match outcome {
+            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Err(CallError::Guest(error))) => outcome::guest_error(error),
+            Ok(Err(error)) => error,
+            Err(fault) => fault.into(),
+        };
+        Err(match (error, self.last()) {
+            (CallError::Guest(GuestError::Failed(said)), Some(access)) => {
+                Fault::Denied { access, said: Some(said) }.into()
+            }
+            (CallError::Fault(Fault::Trap), Some(access)) => Fault::Denied { access, said: None }.into(),
+            (error, _) => error,
+        })
     }
 }
 
@@ -259,13 +272,23 @@ impl Provider for Plugin {
     }
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
-        let (Some(tools), Some(tool)) = (self.program.exports.tools, self.surface.tool(name)) else {
+        let Some(tool) = self.surface.tool(name) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
         let called = async {
-            let outcome = self.ask(tools.call, call, |context| (name, arguments, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let tools = exports.tools.ok_or(CallError::Guest(GuestError::NotFound))?;
+                    self.ask(tools.call, call, |context| (name, arguments, context)).await?
+                }
+                Dialect::Plain(functions) => {
+                    let function = functions.call(&name, arguments, self.program.limits.output);
+                    let function = function.ok_or(CallError::Guest(GuestError::NotFound))?;
+                    denials.tell(self.program.perform(function, call).await)?
+                }
+            };
             let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
             match (outcome, denials.last()) {
                 (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
@@ -278,7 +301,7 @@ impl Provider for Plugin {
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
-        let Some(resources) = self.program.exports.resources else {
+        let Some(resources) = self.program.dialect.wharf().and_then(|exports| exports.resources) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let uri = uri.to_owned();
@@ -295,7 +318,7 @@ impl Provider for Plugin {
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
-        let Some(prompts) = self.program.exports.prompts else {
+        let Some(prompts) = self.program.dialect.wharf().and_then(|exports| exports.prompts) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let name = name.to_owned();
@@ -314,7 +337,7 @@ impl Provider for Plugin {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        let Some(completions) = self.program.exports.completions else {
+        let Some(completions) = self.program.dialect.wharf().and_then(|exports| exports.completions) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, value) = (name.to_owned(), value.to_owned());
@@ -327,7 +350,7 @@ impl Provider for Plugin {
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        let Some(extensions) = self.program.exports.extensions else {
+        let Some(extensions) = self.program.dialect.wharf().and_then(|exports| exports.extensions) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         let (name, params) = (name.to_owned(), params.to_owned());
