@@ -21,6 +21,7 @@ mod lifecycle;
 mod outbound;
 mod pages;
 mod pins;
+mod plain;
 mod refusals;
 mod reload;
 mod rmcp;

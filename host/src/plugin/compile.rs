@@ -154,6 +154,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 fn invalid(message: &str) -> LoadError {
+    // As the validator names the part of the component model that is switched off.
+    if message.contains("component model async") {
+        return LoadError::Asynchronous;
+    }
     LoadError::Invalid(quote(message, 300))
 }
 

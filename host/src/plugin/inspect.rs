@@ -105,7 +105,7 @@ pub(super) fn is_linked(import: &str) -> bool {
     let served = match name.split_once(':') {
         // Drafts are compatible with themselves alone.
         Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
-        Some(("wasi", config)) if config.starts_with("config/") => version == "0.2.0-rc.1",
+        Some(("wasi", config)) if config.starts_with("config/") => matches!(version, "0.2.0-rc.1" | "0.2.0-draft"),
         Some(("wasi", _)) => version.starts_with("0.2."),
         _ => version.starts_with("0.1."),
     };

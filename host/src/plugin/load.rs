@@ -13,7 +13,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
 
 pub use error::LoadError;
-pub(super) use prescan::prescan;
+pub(super) use prescan::{classify, prescan};
 
 use super::abi::{
     CallContext, Completion, Exports, GuestError, Offer, Prompt, PromptOutcome, ReadOutcome, ResourceDescription,

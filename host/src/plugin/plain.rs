@@ -48,7 +48,7 @@ struct Function {
     tool: Tool,
     wassette: String,
     index: ComponentExportIndex,
-    params: Arc<[(String, Shape)]>,
+    params: Params,
     result: Arc<Returned>,
 }
 
@@ -170,8 +170,11 @@ fn exported(component: &Component) -> Vec<Export> {
     found
 }
 
+/// Parameters by their names.
+type Params = Arc<[(String, Shape)]>;
+
 /// What a function takes and returns.
-fn shapes(kind: &ComponentFunc) -> Result<(Arc<[(String, Shape)]>, Arc<Returned>), String> {
+fn shapes(kind: &ComponentFunc) -> Result<(Params, Arc<Returned>), String> {
     let mut shapes = Shapes::of_one_function();
     let mut params = Vec::new();
     for (name, kind) in kind.params() {
@@ -213,7 +216,7 @@ fn tool(name: String, description: String, params: &[(String, Shape)], result: &
 /// One call of a function.
 pub(super) struct FunctionCall {
     index: ComponentExportIndex,
-    params: Arc<[(String, Shape)]>,
+    params: Params,
     result: Arc<Returned>,
     arguments: String,
     /// Bytes of the result's text.

@@ -9,7 +9,6 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
-use wasmtime_wasi_config::WasiConfig;
 
 use super::abi;
 use super::cache::Cache;
@@ -116,8 +115,7 @@ impl Sandbox {
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_http::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        wasmtime_wasi_config::add_to_linker(&mut linker, |state: &mut State| WasiConfig::new(&state.granted.config))
-            .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        abi::wasi_config::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
         Ok(Arc::new(Self {

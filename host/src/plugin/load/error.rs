@@ -30,6 +30,8 @@ pub enum LoadError {
     UnknownVersion,
     #[error("read the component, which is damaged or cut off: {0}")]
     Invalid(String),
+    #[error("load a component with asynchronous functions, streams or futures, which are of WASI 0.3")]
+    Asynchronous,
     #[error("find a plugin interface in the component; it exports {0}")]
     NoInterface(String),
     #[error("find a function in the component that can be a tool: {0}")]
@@ -111,6 +113,11 @@ impl LoadError {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
     }
 
+    /// Whether it is refused for what it is, and not for what is wrong with it.
+    pub fn is_of_kind(&self) -> bool {
+        matches!(self, Self::CoreModule | Self::NoInterface(_))
+    }
+
     /// Whether other keys in the configuration might let it pass.
     pub fn is_of_signature(&self) -> bool {
         matches!(self, Self::Unsigned | Self::BadSignature(_))
@@ -123,6 +130,7 @@ impl LoadError {
             Self::Text => "build it to a component, or turn WAT into one with `wasm-tools parse`",
             Self::Html => "the download saved a page in place of the file; fetch the file itself",
             Self::CoreModule => "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`",
+            Self::Asynchronous => "build it with functions that wait, for WASI 0.2",
             Self::Precompiled => "put the .wasm file there that it was compiled from",
             Self::NoInterface(_) => {
                 "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or functions of your own"
