@@ -210,6 +210,10 @@ fn names_can_be_those_of_wassette() {
         assert!(tools.iter().any(|tool| tool == name), "no {name} in {tools:?}");
     }
     assert_eq!(client.text("greet", json!({ "name": "Ada" })), "Hello, Ada!");
+    // Of a single file, the plugin's own name is enough.
+    let file = home.plugin("shop");
+    let called = out(&home, ["call".as_ref(), file.as_os_str(), "greet".as_ref(), r#"{"name":"Bob"}"#.as_ref()]);
+    assert_eq!(called.trim(), "Hello, Bob!");
 }
 
 #[test]

@@ -131,6 +131,9 @@ impl Functions {
     }
 }
 
+/// What componentize-py leaves in a component: how it was started once while it was built.
+const LEFTOVER: (&str, &str) = ("exports", "init");
+
 /// A function that a component exports.
 struct Export {
     interface: Option<String>,
@@ -160,7 +163,7 @@ fn exported(component: &Component) -> Vec<Export> {
         match item.ty {
             ComponentItem::ComponentInstance(instance) if !name.starts_with("wasi:") => {
                 let Some(index) = component.get_export_index(None, name) else { continue };
-                for (function, item) in instance.exports(engine) {
+                for (function, item) in instance.exports(engine).filter(|(of, _)| (name, *of) != LEFTOVER) {
                     add(Some((name, &index)), function, item.ty);
                 }
             }

@@ -143,6 +143,24 @@ async fn functions_that_cannot_be_tools_are_left_out_by_name() {
     assert!(matches!(&refused, LoadError::NoFunction(why) if why.contains("'drop-it'")), "{refused}");
 }
 
+#[tokio::test]
+async fn what_is_of_programs_and_of_toolchains_is_no_tool() {
+    let rest = r#"(func $f (canon lift (core func $i "f")))
+        (func $run (result (result)) (canon lift (core func $i "g")))
+        (instance $run (export "run" (func $run)))
+        (instance $init (export "init" (func $f)))
+        (instance $own (export "init" (func $f)))
+        (export "wasi:cli/run@0.2.0" (instance $run))
+        (export "exports" (instance $init))
+        (export "local:a/b" (instance $own))"#;
+    let module = r#"(func (export "f")) (func (export "g") (result i32) (i32.const 0))"#;
+    let plugin = load(component(module, rest)).await.expect("a plugin");
+    let tools = plugin.surface().tools.as_deref().unwrap_or_default();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.tool.name.as_str()).collect();
+    assert_eq!(names, ["init"]);
+    assert_eq!(tools[0].long_name.as_deref(), Some("local_a_b_init"));
+}
+
 /// Types that share their parts grow to any size in a few lines.
 #[tokio::test]
 async fn types_that_explode_are_left_out() {
