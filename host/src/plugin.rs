@@ -46,6 +46,7 @@ pub mod text;
 mod threads;
 mod ticker;
 mod turnstile;
+mod wasmcp;
 
 pub use events::Events;
 pub use fault::{CallError, Fault};

@@ -175,11 +175,9 @@ fn faults_are_told_as_those_of_any_plugin() {
     assert!(failed.get("structuredContent").is_none(), "{failed}");
     let crashed = client.call("shop_crash", json!({}));
     assert_eq!(crashed["content"][0]["text"], "Plugin 'shop' crashed while it handled this call.");
-    for (arguments, path) in [
-        (json!({}), "name"),
-        (json!({ "name": 1 }), "/name"),
-        (json!({ "name": "x", "other": 1 }), "other"),
-    ] {
+    for (arguments, path) in
+        [(json!({}), "name"), (json!({ "name": 1 }), "/name"), (json!({ "name": "x", "other": 1 }), "other")]
+    {
         let refused = client.call("shop_greet", arguments.clone());
         assert_eq!(refused["isError"], true, "{arguments}");
         assert!(refused["content"].to_string().contains(path), "{refused}");
@@ -238,7 +236,12 @@ fn check_explains_what_would_not_load() {
     let folder = home.plugins();
     for (name, text, kind, word) in [
         ("module", r#"(module (func (export "f")))"#, "core-module", "wasm32-wasip2"),
-        ("extism", r#"(module (import "extism:host/env" "input_length" (func (result i64))))"#, "extism-plugin", "Extism"),
+        (
+            "extism",
+            r#"(module (import "extism:host/env" "input_length" (func (result i64))))"#,
+            "extism-plugin",
+            "Extism",
+        ),
         (
             "command",
             r#"(component (core module $m (func (export "run") (result i32) (i32.const 0)))

@@ -191,7 +191,11 @@ fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
         ..Surface::default()
     };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), naming: Naming::Prefixed, surface: None }
+    Member {
+        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }),
+        naming: Naming::Prefixed,
+        surface: None,
+    }
 }
 
 #[test]
@@ -219,7 +223,11 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
         };
         let surface = Surface { offer: Some(offer), ..Surface::default() };
         let id = PluginId::parse(id).expect("an id");
-        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), naming: Naming::Plain, surface: None }
+        Member {
+            provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }),
+            naming: Naming::Plain,
+            surface: None,
+        }
     };
     let catalog = Catalog::default();
     assert_eq!(catalog.put(offering("b", r#"{"n":2}"#)), []);

@@ -181,9 +181,8 @@ impl Findings {
             .map(|import| json!({"name": import.name, "linked": import.linked}))
             .collect();
         let makers = self.portrait.iter().flat_map(|portrait| &portrait.makers);
-        let makers: Vec<Value> = makers
-            .map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version}))
-            .collect();
+        let makers: Vec<Value> =
+            makers.map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version})).collect();
         let tools: Vec<Value> =
             self.tools.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
         let grants: Vec<Value> = self

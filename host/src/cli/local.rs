@@ -44,9 +44,14 @@ impl Local {
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();
             let settings = config.clone();
-            let mut folder =
-                Folder::new(path.to_owned(), catalog.clone(), sandbox, move |id| serve::plugin_settings(&settings, id), sender)
-                    .guarded(pins::reading(&config));
+            let mut folder = Folder::new(
+                path.to_owned(),
+                catalog.clone(),
+                sandbox,
+                move |id| serve::plugin_settings(&settings, id),
+                sender,
+            )
+            .guarded(pins::reading(&config));
             folder
                 .load_once()
                 .await

@@ -121,7 +121,11 @@ impl Program {
     }
 
     /// Makes any call in a fresh instance. Dropping the future stops the guest.
-    pub(super) async fn perform<I: Invocation>(self: &Arc<Self>, invocation: I, call: Call) -> Result<I::Outcome, Fault> {
+    pub(super) async fn perform<I: Invocation>(
+        self: &Arc<Self>,
+        invocation: I,
+        call: Call,
+    ) -> Result<I::Outcome, Fault> {
         let program = self.clone();
         let call = async move {
             let limit = program.limits.timeout;

@@ -8,18 +8,22 @@ use super::abi::Exports;
 use super::load::LoadError;
 use super::plain::Functions;
 use super::state::State;
+use super::wasmcp;
 
 /// What is known of a component's exports.
 #[derive(Clone)]
 pub(super) enum Dialect {
     /// `wharf:plugin`.
     Wharf(Exports),
+    /// `wasmcp:mcp-v20251125`.
+    Wasmcp(wasmcp::Exports),
     /// Functions of its own, each of them a tool.
     Plain(Functions),
 }
 
-/// What begins the names of our own interfaces.
-const OWN: &str = "wharf:plugin/";
+/// What begins the names of interfaces that are for hosts like this one. Of other versions than
+/// are known they are no functions for anybody else.
+const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
 
 impl Dialect {
     /// Finds it. `bytes` are the component's.
@@ -32,8 +36,12 @@ impl Dialect {
         if !exports.is_empty() {
             return Ok(Self::Wharf(exports));
         }
+        let wasmcp = wasmcp::Exports::find(component)?;
+        if !wasmcp.is_empty() {
+            return Ok(Self::Wasmcp(wasmcp));
+        }
         let names = exported(component);
-        if names.iter().any(|name| name.starts_with(OWN)) {
+        if names.iter().any(|name| FOR_HOSTS.iter().any(|host| name.starts_with(host))) {
             return Err(LoadError::no_interface(names));
         }
         let functions = Functions::find(component, bytes);
@@ -45,14 +53,6 @@ impl Dialect {
         } else {
             LoadError::no_function(&functions.left_out)
         })
-    }
-
-    /// Our own interfaces.
-    pub(super) fn wharf(&self) -> Option<&Exports> {
-        match self {
-            Self::Wharf(exports) => Some(exports),
-            Self::Plain(_) => None,
-        }
     }
 }
 

@@ -170,7 +170,8 @@ impl Look {
                 found.imports.extend(imports.map(|import| quote(&format!("{}.{}", import.module, import.name), 120)));
             }
             Payload::ExportSection(section) if self.depth == 1 => {
-                let functions = section.clone().into_iter().flatten().filter(|export| export.kind == ExternalKind::Func);
+                let functions =
+                    section.clone().into_iter().flatten().filter(|export| export.kind == ExternalKind::Func);
                 found.exports.extend(functions.take(MAX_NAMES).map(|export| quote(export.name, 120)));
             }
             Payload::CustomSection(section) => {

@@ -19,7 +19,7 @@ use super::abi::{
     CallContext, Completion, Exports, GuestError, Offer, Prompt, PromptOutcome, ReadOutcome, ResourceDescription,
     ResourceTemplate, Subject, Tool, ToolOutcome,
 };
-use super::call::{Program, internal};
+use super::call::{Invocation, Program, internal};
 use super::dialect::Dialect;
 use super::events::Events;
 use super::fault::{CallError, Fault};
@@ -31,8 +31,8 @@ use super::outcome;
 use super::provider::{Call, Provider};
 use super::redact::Said;
 use super::sandbox::Sandbox;
-use super::surface::{Listed, Surface};
-use super::{compile, inspect};
+use super::surface::{Listed, MAX_ENTRIES, Surface};
+use super::{compile, inspect, wasmcp};
 
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
 pub struct Plugin {
@@ -114,7 +114,59 @@ fn program(
 async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
     match &program.dialect {
         Dialect::Wharf(exports) => ask_for_lists(program, exports).await,
+        Dialect::Wasmcp(exports) => list_wasmcp(program, exports).await,
         Dialect::Plain(functions) => functions.surface(),
+    }
+}
+
+/// The same of a component of wasmcp, which gives its lists in pages.
+async fn list_wasmcp(
+    program: &Arc<Program>,
+    exports: &wasmcp::Exports,
+) -> Result<(Surface, Vec<String>), LoadError> {
+    let call = internal("list", Limits::LISTING);
+    let mut listed = Listed { completions: exports.completions.is_some(), ..Listed::default() };
+    if let Some([list, _]) = &exports.tools {
+        listed.tools = Some(pages(program, &call, |cursor| list.tools(cursor)).await?);
+    }
+    if let Some([list, templates, _]) = &exports.resources {
+        listed.resources = Some(pages(program, &call, |cursor| list.resources(cursor)).await?);
+        listed.templates = pages(program, &call, |cursor| templates.templates(cursor)).await?;
+    }
+    if let Some([list, _]) = &exports.prompts {
+        listed.prompts = Some(pages(program, &call, |cursor| list.prompts(cursor)).await?);
+    }
+    listed.freeze()
+}
+
+/// All pages of a list; whoever has more than any list may have is asked no further.
+async fn pages<T: Said + Send + 'static>(
+    program: &Arc<Program>,
+    call: &Call,
+    request: impl Fn(Option<String>) -> wasmcp::Request<wasmcp::Page<T>>,
+) -> Result<Vec<T>, LoadError> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..=MAX_ENTRIES {
+        let asked = program.perform(request(cursor), call.clone()).await;
+        let page = answer(match asked {
+            Ok(Ok(page)) => Ok(Ok(page)),
+            Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
+            Ok(Err(CallError::Guest(error))) => Ok(Err(said(error))),
+        })?;
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() || all.len() > MAX_ENTRIES {
+            return Ok(all);
+        }
+    }
+    Err(LoadError::ListingTooLarge { what: "pages", limit: MAX_ENTRIES })
+}
+
+fn said(error: GuestError) -> String {
+    match error {
+        GuestError::NotFound => "not found".into(),
+        GuestError::Failed(reason) => reason,
+        GuestError::InvalidInput(input) => input.reason,
     }
 }
 
@@ -186,6 +238,16 @@ impl Plugin {
         Ok(Self { program, surface: Arc::new(surface), needs, warnings })
     }
 
+    /// Makes a call; what fails after a denial is told as that.
+    async fn perform<R>(
+        &self,
+        invocation: impl Invocation<Outcome = Result<R, CallError>>,
+        call: Call,
+    ) -> Result<R, CallError> {
+        let denials = Denials::of(&call);
+        denials.tell(self.program.perform(invocation, call).await)
+    }
+
     /// Calls one function; what fails after a denial is told as that.
     async fn ask<P, R>(
         &self,
@@ -203,6 +265,8 @@ impl Plugin {
         denials.tell(outcome.map(|outcome| outcome.map_err(CallError::Guest)))
     }
 }
+
+const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 
 /// What one call was denied.
 struct Denials(Option<Arc<Events>>);
@@ -273,20 +337,22 @@ impl Provider for Plugin {
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
         let Some(tool) = self.surface.tool(name) else {
-            return Err(CallError::Guest(GuestError::NotFound));
+            return Err(NOT_FOUND);
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
         let called = async {
             let outcome = match &self.program.dialect {
                 Dialect::Wharf(exports) => {
-                    let tools = exports.tools.ok_or(CallError::Guest(GuestError::NotFound))?;
+                    let tools = exports.tools.ok_or(NOT_FOUND)?;
                     self.ask(tools.call, call, |context| (name, arguments, context)).await?
+                }
+                Dialect::Wasmcp(exports) => {
+                    self.perform(exports.call_tool(name, arguments).ok_or(NOT_FOUND)?, call).await?
                 }
                 Dialect::Plain(functions) => {
                     let function = functions.call(&name, arguments, self.program.limits.output);
-                    let function = function.ok_or(CallError::Guest(GuestError::NotFound))?;
-                    denials.tell(self.program.perform(function, call).await)?
+                    self.perform(function.ok_or(NOT_FOUND)?, call).await?
                 }
             };
             let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
@@ -301,12 +367,16 @@ impl Provider for Plugin {
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
-        let Some(resources) = self.program.dialect.wharf().and_then(|exports| exports.resources) else {
-            return Err(CallError::Guest(GuestError::NotFound));
-        };
         let uri = uri.to_owned();
         let called = async {
-            let outcome = self.ask(resources.read, call, |context| (uri, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let resources = exports.resources.ok_or(NOT_FOUND)?;
+                    self.ask(resources.read, call, |context| (uri, context)).await?
+                }
+                Dialect::Wasmcp(exports) => self.perform(exports.read_resource(uri).ok_or(NOT_FOUND)?, call).await?,
+                Dialect::Plain(_) => return Err(NOT_FOUND),
+            };
             Ok(outcome::read(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
@@ -318,12 +388,18 @@ impl Provider for Plugin {
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
-        let Some(prompts) = self.program.dialect.wharf().and_then(|exports| exports.prompts) else {
-            return Err(CallError::Guest(GuestError::NotFound));
-        };
         let name = name.to_owned();
         let called = async {
-            let outcome = self.ask(prompts.get, call, |context| (name, arguments, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let prompts = exports.prompts.ok_or(NOT_FOUND)?;
+                    self.ask(prompts.get, call, |context| (name, arguments, context)).await?
+                }
+                Dialect::Wasmcp(exports) => {
+                    self.perform(exports.get_prompt(name, &arguments).ok_or(NOT_FOUND)?, call).await?
+                }
+                Dialect::Plain(_) => return Err(NOT_FOUND),
+            };
             Ok(outcome::prompt(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
@@ -337,21 +413,27 @@ impl Provider for Plugin {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        let Some(completions) = self.program.dialect.wharf().and_then(|exports| exports.completions) else {
-            return Err(CallError::Guest(GuestError::NotFound));
-        };
         let (name, value) = (name.to_owned(), value.to_owned());
         let called = async {
-            let outcome =
-                self.ask(completions.complete, call, |context| (subject, name, value, given, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let completions = exports.completions.ok_or(NOT_FOUND)?;
+                    self.ask(completions.complete, call, |context| (subject, name, value, given, context)).await?
+                }
+                Dialect::Wasmcp(exports) => {
+                    let request = exports.complete(subject, name, value, &given);
+                    self.perform(request.ok_or(NOT_FOUND)?, call).await?
+                }
+                Dialect::Plain(_) => return Err(NOT_FOUND),
+            };
             Ok(outcome::completion(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        let Some(extensions) = self.program.dialect.wharf().and_then(|exports| exports.extensions) else {
-            return Err(CallError::Guest(GuestError::NotFound));
+        let Dialect::Wharf(Exports { extensions: Some(extensions), .. }) = &self.program.dialect else {
+            return Err(NOT_FOUND);
         };
         let (name, params) = (name.to_owned(), params.to_owned());
         let called = async {

@@ -16,7 +16,9 @@ use wasmtime::Store;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, Instance, Val};
 
-use super::abi::{CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult};
+use super::abi::{
+    CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult,
+};
 use super::call::Invocation;
 use super::fault::{CallError, Fault};
 use super::load::LoadError;
@@ -26,8 +28,8 @@ use super::text::quote;
 use docs::Docs;
 use names::Place;
 pub use schema::{Way, members as members_schema, schema};
-pub use shape::{Shape, Sides, Width};
 use shape::Shapes;
+pub use shape::{Shape, Sides, Width};
 use write::Unwritten;
 
 /// Functions that are looked at; no toolchain's component has nearly as many.

@@ -20,6 +20,7 @@ use super::quota::Budget;
 use super::state::State;
 use super::threads::Threads;
 use super::ticker::Ticker;
+use super::wasmcp;
 use crate::audit::Audit;
 
 /// Threads for file system calls of guests; no other part of the process waits for them.
@@ -115,6 +116,7 @@ impl Sandbox {
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_http::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        wasmcp::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_config::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));

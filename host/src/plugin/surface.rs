@@ -20,7 +20,7 @@ use crate::json;
 use checks::Refused;
 
 /// Entries of one list.
-const MAX_ENTRIES: usize = 128;
+pub(super) const MAX_ENTRIES: usize = 128;
 /// Capabilities of a kind, and methods: nobody has many, and every handshake carries them.
 const MAX_OFFERED: usize = 32;
 /// Bytes of all texts of all lists.

@@ -27,11 +27,8 @@ fn each_kind_is_known() {
 #[test]
 fn makers_are_told_once() {
     let module = r#"(module (@producers (language "Rust" "2024") (processed-by "rustc" "1.95.0")))"#;
-    let maker = |role: &str, name: &str, version: &str| Maker {
-        role: role.into(),
-        name: name.into(),
-        version: version.into(),
-    };
+    let maker =
+        |role: &str, name: &str, version: &str| Maker { role: role.into(), name: name.into(), version: version.into() };
     let expected = [maker("language", "Rust", "2024"), maker("processed-by", "rustc", "1.95.0")];
     assert_eq!(portray(&wat::parse_str(module).expect("a module")).makers, expected);
     let nested = module.replace("(module", "(core module");

@@ -388,7 +388,8 @@ impl<'de> Visitor<'de> for Single<'_> {
         let mut found = None;
         while let Some(name) = from.next_key::<std::borrow::Cow<'de, str>>()? {
             let known = cases.iter().enumerate().find(|(_, (case, _))| *case == name);
-            let Some((index, (name, shape))) = known.filter(|(index, _)| found.as_ref().is_none_or(|(at, _)| at == index))
+            let Some((index, (name, shape))) =
+                known.filter(|(index, _)| found.as_ref().is_none_or(|(at, _)| at == index))
             else {
                 return at.below(Step::Member(&name)).fail("it takes no such member here");
             };

@@ -74,7 +74,11 @@ fn what_means_the_same_is_read() {
         (Shape::F64, "1", "1.0"),
         (Shape::Bytes, r#""AAEC/w""#, r#""AAEC/w==""#),
         (Shape::Flags(names(&["read", "write"])), r#"["write","read"]"#, r#"["read","write"]"#),
-        (Shape::Variant(vec![("a".into(), Some(Shape::Bool))]), r#"{"val":true,"tag":"a"}"#, r#"{"tag":"a","val":true}"#),
+        (
+            Shape::Variant(vec![("a".into(), Some(Shape::Bool))]),
+            r#"{"val":true,"tag":"a"}"#,
+            r#"{"tag":"a","val":true}"#,
+        ),
         (record(&[("a", option(Shape::Bool))]), "{}", r#"{"a":null}"#),
         (record(&[("a", Shape::Bool)]), r#"{"a":false,"a":true}"#, r#"{"a":true}"#),
     ] {
@@ -121,7 +125,8 @@ fn a_text_may_not_come_to_more_values_than_memory_is_meant_for() {
 
 #[test]
 fn numbers_that_json_does_not_have_are_texts_on_the_way_out() {
-    for (value, text) in [(f64::NAN, "\"NaN\""), (f64::INFINITY, "\"Infinity\""), (f64::NEG_INFINITY, "\"-Infinity\"")] {
+    for (value, text) in [(f64::NAN, "\"NaN\""), (f64::INFINITY, "\"Infinity\""), (f64::NEG_INFINITY, "\"-Infinity\"")]
+    {
         assert_eq!(write::write(&Val::Float64(value), &Shape::F64, 100).as_deref(), Ok(text));
         assert_eq!(write::write(&Val::Float32(value as f32), &Shape::F32, 100).as_deref(), Ok(text));
         let accepts = |way| {
@@ -158,8 +163,7 @@ fn names_are_short_where_they_can_be() {
         at(Some("d:x/dup@1.0.0"), "f"),
         at(Some("c:x/runner"), "run"),
     ];
-    let expected =
-        ["run", "get-current-time", "store_get", "cache_get", "c_x_dup_f", "d_x_dup_1_0_0_f", "runner_run"];
+    let expected = ["run", "get-current-time", "store_get", "cache_get", "c_x_dup_f", "d_x_dup_1_0_0_f", "runner_run"];
     assert_eq!(short(&places), expected);
     let wassette: Vec<String> = places.iter().map(Place::wassette).collect();
     assert_eq!(wassette[..3], ["run", "local_time-server_time_get-current-time", "a_one_store_1_0_0_get"]);
@@ -189,9 +193,12 @@ fn documentation_is_read_in_both_versions_of_its_form() {
         assert_eq!(docs.function(Some("a:b/other"), "now"), None);
     }
     assert_eq!(second.function(Some("own"), "f").as_deref(), Some("Own."));
-    for nothing in [component(2, now), component(1, "{"), component(1, "[]"), wat::parse_str("(component)").expect("one")] {
+    for nothing in
+        [component(2, now), component(1, "{"), component(1, "[]"), wat::parse_str("(component)").expect("one")]
+    {
         assert_eq!(Docs::of(&nothing).function(None, "run"), None);
     }
-    let long = Docs::of(&component(1, &format!(r#"{{"worlds":{{"w":{{"funcs":{{"run":"{}"}}}}}}}}"#, "é".repeat(1500))));
+    let long =
+        Docs::of(&component(1, &format!(r#"{{"worlds":{{"w":{{"funcs":{{"run":"{}"}}}}}}}}"#, "é".repeat(1500))));
     assert_eq!(long.function(None, "run").map(|text| text.len()), Some(2048));
 }

@@ -134,7 +134,9 @@ fn no_permissions_are_no_grants() {
 
 #[test]
 fn what_is_no_policy_is_refused() {
-    for text in ["[]", "text", "permissions: {}", "version: \"2.0\"\npermissions: {}", "version: \"1.0\"\npermissions: 1"] {
+    for text in
+        ["[]", "text", "permissions: {}", "version: \"2.0\"\npermissions: {}", "version: \"1.0\"\npermissions: 1"]
+    {
         let policy = serde_saphyr::from_str(text).expect("YAML");
         import(&policy, &PluginId::parse("p").expect("an id")).expect_err(text);
     }

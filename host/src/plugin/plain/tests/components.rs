@@ -104,8 +104,7 @@ async fn limits_are_those_of_any_plugin() {
         (func (export "text") (result string) (canon lift (core func $i "much") (memory $memory)))
         (func (export "bytes") (result (list u8)) (canon lift (core func $i "much") (memory $memory)))
         (func (export "outside") (result string) (canon lift (core func $i "outside") (memory $memory)))"#;
-    let limits =
-        Limits { cpu: std::time::Duration::from_millis(100), output: 10_000, ..Limits::default() };
+    let limits = Limits { cpu: std::time::Duration::from_millis(100), output: 10_000, ..Limits::default() };
     let plugin = load_with(component(module, rest), limits.clone()).await.expect("a plugin");
     let fault = async |tool: &str| match call(&plugin, tool, "{}").await {
         Err(CallError::Fault(fault)) => fault,
@@ -177,10 +176,7 @@ async fn types_that_explode_are_left_out() {
         component(&module.replace("(param i32)", "(param i32 i32)"), &rest)
     };
     // Records are known by a name.
-    let record = format!(
-        r#"(type $r (record (field "{}" bool))) (export $t0 "r" (type $r))"#,
-        "x".repeat(3000)
-    );
+    let record = format!(r#"(type $r (record (field "{}" bool))) (export $t0 "r" (type $r))"#, "x".repeat(3000));
     for (bytes, why) in [
         (doubling(13, "(type $t0 u16)"), "types that come to more than 65536 bytes"),
         (doubling(5, &record), "types that come to more than 65536 bytes"),

@@ -103,10 +103,38 @@ fn shaped() -> impl Strategy<Value = (Shape, Val)> {
 /// What is put in the place of something.
 fn oddities() -> impl Strategy<Value = Value> {
     let odd = [
-        r#"null"#, "true", "0", "-1", "255", "256", "1.0", "1.5", "1e2", "65536", "1e10", "-129", "4294967296",
-        "9223372036854775808", "18446744073709551616", r#""""#, r#""a""#, r#""ab""#, r#""b-c""#, r#""AA==""#, "[]",
-        r#"["a"]"#, r#"["a","a"]"#, "[1,2]", "{}", r#"{"a":1}"#, r#"{"tag":"a"}"#, r#"{"tag":"a","val":null}"#,
-        r#"{"some":null}"#, r#"{"ok":null}"#, r#"{"err":null}"#, r#"{"ok":null,"err":null}"#,
+        r#"null"#,
+        "true",
+        "0",
+        "-1",
+        "255",
+        "256",
+        "1.0",
+        "1.5",
+        "1e2",
+        "65536",
+        "1e10",
+        "-129",
+        "4294967296",
+        "9223372036854775808",
+        "18446744073709551616",
+        r#""""#,
+        r#""a""#,
+        r#""ab""#,
+        r#""b-c""#,
+        r#""AA==""#,
+        "[]",
+        r#"["a"]"#,
+        r#"["a","a"]"#,
+        "[1,2]",
+        "{}",
+        r#"{"a":1}"#,
+        r#"{"tag":"a"}"#,
+        r#"{"tag":"a","val":null}"#,
+        r#"{"some":null}"#,
+        r#"{"ok":null}"#,
+        r#"{"err":null}"#,
+        r#"{"ok":null,"err":null}"#,
     ];
     prop::sample::select(odd.to_vec()).prop_map(|text| serde_json::from_str(text).expect("JSON"))
 }
@@ -192,8 +220,5 @@ fn arguments_are_an_object_of_the_parameters() {
         "additionalProperties": false,
     });
     assert_eq!(schema, expected);
-    assert_eq!(
-        read::members(r#"{"to":"x"}"#, &params),
-        Ok(vec![Val::String("x".into()), Val::Option(None)])
-    );
+    assert_eq!(read::members(r#"{"to":"x"}"#, &params), Ok(vec![Val::String("x".into()), Val::Option(None)]));
 }

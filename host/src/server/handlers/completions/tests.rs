@@ -30,7 +30,11 @@ fn prompting(id: &str, completions: bool) -> Member {
     };
     let surface = Surface { prompts: Some(vec![prompt]), completions, ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Prompting { id, digest: Digest::of(b""), surface }), naming: Naming::Prefixed, surface: None }
+    Member {
+        provider: Arc::new(Prompting { id, digest: Digest::of(b""), surface }),
+        naming: Naming::Prefixed,
+        surface: None,
+    }
 }
 
 #[async_trait]
