@@ -34,4 +34,5 @@ mod terminal;
 mod tidy;
 mod transcripts;
 mod walls;
+mod wasmcp;
 mod wit;

@@ -2,6 +2,8 @@
 //!
 //! One that exports any of our own interfaces is a plugin of those and of nothing else.
 
+use std::sync::Arc;
+
 use wasmtime::component::{Component, InstancePre};
 
 use super::abi::Exports;
@@ -16,7 +18,7 @@ pub(super) enum Dialect {
     /// `wharf:plugin`.
     Wharf(Exports),
     /// `wasmcp:mcp-v20251125`.
-    Wasmcp(wasmcp::Exports),
+    Wasmcp(Arc<wasmcp::Exports>),
     /// Functions of its own, each of them a tool.
     Plain(Functions),
 }
@@ -38,7 +40,7 @@ impl Dialect {
         }
         let wasmcp = wasmcp::Exports::find(component)?;
         if !wasmcp.is_empty() {
-            return Ok(Self::Wasmcp(wasmcp));
+            return Ok(Self::Wasmcp(Arc::new(wasmcp)));
         }
         let names = exported(component);
         if names.iter().any(|name| FOR_HOSTS.iter().any(|host| name.starts_with(host))) {

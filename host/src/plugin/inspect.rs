@@ -60,10 +60,12 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 
 /// The interfaces that the linker has, without versions. `load` tries them for real; this
 /// list is what makes the message name the import that is missing.
-const LINKED: [&str; 37] = [
+const LINKED: [&str; 39] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
+    "wasmcp:mcp-v20251125/mcp",
+    "wasmcp:mcp-v20251125/server-handler",
     "wasmcp:mcp-v20251125/server-io",
     "wasi:io/error",
     "wasi:io/poll",

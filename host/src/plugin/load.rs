@@ -120,10 +120,7 @@ async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadErro
 }
 
 /// The same of a component of wasmcp, which gives its lists in pages.
-async fn list_wasmcp(
-    program: &Arc<Program>,
-    exports: &wasmcp::Exports,
-) -> Result<(Surface, Vec<String>), LoadError> {
+async fn list_wasmcp(program: &Arc<Program>, exports: &wasmcp::Exports) -> Result<(Surface, Vec<String>), LoadError> {
     let call = internal("list", Limits::LISTING);
     let mut listed = Listed { completions: exports.completions.is_some(), ..Listed::default() };
     if let Some([list, _]) = &exports.tools {

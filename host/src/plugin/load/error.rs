@@ -138,7 +138,7 @@ impl LoadError {
             Self::NoFunction(_) => "export a function that takes and returns values",
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
-                "a plugin may import WASI 0.2, wasi:keyvalue@0.2.0-draft and wharf:plugin, nothing else"
+                "a plugin may import WASI 0.2, wasi:http 0.2, wasi:keyvalue@0.2.0-draft, wasi:config and wharf:plugin, nothing else"
             }
             Self::Unsigned => "put it beside the file: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig",
             Self::BadSignature(_) => {

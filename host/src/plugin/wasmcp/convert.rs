@@ -4,8 +4,8 @@
 
 use super::view::View;
 use crate::plugin::abi::{
-    Annotations, Completion, Content, EmbeddedResource, GuestError, Icon, IconTheme, InvalidInput, MediaContent, Prompt,
-    PromptArgument, PromptMessage, PromptOutcome, PromptResult, ReadOutcome, ReadResult, ResourceBody,
+    Annotations, Completion, Content, EmbeddedResource, GuestError, Icon, IconTheme, InvalidInput, MediaContent,
+    Prompt, PromptArgument, PromptMessage, PromptOutcome, PromptResult, ReadOutcome, ReadResult, ResourceBody,
     ResourceContents, ResourceDescription, ResourceTemplate, Role, TaskSupport, TextContent, Tool, ToolAnnotations,
     ToolOutcome, ToolResult,
 };
