@@ -73,6 +73,7 @@ transcripts! {
     openings
     params
     parse_errors
+    plain
     progress
     prompts
     resources
