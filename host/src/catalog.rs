@@ -18,7 +18,7 @@ pub use event::{FolderEvent, Held, Refusal};
 pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{plugin_files, plugin_of};
 pub use folder::{Folder, PluginSettings};
-pub use names::{Entry, Item, Names, PublicName, Warning};
+pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
 pub use snapshot::{Listings, Snapshot};
 
 use std::collections::HashMap;
@@ -31,12 +31,11 @@ use tokio::sync::watch;
 
 use crate::plugin::{Digest, PluginId, Provider, Sandbox};
 
-/// One plugin in service: who answers, and whether its names carry its own.
+/// One plugin in service: who answers, and by which names.
 #[derive(Clone)]
 pub struct Member {
     pub provider: Arc<dyn Provider>,
-    /// `<plugin>_<tool>` rather than `<tool>`.
-    pub prefix: bool,
+    pub naming: Naming,
     /// The hash of the surface that it must keep while it serves; `None`: it may change it.
     pub surface: Option<Digest>,
 }
@@ -109,7 +108,7 @@ impl Catalog {
         let provider =
             member.and_then(|member| member.provider.with_settings(settings.limits.clone(), settings.grants.clone()));
         let Some(provider) = provider else { return Vec::new() };
-        let warnings = self.put(Member { provider: provider.clone(), prefix: settings.prefix, surface });
+        let warnings = self.put(Member { provider: provider.clone(), naming: settings.naming, surface });
         // What it lists may follow from what it was granted.
         self.list_again(&provider);
         warnings

@@ -13,6 +13,7 @@ mod child;
 mod dev;
 mod embedded;
 mod http;
+mod import_policy;
 mod language;
 mod list;
 mod local;
@@ -154,6 +155,14 @@ enum Command {
     /// Look into the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Print a policy file of Wassette as grants for the configuration file
+    ImportPolicy {
+        /// policy.yaml
+        file: PathBuf,
+        /// The plugin that it is for [default: NAME of a file that is called NAME.policy.yaml]
+        #[arg(long, value_name = "PLUGIN")]
+        name: Option<String>,
+    },
     /// Print the defaults, as the configuration file that would set them
     Config,
     /// Compile the component on stdin; what the sandbox starts as a process of its own
@@ -204,6 +213,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
             Command::Revoke { name } => approve::revoke(&options, &name),
             Command::Audit(command) => audit::run(&options, command),
+            Command::ImportPolicy { file, name } => import_policy::run(&file, name.as_deref()),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("it has been started"),
         }

@@ -135,6 +135,9 @@ impl Default for SandboxConfig {
 pub struct PluginConfig {
     /// Whether its tools are called `<plugin>_<tool>`.
     pub prefix: bool,
+    /// As whom its tools are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<NamesConfig>,
     /// The only content that runs, `blake3:` and 64 hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
@@ -144,8 +147,16 @@ pub struct PluginConfig {
 
 impl Default for PluginConfig {
     fn default() -> Self {
-        Self { prefix: true, pin: None, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
+        Self { prefix: true, names: None, pin: None, limits: LimitsConfig::default(), grants: GrantsConfig::default() }
     }
+}
+
+/// Whose habit the names of a plain component's tools follow.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum NamesConfig {
+    /// `<package>_<interface>_<function>`, without the plugin's name.
+    Wassette,
 }
 
 /// What is wrong with a configuration, and perhaps what to do.
@@ -235,6 +246,11 @@ impl Config {
         self.plugins.get(id.as_ref()).is_none_or(|own| own.prefix)
     }
 
+    /// Whose habit its names follow, if not ours.
+    pub fn names(&self, id: &PluginId) -> Option<NamesConfig> {
+        self.plugins.get(id.as_ref())?.names
+    }
+
     /// The defaults, as the file that would set them.
     pub fn defaults() -> String {
         let limits = LimitsConfig::from(&Limits::default());
@@ -279,6 +295,7 @@ const EXAMPLES: &str = "
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
+# names = \"wassette\"        # those of a plain component <package>_<interface>_<function>
 # pin = \"blake3:…\"           # only this version runs; wharf status shows it
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"

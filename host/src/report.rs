@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError};
 use crate::pins::Outcome;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// Names of tools and plugins.
 pub(crate) const NAME: Style = Style::new().bold();
@@ -78,6 +79,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 pub(crate) fn failure(failure: &Failure) {
     tell(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
     hint(failure.hint.as_deref());
+}
+
+/// What was done in part, and in which not.
+pub(crate) fn warning(text: &str) {
+    tell(&format!("{WARNING}warning{WARNING:#}: {text}"));
 }
 
 fn hint(text: Option<&str>) {

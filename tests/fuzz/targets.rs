@@ -6,6 +6,7 @@ mod cursor;
 mod headers;
 mod json;
 mod jsonrpc;
+mod plain;
 mod sealed;
 mod stdio;
 mod template;
@@ -28,6 +29,7 @@ pub(crate) const TARGETS: &[fn() -> Target] = &[
     headers::target,
     config::target,
     template::target,
+    plain::target,
     component::target,
 ];
 

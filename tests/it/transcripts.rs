@@ -67,6 +67,7 @@ transcripts! {
     openings
     params
     parse_errors
+    plain
     progress
     prompts
     resources

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use wharf::catalog::{Catalog, Folder, PluginSettings};
+use wharf::catalog::{Catalog, Folder, Naming, PluginSettings};
 use wharf::config::Config;
 use wharf::plugin::{Compiler, PluginId, Sandbox, SandboxSettings};
 use wharf::server::{Connection, Outgoing, Server, Settings};
@@ -63,7 +63,7 @@ pub async fn load(home: &Home, catalog: Arc<Catalog>) {
     let plugins = move |id: &PluginId| PluginSettings {
         limits: config.limits(id),
         grants: config.grants(id),
-        prefix: config.prefix(id),
+        naming: if config.prefix(id) { Naming::Prefixed } else { Naming::Plain },
     };
     let (events, _) = mpsc::unbounded_channel();
     let mut folder = Folder::new(home.plugins(), catalog, sandbox, plugins, events);

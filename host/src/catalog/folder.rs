@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::files::{self, MAX_PLUGINS, Scan};
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Asked, Catalog, Denial, FolderEvent, Refusal, ask};
+use super::{Admission, Asked, Catalog, Denial, FolderEvent, Naming, Refusal, ask};
 use crate::pins::{Guard, Seen};
 use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures, exports_completions};
 
@@ -30,8 +30,7 @@ const PARALLEL_LOADS: usize = 4;
 pub struct PluginSettings {
     pub limits: Limits,
     pub grants: Grants,
-    /// See [`Member::prefix`].
-    pub prefix: bool,
+    pub naming: Naming,
 }
 
 /// A folder, and what it takes to load from it.

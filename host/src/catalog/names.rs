@@ -21,6 +21,10 @@ pub trait Item: 'static {
     fn own_name(&self) -> &str;
     /// Whether that gets the plugin's own name before it.
     const PREFIXED: bool;
+    /// What it may be called in place of both.
+    fn long_name(&self) -> Option<&str> {
+        None
+    }
     /// The part of a public name that only one plugin may use.
     fn claim(name: &str) -> &str {
         name
@@ -37,6 +41,9 @@ impl Item for FrozenTool {
         &self.tool.name
     }
     const PREFIXED: bool = true;
+    fn long_name(&self) -> Option<&str> {
+        self.long_name.as_deref()
+    }
     fn lists_as(&self, other: &Self) -> bool {
         self.tool == other.tool
     }
@@ -100,6 +107,18 @@ fn scheme_and_authority(uri: &str) -> &str {
     }
 }
 
+/// How the tools and prompts of a plugin are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// `<plugin>_<tool>`.
+    #[default]
+    Prefixed,
+    /// `<tool>`.
+    Plain,
+    /// `<package>_<interface>_<function>`, where a tool comes from such; else as prefixed.
+    Long,
+}
+
 /// The name under which clients know an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PublicName(Arc<str>);
@@ -109,6 +128,14 @@ impl PublicName {
     /// id has no underscore, so the first one divides.
     fn new(plugin: &PluginId, name: &str, prefix: bool) -> Self {
         if !prefix || plugin.as_ref() == name { Self(name.into()) } else { Self(format!("{plugin}_{name}").into()) }
+    }
+
+    fn of<T: Item>(plugin: &PluginId, item: &T, naming: Naming) -> Self {
+        match (naming, item.long_name()) {
+            (Naming::Long, Some(name)) => Self(name.into()),
+            (Naming::Plain, _) => Self(item.own_name().into()),
+            (Naming::Long | Naming::Prefixed, _) => Self::new(plugin, item.own_name(), T::PREFIXED),
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -145,7 +172,7 @@ impl<T> Clone for Entry<T> {
 impl<T: Item> Entry<T> {
     fn of(member: &Member) -> impl Iterator<Item = Self> {
         T::all(member.provider.surface()).iter().enumerate().map(|(index, item)| Self {
-            name: PublicName::new(member.provider.id(), item.own_name(), member.prefix && T::PREFIXED),
+            name: PublicName::of(member.provider.id(), item, member.naming),
             provider: member.provider.clone(),
             index,
             kind: PhantomData,

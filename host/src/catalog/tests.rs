@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Catalog, Listings, Member, Warning};
+use super::{Catalog, Listings, Member, Naming, Warning};
 use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, TaskSupport, Tool};
 use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping};
 
@@ -31,10 +31,12 @@ pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
         output: None,
         wrapping: Wrapping::None,
         mirrored: Vec::new(),
+        long_name: None,
     };
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix, surface: None }
+    let naming = if prefix { Naming::Prefixed } else { Naming::Plain };
+    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), naming, surface: None }
 }
 
 #[async_trait]
@@ -189,7 +191,11 @@ fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
         ..Surface::default()
     };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: true, surface: None }
+    Member {
+        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }),
+        naming: Naming::Prefixed,
+        surface: None,
+    }
 }
 
 #[test]
@@ -217,7 +223,11 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
         };
         let surface = Surface { offer: Some(offer), ..Surface::default() };
         let id = PluginId::parse(id).expect("an id");
-        Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), prefix: false, surface: None }
+        Member {
+            provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }),
+            naming: Naming::Plain,
+            surface: None,
+        }
     };
     let catalog = Catalog::default();
     assert_eq!(catalog.put(offering("b", r#"{"n":2}"#)), []);

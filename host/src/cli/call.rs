@@ -25,15 +25,9 @@ pub(super) async fn run(
         return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.display())));
     }
     let mut local = Local::load(options, path).await?;
-    let mut name = tool.to_owned();
     // Of a single file, the name within the plugin is plain enough.
-    if is_component(path)
-        && let Some(stem) = path.file_stem().and_then(|stem| stem.to_str())
-        && tool != stem
-        && !tool.starts_with(&format!("{stem}_"))
-    {
-        name = format!("{stem}_{tool}");
-    }
+    let own = if is_component(path) { local.public_name(tool) } else { None };
+    let name = own.unwrap_or_else(|| tool.to_owned());
     let mut params = Map::from_iter([("name".to_owned(), Value::String(name)), ("arguments".to_owned(), arguments)]);
     let capabilities = ask::capabilities();
     let (result, parsed) = loop {

@@ -14,7 +14,8 @@ use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name};
 use crate::config::Config;
 use crate::plugin::{
-    Access, FolderGrant, FolderMode, Grants, Inspection, Provider as _, Sandbox, inspect, read_component,
+    Access, FolderGrant, FolderMode, Grants, Import, Inspection, Portrait, Provider as _, Sandbox, inspect, portray,
+    read_component,
 };
 use crate::report::{self, Failure, NAME};
 
@@ -33,6 +34,8 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Res
 /// What is known of one file.
 struct Findings {
     file: PathBuf,
+    /// `None` for what could not be read.
+    portrait: Option<Portrait>,
     inspection: Inspection,
     tools: Vec<(String, String)>,
     /// Methods by the names that clients call them by.
@@ -48,6 +51,7 @@ struct Findings {
 async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings {
     let mut findings = Findings {
         file: file.to_owned(),
+        portrait: None,
         inspection: Inspection::default(),
         tools: Vec::new(),
         methods: Vec::new(),
@@ -58,7 +62,9 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     };
     // What it imports is worth knowing also of a file that would not load.
     if let Ok(component) = read_component(file).await {
-        findings.inspection = inspect(&component).unwrap_or_default();
+        let portrait = portray(&component);
+        findings.inspection = inspect(&component).unwrap_or_else(|_| of_module(&portrait));
+        findings.portrait = Some(portrait);
     }
     let loaded = match id_of(file) {
         Ok(id) => {
@@ -66,7 +72,13 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             findings.grants = settings.grants.clone();
             // It may be a stranger, and only has to say what it offers.
             let grants = settings.grants.none();
-            load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await.map_err(refused)
+            let loaded = load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await;
+            loaded.map_err(|error| {
+                let advice = findings.portrait.as_ref().and_then(|portrait| portrait.kind.advice());
+                let advice = advice.filter(|_| error.is_of_kind()).map(str::to_owned);
+                let (reason, hint) = refused(error);
+                (reason, advice.or(hint))
+            })
         }
         Err(refusal) => Err(refusal),
     };
@@ -92,6 +104,12 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     findings
 }
 
+/// The names of a core module, which imports nothing that is here.
+fn of_module(portrait: &Portrait) -> Inspection {
+    let import = |name: &String| Import { name: name.clone(), linked: false, grant: None };
+    Inspection { exports: portrait.exports.clone(), imports: portrait.imports.iter().map(import).collect() }
+}
+
 impl Findings {
     fn loads(&self) -> bool {
         self.refusal.is_none()
@@ -110,6 +128,17 @@ impl Findings {
                 format!("{}: would not load: failed to {reason}\n{hint}", self.file.display())
             }
         };
+        if let Some(portrait) = &self.portrait {
+            text += &format!("  kind     {}\n", portrait.kind);
+            let makers = portrait.makers.iter().map(|maker| match maker.version.as_str() {
+                "" => maker.name.clone(),
+                version => format!("{} {version}", maker.name),
+            });
+            let makers: Vec<String> = makers.collect();
+            if !makers.is_empty() {
+                text += &format!("  made by  {}\n", makers.join(", "));
+            }
+        }
         if !self.inspection.exports.is_empty() {
             text += &format!("  exports  {}\n", self.inspection.exports.join(", "));
         }
@@ -151,6 +180,9 @@ impl Findings {
             .iter()
             .map(|import| json!({"name": import.name, "linked": import.linked}))
             .collect();
+        let makers = self.portrait.iter().flat_map(|portrait| &portrait.makers);
+        let makers: Vec<Value> =
+            makers.map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version})).collect();
         let tools: Vec<Value> =
             self.tools.iter().map(|(name, description)| json!({"name": name, "description": description})).collect();
         let grants: Vec<Value> = self
@@ -173,6 +205,8 @@ impl Findings {
             "file": self.file.display().to_string(),
             "loads": self.loads(),
             "reason": self.refusal.as_ref().map(|(reason, _)| reason),
+            "kind": self.portrait.as_ref().map(|portrait| portrait.kind.code()),
+            "makers": makers,
             "hint": self.refusal.as_ref().and_then(|(_, hint)| hint.as_ref()),
             "exports": self.inspection.exports,
             "imports": imports,

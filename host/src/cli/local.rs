@@ -18,6 +18,7 @@ use crate::server::{Connection, Outgoing, Server};
 
 /// A server whose catalog is complete, and a connection to it.
 pub(super) struct Local {
+    catalog: Arc<Catalog>,
     connection: Arc<Connection>,
     answers: mpsc::Receiver<Outgoing>,
     /// Files that are not served.
@@ -36,16 +37,21 @@ impl Local {
             let failed = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
-            let prefix = settings.prefix;
+            let naming = settings.naming;
             let plugin = admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
-            catalog.put(Member { provider: Arc::new(plugin), prefix, surface: None });
+            catalog.put(Member { provider: Arc::new(plugin), naming, surface: None });
             catalog.set_ready();
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();
             let settings = config.clone();
-            let mut folder =
-                Folder::new(path.to_owned(), catalog, sandbox, move |id| serve::plugin_settings(&settings, id), sender)
-                    .guarded(pins::reading(&config));
+            let mut folder = Folder::new(
+                path.to_owned(),
+                catalog.clone(),
+                sandbox,
+                move |id| serve::plugin_settings(&settings, id),
+                sender,
+            )
+            .guarded(pins::reading(&config));
             folder
                 .load_once()
                 .await
@@ -67,7 +73,14 @@ impl Local {
             }
         }
         let (outbox, answers) = mpsc::channel(16);
-        Ok(Self { connection: server.connect(outbox, "local"), answers, refusals })
+        Ok(Self { catalog, connection: server.connect(outbox, "local"), answers, refusals })
+    }
+
+    /// The name that clients know a tool by, of a plugin that calls it by that one.
+    pub(super) fn public_name(&self, own: &str) -> Option<String> {
+        let snapshot = self.catalog.snapshot();
+        let entry = snapshot.tools.entries().iter().find(|entry| entry.item().tool.name == own)?;
+        Some(entry.name.to_string())
     }
 
     /// The result of one request, in the newest revision, for a client that can do what

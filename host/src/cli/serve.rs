@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use super::http::HttpOptions;
 use super::{Options, audit, pins};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Folder, FolderEvent, PluginSettings, Snapshot};
-use crate::config::{Config, Live};
+use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
+use crate::config::{Config, Live, NamesConfig};
 use crate::pins::Trust;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
@@ -91,7 +91,12 @@ fn notify(state: NotifyState<'_>) {
 }
 
 pub(super) fn plugin_settings(config: &Config, id: &PluginId) -> PluginSettings {
-    PluginSettings { limits: config.limits(id), grants: config.grants(id), prefix: config.prefix(id) }
+    let naming = match config.names(id) {
+        Some(NamesConfig::Wassette) => Naming::Long,
+        None if config.prefix(id) => Naming::Prefixed,
+        None => Naming::Plain,
+    };
+    PluginSettings { limits: config.limits(id), grants: config.grants(id), naming }
 }
 
 pub(super) fn settings(config: &Config) -> Settings {

@@ -3,6 +3,7 @@
 //! Holds no logic and names no bindgen path: each version's file does that.
 
 mod v0_1;
+pub(super) mod wasi_config;
 pub(super) mod wasi_filesystem;
 pub(super) mod wasi_http;
 pub(super) mod wasi_keyvalue;

@@ -18,9 +18,10 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-use super::abi::{CallContext, Exports};
+use super::abi::CallContext;
 use super::breaker::Breaker;
 use super::cpu::{CpuMeter, Metered};
+use super::dialect::Dialect;
 use super::engine;
 use super::events::Events;
 use super::fault::Fault;
@@ -52,7 +53,7 @@ pub(super) struct Program {
     pub(super) id: PluginId,
     pub(super) digest: Digest,
     pub(super) limits: Limits,
-    pub(super) exports: Exports,
+    pub(super) dialect: Dialect,
     pre: InstancePre<State>,
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) granted: Arc<Granted>,
@@ -71,7 +72,7 @@ impl Program {
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        exports: Exports,
+        dialect: Dialect,
         pre: InstancePre<State>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
@@ -91,7 +92,7 @@ impl Program {
             id,
             digest,
             breaker,
-            exports,
+            dialect,
             pre,
             quick: Quick::default(),
             turnstile: Turnstile::new(sandbox.threads_of_one()),
@@ -104,8 +105,8 @@ impl Program {
 
     /// The same component under other limits and grants.
     pub(super) fn with_settings(&self, limits: Limits, grants: Grants) -> Arc<Self> {
-        let (exports, pre) = (self.exports.clone(), self.pre.clone());
-        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, exports, pre)
+        let (dialect, pre) = (self.dialect.clone(), self.pre.clone());
+        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, dialect, pre)
     }
 
     /// Calls one function in a fresh instance. `params` makes its parameters from the time
@@ -121,7 +122,16 @@ impl Program {
         R: Said + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
-        let (program, function) = (self.clone(), function.clone());
+        self.perform(Typed { function: function.clone(), params }, call).await
+    }
+
+    /// Makes any call in a fresh instance. Dropping the future stops the guest.
+    pub(super) async fn perform<I: Invocation>(
+        self: &Arc<Self>,
+        invocation: I,
+        call: Call,
+    ) -> Result<I::Outcome, Fault> {
+        let program = self.clone();
         let call = async move {
             let limit = program.limits.timeout;
             let own = Instant::now() + limit;
@@ -129,7 +139,7 @@ impl Program {
             let _permits = program.turn(deadline).await?;
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
-            let future = Box::pin(program.run(&function, call, params, deadline, cpu.clone()));
+            let future = Box::pin(program.run(invocation, call, deadline, cpu.clone()));
             let metered = Metered { meter: cpu, turnstile: &program.turnstile, future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
@@ -189,19 +199,13 @@ impl Program {
         timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
     }
 
-    async fn run<P, R>(
+    async fn run<I: Invocation>(
         self: &Arc<Self>,
-        function: &Function<P, (R,)>,
+        invocation: I,
         call: Call,
-        params: impl FnOnce(CallContext) -> P + Send,
         deadline: Instant,
         cpu: Arc<CpuMeter>,
-    ) -> Result<R, Fault>
-    where
-        P: ComponentNamedList + Lower + Send + Sync + 'static,
-        R: Said + Send + 'static,
-        (R,): ComponentNamedList + Lift,
-    {
+    ) -> Result<I::Outcome, Fault> {
         self.granted.open_folders().await;
         let _ticking = self.sandbox.ticker().run();
         let (mut store, live) = match self.sandbox.spares().take(self) {
@@ -225,11 +229,11 @@ impl Program {
                 Some(live) => live,
                 None => Live::new(&self.pre, &mut store).await?,
             };
-            let function = live.function(&mut store, function)?;
-            function.call_async(&mut store, params(context)).await
+            store.set_hostcall_fuel(self.lifted(I::LIFTED));
+            invocation.run(&mut store, &live, context).await
         };
         match called.await {
-            Ok((mut outcome,)) => {
+            Ok(mut outcome) => {
                 if let Some(redactor) = &self.granted.redactor {
                     outcome.redact(redactor);
                 }
@@ -257,13 +261,19 @@ impl Program {
         self.quick.ended(Duration::MAX);
     }
 
+    /// Bytes that may be lifted, for a result that takes so many times the output that is allowed.
+    fn lifted(&self, times: u64) -> usize {
+        let bytes = self.limits.output.saturating_mul(times).saturating_add(LIFT_SLACK);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
     fn store(&self, cpu: Arc<CpuMeter>, events: Option<Arc<Events>>, cancelled: CancellationToken) -> Store<State> {
         let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
         let granted = self.granted.clone();
         let state = State::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
         let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(|state| &mut state.quota);
-        store.set_hostcall_fuel(usize::try_from(self.limits.output + LIFT_SLACK).unwrap_or(usize::MAX));
+        store.set_hostcall_fuel(self.lifted(1));
         store.set_max_component_handles(COMPONENT_HANDLES);
         store.set_epoch_deadline(TICKS);
         // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
@@ -300,6 +310,44 @@ impl Program {
             // Raised outside of the guest's code: reading what it returned.
             Fault::BadOutput("a value that breaks the component ABI".into())
         }
+    }
+}
+
+/// What a call does with its instance.
+pub(super) trait Invocation: Send + 'static {
+    type Outcome: Said + Send + 'static;
+
+    /// What a result takes in the host's memory, in times of the output that is allowed.
+    const LIFTED: u64 = 1;
+
+    /// Calls one function.
+    fn run(
+        self,
+        store: &mut Store<State>,
+        live: &Live,
+        context: CallContext,
+    ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
+}
+
+/// A call of a function whose types are known.
+struct Typed<P, R, F> {
+    function: Function<P, (R,)>,
+    params: F,
+}
+
+impl<P, R, F> Invocation for Typed<P, R, F>
+where
+    P: ComponentNamedList + Lower + Send + Sync + 'static,
+    R: Said + Send + 'static,
+    (R,): ComponentNamedList + Lift,
+    F: FnOnce(CallContext) -> P + Send + 'static,
+{
+    type Outcome = R;
+
+    async fn run(self, store: &mut Store<State>, live: &Live, context: CallContext) -> wasmtime::Result<R> {
+        let function = live.function(&mut *store, &self.function)?;
+        let (outcome,) = function.call_async(&mut *store, (self.params)(context)).await?;
+        Ok(outcome)
     }
 }
 

@@ -39,12 +39,11 @@ const MAX_ARTIFACT: u64 = 256 << 20;
 /// The component as native code in memory.
 pub(super) async fn compiled(
     sandbox: &Arc<Sandbox>,
-    component: Vec<u8>,
+    component: Arc<Vec<u8>>,
     digest: Digest,
     limits: &Limits,
 ) -> Result<Component, LoadError> {
-    let (component, limits) = (Arc::new(component), limits.clone());
-    let bytes = component.clone();
+    let (bytes, limits) = (component.clone(), limits.clone());
     blocking(move || prescan(&bytes, &limits)).await??;
     if let Some(cached) = cached(sandbox, digest).await? {
         return Ok(cached);
@@ -155,6 +154,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 fn invalid(message: &str) -> LoadError {
+    // As the validator names the part of the component model that is switched off.
+    if message.contains("component model async") {
+        return LoadError::Asynchronous;
+    }
     LoadError::Invalid(quote(message, 300))
 }
 

@@ -54,7 +54,7 @@ where
 
 /// An instance, and the component of which it is one.
 pub(super) struct Live {
-    instance: Instance,
+    pub(super) instance: Instance,
     component: Component,
 }
 

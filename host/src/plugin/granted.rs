@@ -53,7 +53,7 @@ impl Granted {
             files: sandbox.files.clone(),
             closed: sandbox.closed.clone(),
             folders: OnceCell::new(),
-            config: grants.config.iter().cloned().chain(grants.readable_secrets()).collect(),
+            config: grants.configured().collect(),
             told: Mutex::default(),
             grants,
         });

@@ -122,10 +122,17 @@ impl Grants {
         self.secrets.iter().find(|secret| secret.name == name)?.expose()
     }
 
-    /// The secrets that the plugin itself may read, by their names.
-    pub(super) fn readable_secrets(&self) -> impl Iterator<Item = (String, String)> {
+    /// What the plugin finds in its configuration: what was written for it, and the secrets that
+    /// it may read.
+    pub(super) fn configured(&self) -> impl Iterator<Item = (String, String)> {
         let readable = self.secrets.iter().filter(|secret| secret.readable);
-        readable.filter_map(|secret| Some((secret.name.clone(), secret.expose()?.to_owned())))
+        let secrets = readable.filter_map(|secret| Some((secret.name.clone(), secret.expose()?.to_owned())));
+        // A secret counts for more than a value of its name.
+        self.config.iter().filter(|(name, _)| !self.is_readable(name)).cloned().chain(secrets)
+    }
+
+    fn is_readable(&self, name: &str) -> bool {
+        self.secrets.iter().any(|secret| secret.readable && secret.name == name && secret.expose().is_some())
     }
 
     /// The kinds of which anything is granted.

@@ -60,10 +60,13 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 
 /// The interfaces that the linker has, without versions. `load` tries them for real; this
 /// list is what makes the message name the import that is missing.
-const LINKED: [&str; 36] = [
+const LINKED: [&str; 39] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
     "wharf:plugin/http",
+    "wasmcp:mcp-v20251125/mcp",
+    "wasmcp:mcp-v20251125/server-handler",
+    "wasmcp:mcp-v20251125/server-io",
     "wasi:io/error",
     "wasi:io/poll",
     "wasi:io/streams",
@@ -105,7 +108,7 @@ pub(super) fn is_linked(import: &str) -> bool {
     let served = match name.split_once(':') {
         // Drafts are compatible with themselves alone.
         Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
-        Some(("wasi", config)) if config.starts_with("config/") => version == "0.2.0-rc.1",
+        Some(("wasi", config)) if config.starts_with("config/") => matches!(version, "0.2.0-rc.1" | "0.2.0-draft"),
         Some(("wasi", _)) => version.starts_with("0.2."),
         _ => version.starts_with("0.1."),
     };

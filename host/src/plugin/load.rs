@@ -13,10 +13,11 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
 
 pub use error::LoadError;
-pub(super) use prescan::prescan;
+pub(super) use prescan::{classify, prescan};
 
 use super::abi::{CallContext, Completion, Exports, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
-use super::call::{Program, internal};
+use super::call::{Invocation, Program, internal};
+use super::dialect::Dialect;
 use super::events::Events;
 use super::fault::{CallError, Fault};
 use super::function::Function;
@@ -28,8 +29,8 @@ use super::outcome;
 use super::provider::{Call, Provider};
 use super::redact::Said;
 use super::sandbox::Sandbox;
-use super::surface::{Listed, Surface};
-use super::{compile, inspect};
+use super::surface::{Listed, MAX_ENTRIES, Surface};
+use super::{compile, inspect, wasmcp};
 
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
 pub struct Plugin {
@@ -54,9 +55,10 @@ impl Sandbox {
     ) -> Result<Plugin, LoadError> {
         let sandbox = self.clone();
         let loading = self.guests().spawn(async move {
-            let digest = Digest::of(&component);
-            let compiled = compile::compiled(&sandbox, component, digest, &limits).await?;
-            let (program, needs) = program(&sandbox, id, digest, limits, grants, &compiled)?;
+            let (digest, component) = (Digest::of(&component), Arc::new(component));
+            let compiled = compile::compiled(&sandbox, component.clone(), digest, &limits).await?;
+            let (program, needs) = program(&sandbox, id, digest, limits, grants, &compiled, &component)?;
+            drop(component);
             // The listing's own time is short.
             program.granted.open_folders().await;
             Plugin::listed(program, Arc::new(needs)).await
@@ -76,6 +78,7 @@ fn program(
     limits: Limits,
     grants: Grants,
     component: &Component,
+    bytes: &[u8],
 ) -> Result<(Arc<Program>, BTreeSet<Access>), LoadError> {
     if let Some(required) = component.resources_required()
         && let Some(pages) = required.max_initial_memory_size
@@ -101,37 +104,90 @@ fn program(
         needs.extend(inspect::grant(name));
     }
     let pre = sandbox.linker().instantiate_pre(component).map_err(LoadError::unlinkable)?;
-    let exports = Exports::find(&pre)?;
-    if exports.is_empty() {
-        let names = kind.exports(engine).map(|(name, _)| name.to_owned()).collect();
-        return Err(LoadError::no_interface(names));
+    let dialect = Dialect::find(&pre, bytes)?;
+    Ok((Program::new(sandbox.clone(), id, digest, limits, grants, dialect, pre), needs))
+}
+
+/// What it offers, and what was dropped of that.
+async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
+    match &program.dialect {
+        Dialect::Wharf(exports) => ask_for_lists(program, exports).await,
+        Dialect::Wasmcp(exports) => list_wasmcp(program, exports).await,
+        Dialect::Plain(functions) => functions.surface(),
     }
-    Ok((Program::new(sandbox.clone(), id, digest, limits, grants, exports, pre), needs))
+}
+
+/// The same of a component of wasmcp, which gives its lists in pages.
+async fn list_wasmcp(program: &Arc<Program>, exports: &wasmcp::Exports) -> Result<(Surface, Vec<String>), LoadError> {
+    let call = internal("list", Limits::LISTING);
+    let mut listed = Listed { completions: exports.completions.is_some(), ..Listed::default() };
+    if let Some([list, _]) = &exports.tools {
+        listed.tools = Some(pages(program, &call, |cursor| list.tools(cursor)).await?);
+    }
+    if let Some([list, templates, _]) = &exports.resources {
+        listed.resources = Some(pages(program, &call, |cursor| list.resources(cursor)).await?);
+        listed.templates = pages(program, &call, |cursor| templates.templates(cursor)).await?;
+    }
+    if let Some([list, _]) = &exports.prompts {
+        listed.prompts = Some(pages(program, &call, |cursor| list.prompts(cursor)).await?);
+    }
+    listed.freeze()
+}
+
+/// All pages of a list; whoever has more than any list may have is asked no further.
+async fn pages<T: Said + Send + 'static>(
+    program: &Arc<Program>,
+    call: &Call,
+    request: impl Fn(Option<String>) -> wasmcp::Request<wasmcp::Page<T>>,
+) -> Result<Vec<T>, LoadError> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..=MAX_ENTRIES {
+        let asked = program.perform(request(cursor), call.clone()).await;
+        let page = answer(match asked {
+            Ok(Ok(page)) => Ok(Ok(page)),
+            Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
+            Ok(Err(CallError::Guest(error))) => Ok(Err(said(error))),
+        })?;
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() || all.len() > MAX_ENTRIES {
+            return Ok(all);
+        }
+    }
+    Err(LoadError::ListingTooLarge { what: "pages", limit: MAX_ENTRIES })
+}
+
+fn said(error: GuestError) -> String {
+    match error {
+        GuestError::NotFound => "not found".into(),
+        GuestError::Failed(reason) => reason,
+        GuestError::InvalidInput(input) => input.reason,
+    }
 }
 
 /// Asks for all lists, under one deadline.
-async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
+async fn ask_for_lists(program: &Arc<Program>, exports: &Exports) -> Result<(Surface, Vec<String>), LoadError> {
     let call = internal("list", Limits::LISTING);
     let mut listed = Listed::default();
-    if let Some(tools) = &program.exports.tools {
+    if let Some(tools) = &exports.tools {
         let asked = program.invoke(&tools.list, call.clone(), |_| ());
         listed.tools = Some(answer(asked.await)?);
     }
-    if let Some(resources) = &program.exports.resources {
+    if let Some(resources) = &exports.resources {
         let asked = program.invoke(&resources.list, call.clone(), |_| ());
         listed.resources = Some(answer(asked.await)?);
         let asked = program.invoke(&resources.templates, call.clone(), |_| ());
         listed.templates = answer(asked.await)?;
     }
-    if let Some(prompts) = &program.exports.prompts {
+    if let Some(prompts) = &exports.prompts {
         let asked = program.invoke(&prompts.list, call.clone(), |_| ());
         listed.prompts = Some(answer(asked.await)?);
     }
-    if let Some(extensions) = &program.exports.extensions {
+    if let Some(extensions) = &exports.extensions {
         let asked = program.invoke(&extensions.describe, call, |_| ());
         listed.offer = Some(answer(asked.await)?);
     }
-    listed.completions = program.exports.completions.is_some();
+    listed.completions = exports.completions.is_some();
     listed.freeze()
 }
 
@@ -175,6 +231,16 @@ impl Plugin {
         Ok(Self { program, surface: Arc::new(surface), needs, warnings })
     }
 
+    /// Makes a call; what fails after a denial is told as that.
+    async fn perform<R>(
+        &self,
+        invocation: impl Invocation<Outcome = Result<R, CallError>>,
+        call: Call,
+    ) -> Result<R, CallError> {
+        let denials = Denials::of(&call);
+        denials.tell(self.program.perform(invocation, call).await)
+    }
+
     /// Calls one function; what fails after a denial is told as that.
     async fn ask<P, R>(
         &self,
@@ -189,20 +255,11 @@ impl Plugin {
     {
         let denials = Denials::of(&call);
         let outcome = self.program.invoke(function, call, params).await;
-        let error = match outcome {
-            Ok(Ok(outcome)) => return Ok(outcome),
-            Ok(Err(error)) => outcome::guest_error(error),
-            Err(fault) => fault.into(),
-        };
-        Err(match (error, denials.last()) {
-            (CallError::Guest(GuestError::Failed(said)), Some(access)) => {
-                Fault::Denied { access, said: Some(said) }.into()
-            }
-            (CallError::Fault(Fault::Trap), Some(access)) => Fault::Denied { access, said: None }.into(),
-            (error, _) => error,
-        })
+        denials.tell(outcome.map(|outcome| outcome.map_err(CallError::Guest)))
     }
 }
+
+const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 
 /// What one call was denied.
 struct Denials(Option<Arc<Events>>);
@@ -214,6 +271,23 @@ impl Denials {
 
     fn last(&self) -> Option<Access> {
         self.0.as_ref().and_then(|events| events.denied())
+    }
+
+    /// What failed after a denial is told as that.
+    fn tell<R>(&self, outcome: Result<Result<R, CallError>, Fault>) -> Result<R, CallError> {
+        let error = match outcome {
+            Ok(Ok(outcome)) => return Ok(outcome),
+            Ok(Err(CallError::Guest(error))) => outcome::guest_error(error),
+            Ok(Err(error)) => error,
+            Err(fault) => fault.into(),
+        };
+        Err(match (error, self.last()) {
+            (CallError::Guest(GuestError::Failed(said)), Some(access)) => {
+                Fault::Denied { access, said: Some(said) }.into()
+            }
+            (CallError::Fault(Fault::Trap), Some(access)) => Fault::Denied { access, said: None }.into(),
+            (error, _) => error,
+        })
     }
 }
 
@@ -255,13 +329,25 @@ impl Provider for Plugin {
     }
 
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
-        let (Some(tools), Some(tool)) = (&self.program.exports.tools, self.surface.tool(name)) else {
-            return Err(CallError::Guest(GuestError::NotFound));
+        let Some(tool) = self.surface.tool(name) else {
+            return Err(NOT_FOUND);
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
         let called = async {
-            let outcome = self.ask(&tools.call, call, |context| (name, arguments, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let tools = exports.tools.as_ref().ok_or(NOT_FOUND)?;
+                    self.ask(&tools.call, call, |context| (name, arguments, context)).await?
+                }
+                Dialect::Wasmcp(exports) => {
+                    self.perform(exports.call_tool(name, arguments).ok_or(NOT_FOUND)?, call).await?
+                }
+                Dialect::Plain(functions) => {
+                    let function = functions.call(&name, arguments, self.program.limits.output);
+                    self.perform(function.ok_or(NOT_FOUND)?, call).await?
+                }
+            };
             let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
             match (outcome, denials.last()) {
                 (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
@@ -274,12 +360,16 @@ impl Provider for Plugin {
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
-        let Some(resources) = &self.program.exports.resources else {
-            return Err(CallError::Guest(GuestError::NotFound));
-        };
         let uri = uri.to_owned();
         let called = async {
-            let outcome = self.ask(&resources.read, call, |context| (uri, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let resources = exports.resources.as_ref().ok_or(NOT_FOUND)?;
+                    self.ask(&resources.read, call, |context| (uri, context)).await?
+                }
+                Dialect::Wasmcp(exports) => self.perform(exports.read_resource(uri).ok_or(NOT_FOUND)?, call).await?,
+                Dialect::Plain(_) => return Err(NOT_FOUND),
+            };
             Ok(outcome::read(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
@@ -291,12 +381,18 @@ impl Provider for Plugin {
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
-        let Some(prompts) = &self.program.exports.prompts else {
-            return Err(CallError::Guest(GuestError::NotFound));
-        };
         let name = name.to_owned();
         let called = async {
-            let outcome = self.ask(&prompts.get, call, |context| (name, arguments, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let prompts = exports.prompts.as_ref().ok_or(NOT_FOUND)?;
+                    self.ask(&prompts.get, call, |context| (name, arguments, context)).await?
+                }
+                Dialect::Wasmcp(exports) => {
+                    self.perform(exports.get_prompt(name, &arguments).ok_or(NOT_FOUND)?, call).await?
+                }
+                Dialect::Plain(_) => return Err(NOT_FOUND),
+            };
             Ok(outcome::prompt(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
@@ -310,21 +406,27 @@ impl Provider for Plugin {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        let Some(completions) = &self.program.exports.completions else {
-            return Err(CallError::Guest(GuestError::NotFound));
-        };
         let (name, value) = (name.to_owned(), value.to_owned());
         let called = async {
-            let outcome =
-                self.ask(&completions.complete, call, |context| (subject, name, value, given, context)).await?;
+            let outcome = match &self.program.dialect {
+                Dialect::Wharf(exports) => {
+                    let completions = exports.completions.as_ref().ok_or(NOT_FOUND)?;
+                    self.ask(&completions.complete, call, |context| (subject, name, value, given, context)).await?
+                }
+                Dialect::Wasmcp(exports) => {
+                    let request = exports.complete(subject, name, value, &given);
+                    self.perform(request.ok_or(NOT_FOUND)?, call).await?
+                }
+                Dialect::Plain(_) => return Err(NOT_FOUND),
+            };
             Ok(outcome::completion(outcome, self.program.limits.output)?)
         };
         self.program.breaker.around(called).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        let Some(extensions) = &self.program.exports.extensions else {
-            return Err(CallError::Guest(GuestError::NotFound));
+        let Dialect::Wharf(Exports { extensions: Some(extensions), .. }) = &self.program.dialect else {
+            return Err(NOT_FOUND);
         };
         let (name, params) = (name.to_owned(), params.to_owned());
         let called = async {

@@ -11,7 +11,7 @@ use std::path::Path;
 use wasmparser::{BinaryReader, ComponentExportSectionReader};
 
 use super::abi::Exports;
-use super::file;
+use super::{file, wasmcp};
 
 /// Component binary format, version 0xd, layer 1.
 const HEADER: [u8; 8] = *b"\0asm\x0d\0\x01\0";
@@ -45,7 +45,8 @@ fn find(mut file: BufReader<File>) -> Option<()> {
             return None;
         }
         for export in ComponentExportSectionReader::new(BinaryReader::new(&section, 0)).ok()? {
-            if export.ok()?.name.name == Exports::COMPLETIONS {
+            let name = export.ok()?.name.name;
+            if name == Exports::COMPLETIONS || wasmcp::interface(name) == Some("completions") {
                 return Some(());
             }
         }

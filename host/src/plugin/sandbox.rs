@@ -9,7 +9,6 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
-use wasmtime_wasi_config::WasiConfig;
 
 use super::abi;
 use super::cache::Cache;
@@ -22,6 +21,7 @@ use super::spare::Spares;
 use super::state::State;
 use super::threads::Threads;
 use super::ticker::Ticker;
+use super::wasmcp;
 use crate::audit::Audit;
 
 /// Threads for file system calls of guests; no other part of the process waits for them.
@@ -118,8 +118,8 @@ impl Sandbox {
         abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_http::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        wasmtime_wasi_config::add_to_linker(&mut linker, |state: &mut State| WasiConfig::new(&state.granted.config))
-            .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        wasmcp::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        abi::wasi_config::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
         let guests = Threads::start("wharf-guest", workers, BLOCKING_THREADS)?;

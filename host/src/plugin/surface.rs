@@ -20,7 +20,7 @@ use crate::json;
 use checks::Refused;
 
 /// Entries of one list.
-const MAX_ENTRIES: usize = 128;
+pub(super) const MAX_ENTRIES: usize = 128;
 /// Capabilities of a kind, and methods: nobody has many, and every handshake carries them.
 const MAX_OFFERED: usize = 32;
 /// Bytes of all texts of all lists.
@@ -45,6 +45,9 @@ pub struct FrozenTool {
     pub output: Option<Schema>,
     pub wrapping: Wrapping,
     pub mirrored: Vec<Mirrored>,
+    /// What it may be called in place of its name and its plugin's: the name with the package
+    /// and interface that it comes from, where there are such.
+    pub long_name: Option<String>,
 }
 
 /// A template that can be compared with URIs.
@@ -84,7 +87,7 @@ impl FrozenTool {
         checks::icons(&mut tool.icons);
         tool.meta = checks::meta(tool.meta)?;
         let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
-        Ok(Self { tool, input, output, wrapping, mirrored })
+        Ok(Self { tool, input, output, wrapping, mirrored, long_name: None })
     }
 }
 

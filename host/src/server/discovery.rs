@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::wire::Object;
-use crate::catalog::{Catalog, Entry, Member, Snapshot};
+use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
 use crate::json;
 use crate::plugin::abi::{GuestError, TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult};
 use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface};
@@ -39,7 +39,7 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
         surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
         catalog: Arc::downgrade(catalog),
     };
-    for warning in catalog.put(Member { provider: Arc::new(discovery), prefix: false, surface: None }) {
+    for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, surface: None }) {
         tracing::warn!("{warning}");
     }
 }

@@ -62,7 +62,7 @@ impl Folder {
                 file.loaded = Some(digest);
                 (file.seen, file.held) = (Some(seen), None);
                 let surface = fixed(&self.guard, file);
-                let prefix = load.settings.prefix;
+                let naming = load.settings.naming;
                 file.settings = Some(load.settings);
                 self.tell(FolderEvent::Admitted(decision));
                 for warning in plugin.warnings() {
@@ -72,7 +72,7 @@ impl Folder {
                     self.warn_of_look_alikes(&id);
                 }
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), prefix, surface }));
+                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), naming, surface }));
                 self.tell(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
                 // They may have changed while it was being loaded.
                 self.reconfigure();

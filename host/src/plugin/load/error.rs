@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::plugin::fault::Fault;
 use crate::plugin::text::quote;
 
+/// Functions that are named when none can be served.
+const REASONS: usize = 3;
+
 /// Why there is no plugin. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -27,8 +30,12 @@ pub enum LoadError {
     UnknownVersion,
     #[error("read the component, which is damaged or cut off: {0}")]
     Invalid(String),
+    #[error("load a component with asynchronous functions, streams or futures, which are of WASI 0.3")]
+    Asynchronous,
     #[error("find a plugin interface in the component; it exports {0}")]
     NoInterface(String),
+    #[error("find a function in the component that can be a tool: {0}")]
+    NoFunction(String),
     #[error("find a function that its interface must have: {0}")]
     MissingFunction(String),
     #[error("use an export of another type than the interface has: {0}")]
@@ -88,8 +95,13 @@ impl LoadError {
         Self::WrongImport(quote(&format!("{error:#}"), 300))
     }
 
-    pub(super) fn no_interface(exports: Vec<String>) -> Self {
+    pub(in crate::plugin) fn no_interface(exports: Vec<String>) -> Self {
         Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
+    }
+
+    pub(in crate::plugin) fn no_function(why: &[String]) -> Self {
+        let more = if why.len() > REASONS { format!("; and {} more", why.len() - REASONS) } else { String::new() };
+        Self::NoFunction(format!("{}{more}", why[..why.len().min(REASONS)].join("; ")))
     }
 
     pub(super) fn listing_refused(why: &str) -> Self {
@@ -99,6 +111,11 @@ impl LoadError {
     /// Whether it became a plugin that did not say what it offers.
     pub fn is_of_listing(&self) -> bool {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
+    }
+
+    /// Whether it is refused for what it is, and not for what is wrong with it.
+    pub fn is_of_kind(&self) -> bool {
+        matches!(self, Self::CoreModule | Self::NoInterface(_))
     }
 
     /// Whether other keys in the configuration might let it pass.
@@ -113,11 +130,15 @@ impl LoadError {
             Self::Text => "build it to a component, or turn WAT into one with `wasm-tools parse`",
             Self::Html => "the download saved a page in place of the file; fetch the file itself",
             Self::CoreModule => "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`",
+            Self::Asynchronous => "build it with functions that wait, for WASI 0.2",
             Self::Precompiled => "put the .wasm file there that it was compiled from",
-            Self::NoInterface(_) => "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0",
+            Self::NoInterface(_) => {
+                "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or functions of your own"
+            }
+            Self::NoFunction(_) => "export a function that takes and returns values",
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
-                "a plugin may import WASI 0.2, wasi:keyvalue@0.2.0-draft and wharf:plugin, nothing else"
+                "a plugin may import WASI 0.2, wasi:http 0.2, wasi:keyvalue@0.2.0-draft, wasi:config and wharf:plugin, nothing else"
             }
             Self::Unsigned => "put it beside the file: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig",
             Self::BadSignature(_) => {

@@ -67,7 +67,8 @@ fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), LoadError> 
     if found > limit { Err(LoadError::TooMany { what, limit }) } else { Ok(()) }
 }
 
-fn classify(bytes: &[u8]) -> Result<(), LoadError> {
+/// Says what the bytes are if they do not begin as a component does.
+pub(in crate::plugin) fn classify(bytes: &[u8]) -> Result<(), LoadError> {
     if bytes.is_empty() {
         return Err(LoadError::Empty);
     }

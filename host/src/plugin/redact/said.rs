@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::Redactor;
 use crate::plugin::abi::*;
+use crate::plugin::fault::CallError;
 
 /// What has texts in which a secret may be.
 pub(in crate::plugin) trait Said {
@@ -126,6 +127,16 @@ variants! {
     Content { Text, Image, Audio, Embedded, Link }
     SamplingContent { Text, Image, Audio, ToolUse, ToolResult }
     Ask { Form, Url, Sample; Roots }
+}
+
+impl Said for CallError {
+    fn redact(&mut self, redactor: &Redactor) {
+        match self {
+            Self::Guest(said) => said.redact(redactor),
+            // In the host's words.
+            Self::Fault(_) => {}
+        }
+    }
 }
 
 impl Said for ResourceBody {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::catalog::{Catalog, Member};
+use crate::catalog::{Catalog, Member, Naming};
 use crate::plugin::abi::{
     Completion, GuestError, Prompt, PromptArgument, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
 };
@@ -30,7 +30,11 @@ fn prompting(id: &str, completions: bool) -> Member {
     };
     let surface = Surface { prompts: Some(vec![prompt]), completions, ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");
-    Member { provider: Arc::new(Prompting { id, digest: Digest::of(b""), surface }), prefix: true, surface: None }
+    Member {
+        provider: Arc::new(Prompting { id, digest: Digest::of(b""), surface }),
+        naming: Naming::Prefixed,
+        surface: None,
+    }
 }
 
 #[async_trait]

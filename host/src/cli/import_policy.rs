@@ -1,0 +1,51 @@
+//! `wharf import-policy`: a policy file of Wassette as grants for the configuration.
+//!
+//! Prints what means the same here, and tells what does not; it never guesses.
+
+mod policy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::config::Config;
+use crate::plugin::PluginId;
+use crate::report::{self, Failure};
+use policy::Imported;
+
+/// Bytes of the largest policy that is read.
+const MAX_SIZE: u64 = 1 << 20;
+
+pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> {
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => name_of(file)?,
+    };
+    let id = PluginId::parse(&name).map_err(|error| {
+        Failure::usage(error.to_string()).hint("name the plugin that it is for: --name PLUGIN".to_owned())
+    })?;
+    let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.display()));
+    let size = std::fs::metadata(file).map_err(|error| read(error.to_string()))?.len();
+    if size > MAX_SIZE {
+        return Err(read(format!("more than {MAX_SIZE} bytes")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| read(error.to_string()))?;
+    let policy = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
+    let Imported { toml, left_out } = policy::import(&policy, &id).map_err(read)?;
+    for why in &left_out {
+        report::warning(why);
+    }
+    // What is printed is for the configuration file, and so must be what that takes.
+    Config::parse(&toml).map_err(|error| Failure::new(format!("write the grants: {error}")))?;
+    report::print(&toml)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As Wassette names a component's policy: `NAME.policy.yaml`.
+fn name_of(file: &Path) -> Result<String, Failure> {
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let stem = [".policy.yaml", ".policy.yml"].iter().find_map(|end| name.strip_suffix(end));
+    stem.map(str::to_owned).ok_or_else(|| {
+        Failure::usage(format!("tell from the file's name which plugin it is for: {name}"))
+            .hint("name it: --name PLUGIN".to_owned())
+    })
+}

@@ -1,0 +1,263 @@
+//! What a policy allows, as grants that allow just that.
+//!
+//! A policy has patterns and exceptions, and grants have neither: what needs one of them is left
+//! out, and said.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::plugin::{HttpGrant, PluginId};
+
+/// A host is allowed with whatever method.
+const METHODS: &str = r#"["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]"#;
+
+/// The grants, and what is not among them.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Imported {
+    pub(super) toml: String,
+    pub(super) left_out: Vec<String>,
+}
+
+/// Takes a policy apart.
+///
+/// # Errors
+/// If it is none.
+pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, String> {
+    let policy = policy.as_object().ok_or("not a policy, which has the keys version and permissions")?;
+    let version = policy.get("version").map(plain).ok_or("it has no version")?;
+    if !matches!(version.as_str(), "1.0" | "1") {
+        return Err(format!("of another version than 1.0: {version}"));
+    }
+    let empty = Map::new();
+    let permissions = match policy.get("permissions") {
+        Some(Value::Object(permissions)) => permissions,
+        None | Some(Value::Null) => &empty,
+        Some(_) => return Err("its permissions are not a mapping".into()),
+    };
+    let mut grants = Grants::default();
+    for (kind, permission) in permissions {
+        match kind.as_str() {
+            _ if permission.is_null() => {}
+            "storage" => grants.storage(permission),
+            "network" => grants.network(permission),
+            "environment" => grants.environment(permission),
+            "resources" => grants.resources(permission),
+            "runtime" => grants.leave("runtime", "it is of other sandboxes"),
+            "ipc" => grants.leave("ipc", "no plugin has pipes or sockets"),
+            other => grants.leave(other, "it is not known"),
+        }
+    }
+    for key in policy.keys().filter(|key| !matches!(key.as_str(), "version" | "description" | "permissions")) {
+        grants.leave(key, "it is not known");
+    }
+    Ok(Imported { toml: grants.toml(plugin), left_out: grants.left_out })
+}
+
+/// A value as it is written.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[derive(Default)]
+struct Grants {
+    folders: Vec<String>,
+    hosts: Vec<String>,
+    secrets: Vec<String>,
+    memory: Option<String>,
+    left_out: Vec<String>,
+}
+
+impl Grants {
+    fn leave(&mut self, what: &str, why: &str) {
+        self.left_out.push(format!("left out {what}: {why}"));
+    }
+
+    /// The entries of a list of a permission, each of them a mapping.
+    fn entries<'a>(&mut self, of: &str, permission: &'a Value, list: &str) -> Vec<&'a Map<String, Value>> {
+        let entries = match permission.get(list) {
+            None | Some(Value::Null) => return Vec::new(),
+            Some(entries) => entries.as_array(),
+        };
+        let Some(entries) = entries else {
+            self.leave(&format!("{of}.{list}"), "it is not a list");
+            return Vec::new();
+        };
+        let mut kept = Vec::new();
+        for entry in entries {
+            match entry.as_object() {
+                Some(entry) => kept.push(entry),
+                None => self.leave(&format!("{of}.{list} {entry}"), "it is not a mapping"),
+            }
+        }
+        kept
+    }
+
+    fn storage(&mut self, permission: &Value) {
+        let texts = |entries: Vec<&Map<String, Value>>| -> Vec<String> {
+            entries.iter().filter_map(|entry| entry.get("uri")?.as_str()).map(str::to_owned).collect()
+        };
+        let denied = texts(self.entries("storage", permission, "deny"));
+        for entry in self.entries("storage", permission, "allow") {
+            let Some(uri) = entry.get("uri").and_then(Value::as_str) else {
+                self.leave(&format!("storage {}", Value::Object(entry.clone())), "it names no uri");
+                continue;
+            };
+            match folder(uri, entry.get("access"), &denied) {
+                Ok(folder) => self.folders.push(folder),
+                Err(why) => self.leave(&format!("storage {uri}"), &why),
+            }
+        }
+    }
+
+    fn network(&mut self, permission: &Value) {
+        let denied: Vec<Map<String, Value>> =
+            self.entries("network", permission, "deny").into_iter().cloned().collect();
+        for entry in self.entries("network", permission, "allow") {
+            let Some(host) = entry.get("host").and_then(Value::as_str) else {
+                let shown = Value::Object(entry.clone());
+                self.leave(&format!("network {shown}"), "a grant is for a host by its name");
+                continue;
+            };
+            match url(host, &denied) {
+                Ok(url) => self.hosts.push(format!("{{ url = {}, methods = {METHODS} }}", quoted(&url))),
+                Err(why) => self.leave(&format!("network {host}"), &why),
+            }
+        }
+    }
+
+    fn environment(&mut self, permission: &Value) {
+        for entry in self.entries("environment", permission, "allow") {
+            let key = entry.get("key").map(plain).unwrap_or_default();
+            let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            if key.is_empty() || !key.chars().all(is_name) {
+                self.leave(&format!("environment {key}"), "no secret can be called so");
+            } else if !self.secrets.contains(&key) {
+                self.secrets.push(key);
+            }
+        }
+    }
+
+    /// Memory in the units of Kubernetes means the same; shares of processors are not limited here.
+    fn resources(&mut self, permission: &Value) {
+        let limits = permission.get("limits").unwrap_or(permission);
+        for (name, limit) in limits.as_object().into_iter().flatten() {
+            let size = limit.as_str().and_then(|size| {
+                let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+                let unit = ["Ki", "Mi", "Gi"].into_iter().find(|unit| size[digits.len()..] == **unit)?;
+                (!digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+                    .then(|| format!("{digits}{unit}B"))
+            });
+            match (name.as_str(), size) {
+                ("memory", Some(size)) => self.memory = Some(size),
+                ("memory", None) => self.leave(&format!("memory {}", plain(limit)), "its unit is not Ki, Mi or Gi"),
+                _ => self.leave(&format!("resources.{name}"), "there is no such limit here"),
+            }
+        }
+    }
+
+    fn toml(&self, plugin: &PluginId) -> String {
+        let mut text = "# From a policy file of Wassette.\n".to_owned();
+        if !self.secrets.is_empty() {
+            text += "[secrets]\n";
+            for name in &self.secrets {
+                let _ = writeln!(text, "{name} = {{ env = {} }}", quoted(name));
+            }
+            text.push('\n');
+        }
+        if let Some(memory) = &self.memory {
+            let _ = writeln!(text, "[plugins.{plugin}.limits]\nmemory = {}\n", quoted(memory));
+        }
+        let _ = writeln!(text, "[plugins.{plugin}.grants]");
+        for (key, entries) in [("fs", &self.folders), ("http", &self.hosts)] {
+            if !entries.is_empty() {
+                let _ = writeln!(text, "{key} = [\n  {},\n]", entries.join(",\n  "));
+            }
+        }
+        if !self.secrets.is_empty() {
+            let names: Vec<String> = self.secrets.iter().map(|name| quoted(name)).collect();
+            let _ = writeln!(text, "secrets = [{}]", names.join(", "));
+        }
+        text
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A folder and all that is below it, as an entry of `fs`.
+fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String, String> {
+    let path = uri.strip_prefix("fs://").ok_or("it is not of the file system, fs://")?;
+    let path = path.strip_suffix("/**").unwrap_or(path);
+    if path.contains('*') {
+        return Err("a grant is for a folder with all that is below it, without other patterns".into());
+    }
+    if !path.starts_with('/') {
+        return Err("it is below Wassette's own folder; grant the folder that is meant here".into());
+    }
+    let path = path.trim_end_matches('/');
+    if path.is_empty() {
+        return Err("the whole file system is never granted".into());
+    }
+    if path.split('/').any(|part| matches!(part, "." | "..")) || path.contains("//") {
+        return Err("its path is not plain".into());
+    }
+    if let Some(exception) = denied.iter().find(|denied| overlaps(path, denied)) {
+        return Err(format!("grants have no exceptions, and {exception} is denied"));
+    }
+    if Path::new(path).is_file() {
+        return Err("it is a file, and grants are for folders".into());
+    }
+    let access: Vec<&str> = access.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let mode = match (access.contains(&"read"), access.contains(&"write")) {
+        (true, true) => ", mode = \"write\"",
+        (true, false) => "",
+        (false, true) => return Err("it may be written and not read, and what may be written can be read here".into()),
+        (false, false) => return Err("it allows neither read nor write".into()),
+    };
+    Ok(format!("{{ host = {0}, guest = {0}{mode} }}", quoted(path)))
+}
+
+/// Whether one of the two may lie within the other.
+fn overlaps(path: &str, denied: &str) -> bool {
+    let denied = denied.strip_prefix("fs://").unwrap_or(denied);
+    // As far as it is certain.
+    let denied = denied.split('*').next().unwrap_or_default();
+    path.starts_with(denied) || denied.starts_with(path)
+}
+
+/// A host over HTTPS.
+fn url(host: &str, denied: &[Map<String, Value>]) -> Result<String, String> {
+    let url = if host.contains("://") { host.to_owned() } else { format!("https://{host}") };
+    if host.contains('*') {
+        return Err("a grant is for one host, without patterns".into());
+    }
+    let name = url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
+    if name.eq_ignore_ascii_case("localhost") || name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok() {
+        return Err("an address is granted with its port, and with `private = true` if it is not public".into());
+    }
+    for entry in denied {
+        let exception = match entry.get("host").and_then(Value::as_str) {
+            Some(pattern) => matches(pattern, name).then(|| pattern.to_owned()),
+            // Which addresses a host has is not known.
+            None => Some(Value::Object(entry.clone()).to_string()),
+        };
+        if let Some(exception) = exception {
+            return Err(format!("grants have no exceptions, and {exception} is denied"));
+        }
+    }
+    HttpGrant::new(&url)?;
+    Ok(url)
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(end) => name.to_ascii_lowercase().ends_with(&end.to_ascii_lowercase()),
+        None => pattern.eq_ignore_ascii_case(name),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use super::*;
+use crate::config::Config;
+
+fn imported(yaml: &str) -> Imported {
+    let policy = serde_saphyr::from_str(yaml).expect("YAML");
+    let imported = import(&policy, &PluginId::parse("weather").expect("an id")).expect("a policy");
+    Config::parse(&imported.toml).unwrap_or_else(|error| panic!("{error}:\n{}", imported.toml));
+    imported
+}
+
+#[test]
+fn what_means_the_same_is_carried_over() {
+    let policy = r#"
+version: "1.0"
+description: "all that can be carried over"
+permissions:
+  storage:
+    allow:
+      - uri: "fs:///srv/notes/**"
+        access: ["read", "write"]
+      - uri: "fs:///srv/data"
+        access: ["read"]
+    deny:
+      - uri: "fs:///etc/**"
+        access: ["read"]
+  network:
+    allow:
+      - host: "api.openweathermap.org"
+      - host: "https://rss.example.com/"
+    deny:
+      - host: "*.example.net"
+  environment:
+    allow:
+      - key: "API_KEY"
+  resources:
+    limits:
+      memory: "512Mi"
+"#;
+    let imported = imported(policy);
+    assert_eq!(imported.left_out, Vec::<String>::new());
+    let expected = r#"# From a policy file of Wassette.
+[secrets]
+API_KEY = { env = "API_KEY" }
+
+[plugins.weather.limits]
+memory = "512MiB"
+
+[plugins.weather.grants]
+fs = [
+  { host = "/srv/notes", guest = "/srv/notes", mode = "write" },
+  { host = "/srv/data", guest = "/srv/data" },
+]
+http = [
+  { url = "https://api.openweathermap.org", methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] },
+  { url = "https://rss.example.com/", methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] },
+]
+secrets = ["API_KEY"]
+"#;
+    assert_eq!(imported.toml, expected);
+}
+
+#[test]
+fn what_would_allow_more_is_left_out_with_the_reason() {
+    let policy = r#"
+version: "1.0"
+permissions:
+  storage:
+    allow:
+      - { uri: "fs://work/agent/**", access: ["read"] }
+      - { uri: "fs:///srv/*/data", access: ["read"] }
+      - { uri: "fs:///", access: ["read"] }
+      - { uri: "fs:///srv/../etc", access: ["read"] }
+      - { uri: "fs:///srv/open", access: ["read"] }
+      - { uri: "fs:///srv/letterbox", access: ["write"] }
+      - { uri: "fs:///srv/nothing", access: [] }
+      - { uri: "http://example.com", access: ["read"] }
+      - { access: ["read"] }
+      - "fs:///srv"
+    deny:
+      - { uri: "fs:///srv/open/secret/**", access: ["read"] }
+  network:
+    allow:
+      - host: "*.example.com"
+      - host: "api.example.net"
+      - host: "127.0.0.1"
+      - host: "localhost:8080"
+      - cidr: "10.0.0.0/8"
+    deny:
+      - host: "*.example.net"
+  environment:
+    allow:
+      - key: "WITH SPACE"
+  runtime: { docker: { security: { privileged: false } } }
+  resources: { cpu: 50.0, memory: 1024 }
+  ipc: { allow: [] }
+  other: true
+extra: 1
+"#;
+    let imported = imported(policy);
+    assert_eq!(imported.toml, "# From a policy file of Wassette.\n[plugins.weather.grants]\n");
+    let left_out = [
+        "left out storage.allow \"fs:///srv\": it is not a mapping",
+        "left out storage fs://work/agent/**: it is below Wassette's own folder; grant the folder that is meant here",
+        "left out storage fs:///srv/*/data: a grant is for a folder with all that is below it, without other patterns",
+        "left out storage fs:///: the whole file system is never granted",
+        "left out storage fs:///srv/../etc: its path is not plain",
+        "left out storage fs:///srv/open: grants have no exceptions, and fs:///srv/open/secret/** is denied",
+        "left out storage fs:///srv/letterbox: it may be written and not read, and what may be written can be read here",
+        "left out storage fs:///srv/nothing: it allows neither read nor write",
+        "left out storage http://example.com: it is not of the file system, fs://",
+        "left out storage {\"access\":[\"read\"]}: it names no uri",
+        "left out network *.example.com: a grant is for one host, without patterns",
+        "left out network api.example.net: grants have no exceptions, and *.example.net is denied",
+        "left out network 127.0.0.1: an address is granted with its port, and with `private = true` if it is not public",
+        "left out network localhost:8080: an address is granted with its port, and with `private = true` if it is not public",
+        "left out network {\"cidr\":\"10.0.0.0/8\"}: a grant is for a host by its name",
+        "left out environment WITH SPACE: no secret can be called so",
+        "left out runtime: it is of other sandboxes",
+        "left out resources.cpu: there is no such limit here",
+        "left out memory 1024: its unit is not Ki, Mi or Gi",
+        "left out ipc: no plugin has pipes or sockets",
+        "left out other: it is not known",
+        "left out extra: it is not known",
+    ];
+    assert_eq!(imported.left_out, left_out);
+}
+
+#[test]
+fn no_permissions_are_no_grants() {
+    for policy in ["version: \"1.0\"\npermissions:\n", "version: 1.0\npermissions: {}\n", "version: \"1.0\"\n"] {
+        assert_eq!(imported(policy).left_out, Vec::<String>::new(), "{policy}");
+    }
+}
+
+#[test]
+fn what_is_no_policy_is_refused() {
+    for text in
+        ["[]", "text", "permissions: {}", "version: \"2.0\"\npermissions: {}", "version: \"1.0\"\npermissions: 1"]
+    {
+        let policy = serde_saphyr::from_str(text).expect("YAML");
+        import(&policy, &PluginId::parse("p").expect("an id")).expect_err(text);
+    }
+}

@@ -1,0 +1,32 @@
+//! `wasi:config/store`: of 0.2.0-rc.1, as the engine's own crate has it, and the same functions
+//! of 0.2.0-draft, which older components import.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{ComponentType, Lift, Linker, Lower};
+use wasmtime_wasi_config::{WasiConfig, add_to_linker};
+
+use crate::plugin::state::State;
+
+/// Never given: nothing here is fetched from anywhere.
+#[derive(ComponentType, Lift, Lower)]
+#[component(variant)]
+enum ConfigError {
+    #[component(name = "upstream")]
+    Upstream(String),
+    #[component(name = "io")]
+    Io(String),
+}
+
+/// Gives components both versions.
+pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    add_to_linker(linker, |state: &mut State| WasiConfig::new(&state.granted.config))?;
+    let mut draft = linker.instance("wasi:config/store@0.2.0-draft")?;
+    draft.func_wrap("get", |store: StoreContextMut<'_, State>, (key,): (String,)| {
+        let found = store.data().granted.grants.configured().find(|(name, _)| *name == key);
+        Ok((Ok::<_, ConfigError>(found.map(|(_, value)| value)),))
+    })?;
+    draft.func_wrap("get-all", |store: StoreContextMut<'_, State>, (): ()| {
+        let all: Vec<(String, String)> = store.data().granted.grants.configured().collect();
+        Ok((Ok::<_, ConfigError>(all),))
+    })
+}

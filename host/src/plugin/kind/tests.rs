@@ -1,0 +1,52 @@
+use super::*;
+
+fn kind(text: &str) -> Kind {
+    portray(&wat::parse_str(text).expect("valid text")).kind
+}
+
+#[test]
+fn each_kind_is_known() {
+    let exporting = |name: &str| kind(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
+    assert_eq!(exporting("wharf:plugin/tools@0.1.0"), Kind::Wharf);
+    assert_eq!(exporting("wharf:plugin/tools@9.1.0"), Kind::Wharf);
+    assert_eq!(exporting("wasmcp:mcp-v20251125/tools@0.1.1"), Kind::Wasmcp);
+    assert_eq!(exporting("local:time/clock"), Kind::Plain);
+    assert_eq!(exporting("wasi:cli/run@0.2.6"), Kind::Command);
+    assert_eq!(exporting("wasi:http/incoming-handler@0.2.6"), Kind::HttpServer);
+    assert_eq!(kind("(component)"), Kind::Component);
+    assert_eq!(kind(r#"(component (component $c) (export "a:b/c" (component $c)))"#), Kind::WitPackage);
+    assert_eq!(kind(r#"(module (func (export "f")))"#), Kind::Module);
+    assert_eq!(kind(r#"(module (import "extism:host/env" "input_length" (func (result i64))))"#), Kind::Extism);
+    assert_eq!(kind(r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))"#), Kind::Preview1);
+    assert_eq!(kind(r#"(module (@custom "component-type:x" "y"))"#), Kind::Unwrapped);
+    for bytes in [&b""[..], b"text", b"<html>", b"\x7fELF", b"\0asm"] {
+        assert_eq!(portray(bytes).kind, Kind::NotWasm);
+    }
+}
+
+#[test]
+fn makers_are_told_once() {
+    let module = r#"(module (@producers (language "Rust" "2024") (processed-by "rustc" "1.95.0")))"#;
+    let maker =
+        |role: &str, name: &str, version: &str| Maker { role: role.into(), name: name.into(), version: version.into() };
+    let expected = [maker("language", "Rust", "2024"), maker("processed-by", "rustc", "1.95.0")];
+    assert_eq!(portray(&wat::parse_str(module).expect("a module")).makers, expected);
+    let nested = module.replace("(module", "(core module");
+    let component = format!("(component {nested} {nested})");
+    assert_eq!(portray(&wat::parse_str(component).expect("a component")).makers, expected);
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_told_as_far_as_it_goes() {
+    let whole = wat::parse_str(r#"(component (instance $i) (export "local:time/clock" (instance $i)))"#).expect("one");
+    for length in 8..whole.len() {
+        assert!(matches!(portray(&whole[..length]).kind, Kind::Component | Kind::Plain), "{length}");
+    }
+}
+
+#[test]
+fn what_cannot_load_for_its_kind_has_advice() {
+    let loading = [Kind::Wharf, Kind::Plain, Kind::Wasmcp];
+    assert!(loading.iter().all(|kind| kind.advice().is_none()));
+    assert!([Kind::Extism, Kind::Module, Kind::WitPackage].iter().all(|kind| kind.advice().is_some()));
+}

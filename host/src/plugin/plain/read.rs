@@ -1,0 +1,404 @@
+//! From JSON text to a component's value, directly: the shape says what is read next.
+//!
+//! Reads text that is known to be JSON. What its schema accepts is read, but for base64 that
+//! is none and numbers that are too large.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::{self, Write as _};
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use wasmtime::component::Val;
+
+use super::number;
+use super::shape::{Shape, Sides};
+
+/// Values that one text may come to; each takes some tens of bytes, and a byte of a
+/// `list<u8>` is one too.
+const MAX_VALUES: usize = 1 << 20;
+
+/// As models write it, too: with or without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Where a text does not fit, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// JSON Pointer into the text.
+    pub path: String,
+    /// A fragment for people and models.
+    pub reason: String,
+}
+
+/// The values of an object's members, in the order of the fields.
+///
+/// # Errors
+/// The first thing that does not fit.
+pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<Vec<Val>, Misfit> {
+    let reading = Reading::new();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = deserializer.deserialize_map(Fields { fields, at: reading.root() });
+    let read = read.and_then(|values| deserializer.end().map(|()| values));
+    read.map(|values| values.into_iter().map(|(_, value)| value).collect()).map_err(|error| reading.misfit(&error))
+}
+
+/// One value.
+///
+/// # Errors
+/// The first thing that does not fit.
+pub fn value(text: &str, shape: &Shape) -> Result<Val, Misfit> {
+    let reading = Reading::new();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = Slot { shape, at: reading.root() }.deserialize(&mut deserializer);
+    read.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| reading.misfit(&error))
+}
+
+/// What one reading keeps in mind.
+struct Reading {
+    /// The innermost misfit, which is the first that is noted.
+    found: RefCell<Option<Misfit>>,
+    left: Cell<usize>,
+}
+
+impl Reading {
+    fn new() -> Self {
+        Self { found: RefCell::new(None), left: Cell::new(MAX_VALUES) }
+    }
+
+    fn root(&self) -> At<'_> {
+        At { reading: self, above: None }
+    }
+
+    fn misfit(&self, error: &serde_json::Error) -> Misfit {
+        self.found.take().unwrap_or_else(|| Misfit { path: String::new(), reason: error.to_string() })
+    }
+}
+
+/// A place in the text.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    reading: &'a Reading,
+    above: Option<(&'a At<'a>, Step<'a>)>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Member(&'a str),
+    Element(usize),
+}
+
+impl<'a> At<'a> {
+    fn below(&'a self, step: Step<'a>) -> At<'a> {
+        At { reading: self.reading, above: Some((self, step)) }
+    }
+
+    fn pointer(&self) -> String {
+        let Some((above, step)) = self.above else { return String::new() };
+        let mut pointer = above.pointer();
+        match step {
+            Step::Member(name) => pointer += &format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+            Step::Element(index) => {
+                let _ = write!(pointer, "/{index}");
+            }
+        }
+        pointer
+    }
+
+    /// Notes a misfit here, unless one was noted below.
+    fn note(&self, reason: impl Into<String>) {
+        let mut found = self.reading.found.borrow_mut();
+        if found.is_none() {
+            *found = Some(Misfit { path: self.pointer(), reason: reason.into() });
+        }
+    }
+
+    fn fail<T, E: serde::de::Error>(&self, reason: impl Into<String>) -> Result<T, E> {
+        self.note(reason);
+        Err(E::custom("it does not fit"))
+    }
+
+    /// Counts values that are made here.
+    fn take<E: serde::de::Error>(&self, values: usize) -> Result<(), E> {
+        match self.reading.left.get().checked_sub(values) {
+            Some(left) => {
+                self.reading.left.set(left);
+                Ok(())
+            }
+            None => self.fail(format!("it comes to more than {MAX_VALUES} values")),
+        }
+    }
+}
+
+/// One value of a shape.
+#[derive(Clone, Copy)]
+struct Slot<'a> {
+    shape: &'a Shape,
+    at: At<'a>,
+}
+
+impl<'de> DeserializeSeed<'de> for Slot<'_> {
+    type Value = Val;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Val, D::Error> {
+        let (shape, at) = (self.shape, self.at);
+        at.take(1)?;
+        let read = match shape {
+            Shape::Bool => from.deserialize_bool(self),
+            Shape::Integer(width) => raw(from).and_then(|text| match number::integer(text, *width) {
+                Some(number) => Ok(number_of(number, *width)),
+                None => at.fail(wanted(shape)),
+            }),
+            Shape::F32 => raw(from).and_then(|text| match number::f32(text) {
+                Some(number) => Ok(Val::Float32(number)),
+                None => at.fail(wanted(shape)),
+            }),
+            Shape::F64 => raw(from).and_then(|text| match number::f64(text) {
+                Some(number) => Ok(Val::Float64(number)),
+                None => at.fail(wanted(shape)),
+            }),
+            Shape::Char | Shape::String | Shape::Bytes | Shape::Enum(_) => from.deserialize_str(self),
+            Shape::List(_) | Shape::Tuple(_) | Shape::Flags(_) => from.deserialize_seq(self),
+            Shape::Option(_) => from.deserialize_option(self),
+            Shape::Record(fields) => from.deserialize_map(Fields { fields, at }).map(Val::Record),
+            Shape::Variant(_) | Shape::Result(_) => from.deserialize_map(self),
+        };
+        read.inspect_err(|_| at.note(wanted(shape)))
+    }
+}
+
+/// The text of a value, unread.
+fn raw<'de, D: Deserializer<'de>>(from: D) -> Result<&'de str, D::Error> {
+    <&RawValue as serde::Deserialize>::deserialize(from).map(|raw| raw.get())
+}
+
+fn number_of(number: i128, width: super::shape::Width) -> Val {
+    use super::shape::Width;
+    match width {
+        Width::S8 => Val::S8(number as i8),
+        Width::S16 => Val::S16(number as i16),
+        Width::S32 => Val::S32(number as i32),
+        Width::S64 => Val::S64(number as i64),
+        Width::U8 => Val::U8(number as u8),
+        Width::U16 => Val::U16(number as u16),
+        Width::U32 => Val::U32(number as u32),
+        Width::U64 => Val::U64(number as u64),
+    }
+}
+
+/// What a shape takes, for whoever gave something else.
+fn wanted(shape: &Shape) -> String {
+    match shape {
+        Shape::Bool => "it takes true or false".into(),
+        Shape::Integer(width) => {
+            let (least, most) = width.bounds();
+            format!("it takes an integer from {least} to {most}")
+        }
+        Shape::F32 => "it takes a number that 32 bits can hold".into(),
+        Shape::F64 => "it takes a number that 64 bits can hold".into(),
+        Shape::Char => "it takes a text of one character".into(),
+        Shape::String => "it takes a text".into(),
+        Shape::Bytes => "it takes bytes as a text in base64".into(),
+        Shape::List(_) => "it takes an array".into(),
+        Shape::Tuple(shapes) => format!("it takes an array of {} elements", shapes.len()),
+        Shape::Record(_) => "it takes an object".into(),
+        Shape::Variant(_) => "it takes an object with the member \"tag\", and \"val\" where the case holds one".into(),
+        Shape::Enum(_) => "it takes one of the texts that its schema names".into(),
+        Shape::Flags(_) => "it takes an array of the texts that its schema names, each at most once".into(),
+        Shape::Option(held) if held.is_nullable() => "it takes null or an object with the member \"some\"".into(),
+        Shape::Option(held) => format!("{}, or null", wanted(held)),
+        Shape::Result(_) => "it takes an object with the member \"ok\" or \"err\"".into(),
+    }
+}
+
+impl<'de> Visitor<'de> for Slot<'_> {
+    type Value = Val;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&wanted(self.shape))
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
+        Ok(Val::Bool(value))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Val, E> {
+        let mut characters = text.chars();
+        match (self.shape, characters.next(), characters.next()) {
+            (Shape::String, ..) => Ok(Val::String(text.to_owned())),
+            (Shape::Char, Some(character), None) => Ok(Val::Char(character)),
+            (Shape::Enum(names), ..) if names.iter().any(|name| name == text) => Ok(Val::Enum(text.to_owned())),
+            (Shape::Bytes, ..) => {
+                self.at.take(text.len() / 4 * 3)?;
+                match BASE64.decode(text) {
+                    Ok(bytes) => Ok(Val::List(bytes.into_iter().map(Val::U8).collect())),
+                    Err(_) => self.at.fail(wanted(self.shape)),
+                }
+            }
+            _ => self.at.fail(wanted(self.shape)),
+        }
+    }
+
+    fn visit_none<E>(self) -> Result<Val, E> {
+        Ok(Val::Option(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<Val, E> {
+        Ok(Val::Option(None))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Val, D::Error> {
+        let Shape::Option(held) = self.shape else { return self.at.fail(wanted(self.shape)) };
+        let value = if held.is_nullable() {
+            from.deserialize_map(Single { cases: &[("some", Some(held))], at: self.at })?.1
+        } else {
+            Some(Box::new(Slot { shape: held, at: self.at }.deserialize(from)?))
+        };
+        Ok(Val::Option(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Val, A::Error> {
+        let Self { shape, at } = self;
+        match shape {
+            Shape::List(shape) => {
+                let mut elements = Vec::new();
+                while let Some(element) =
+                    from.next_element_seed(Slot { shape, at: at.below(Step::Element(elements.len())) })?
+                {
+                    elements.push(element);
+                }
+                Ok(Val::List(elements))
+            }
+            Shape::Tuple(shapes) => {
+                let mut elements = Vec::new();
+                for (index, shape) in shapes.iter().enumerate() {
+                    let slot = Slot { shape, at: at.below(Step::Element(index)) };
+                    elements.push(from.next_element_seed(slot)?.ok_or_else(|| A::Error::custom("it is too short"))?);
+                }
+                match from.next_element::<IgnoredAny>()? {
+                    None => Ok(Val::Tuple(elements)),
+                    Some(_) => at.fail(wanted(shape)),
+                }
+            }
+            Shape::Flags(names) => {
+                let mut given = vec![false; names.len()];
+                while let Some(name) = from.next_element::<std::borrow::Cow<'de, str>>()? {
+                    match names.iter().position(|known| *known == name) {
+                        Some(at) if !given[at] => given[at] = true,
+                        _ => return at.fail(wanted(shape)),
+                    }
+                }
+                let set = names.iter().zip(given).filter(|(_, given)| *given);
+                Ok(Val::Flags(set.map(|(name, _)| name.clone()).collect()))
+            }
+            _ => at.fail(wanted(shape)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Val, A::Error> {
+        let Self { shape, at } = self;
+        match shape {
+            Shape::Result(sides) => {
+                let Sides { ok, err } = &**sides;
+                let single = Single { cases: &[("ok", ok.as_ref()), ("err", err.as_ref())], at };
+                let (case, held) = single.visit_map(from)?;
+                Ok(Val::Result(if case == 0 { Ok(held) } else { Err(held) }))
+            }
+            Shape::Variant(cases) => {
+                let (mut tag, mut val): (Option<String>, Option<&RawValue>) = (None, None);
+                while let Some(name) = from.next_key::<String>()? {
+                    match name.as_str() {
+                        "tag" => tag = Some(from.next_value()?),
+                        // Which case it is may be said after it.
+                        "val" => val = Some(from.next_value()?),
+                        _ => return at.below(Step::Member(&name)).fail("it takes no such member"),
+                    }
+                }
+                let case = cases.iter().find(|(name, _)| tag.as_ref() == Some(name));
+                match (case, val) {
+                    (Some((name, None)), None) => Ok(Val::Variant(name.clone(), None)),
+                    (Some((name, Some(shape))), Some(val)) => {
+                        let held = at.below(Step::Member("val"));
+                        let slot = Slot { shape, at: held };
+                        let read = slot.deserialize(&mut serde_json::Deserializer::from_str(val.get()));
+                        let value = read.map_err(A::Error::custom)?;
+                        Ok(Val::Variant(name.clone(), Some(Box::new(value))))
+                    }
+                    _ => at.fail(wanted(shape)),
+                }
+            }
+            _ => at.fail(wanted(shape)),
+        }
+    }
+}
+
+/// The members of an object, each at most once; the last counts of those that are there twice.
+struct Fields<'a> {
+    fields: &'a [(String, Shape)],
+    at: At<'a>,
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = Vec<(String, Val)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let Self { fields, at } = self;
+        let mut values: Vec<Option<Val>> = vec![None; fields.len()];
+        while let Some(name) = from.next_key::<std::borrow::Cow<'de, str>>()? {
+            let Some(index) = fields.iter().position(|(field, _)| *field == name) else {
+                return at.below(Step::Member(&name)).fail("it takes no such member");
+            };
+            let (name, shape) = &fields[index];
+            values[index] = Some(from.next_value_seed(Slot { shape, at: at.below(Step::Member(name)) })?);
+        }
+        let filled = fields.iter().zip(values).map(|((name, shape), value)| match value {
+            Some(value) => Ok((name.clone(), value)),
+            None if shape.is_nullable() => Ok((name.clone(), Val::Option(None))),
+            None => at.fail(format!("the member {name:?} is missing")),
+        });
+        filled.collect()
+    }
+}
+
+/// An object of one member, which says what its value is.
+struct Single<'a> {
+    cases: &'a [(&'a str, Option<&'a Shape>)],
+    at: At<'a>,
+}
+
+impl<'de> Visitor<'de> for Single<'_> {
+    type Value = (usize, Option<Box<Val>>);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of one member")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let Self { cases, at } = self;
+        let mut found = None;
+        while let Some(name) = from.next_key::<std::borrow::Cow<'de, str>>()? {
+            let known = cases.iter().enumerate().find(|(_, (case, _))| *case == name);
+            let Some((index, (name, shape))) =
+                known.filter(|(index, _)| found.as_ref().is_none_or(|(at, _)| at == index))
+            else {
+                return at.below(Step::Member(&name)).fail("it takes no such member here");
+            };
+            let held = match shape {
+                Some(shape) => Some(from.next_value_seed(Slot { shape, at: at.below(Step::Member(name)) })?),
+                None => from.next_value::<()>().map(|()| None)?,
+            };
+            found = Some((index, held.map(Box::new)));
+        }
+        found.ok_or_else(|| A::Error::custom("it has no member"))
+    }
+}

@@ -1,0 +1,120 @@
+//! Looks into values of wasmcp's records by the names of their members.
+//!
+//! Members that are not known here do not matter: its versions add some.
+
+use wasmtime::component::Val;
+
+use crate::plugin::fault::Fault;
+use crate::plugin::text::quote;
+
+type Seen<T> = Result<T, Fault>;
+
+/// A value, and what it is called.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    value: &'a Val,
+    name: &'a str,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(value: &'a Val, name: &'a str) -> Self {
+        Self { value, name }
+    }
+
+    fn unlike<T>(self) -> Seen<T> {
+        Err(Fault::BadOutput(format!("{} that is not as wasmcp has it", quote(self.name, 60))))
+    }
+
+    /// A member, or nothing where the record has none of that name.
+    fn member(self, name: &'a str) -> Seen<Option<Self>> {
+        let Val::Record(members) = self.value else { return self.unlike() };
+        Ok(members.iter().find(|(member, _)| member == name).map(|(_, value)| Self { value, name }))
+    }
+
+    /// A member that must be there.
+    pub(super) fn at(self, name: &'a str) -> Seen<Self> {
+        match self.member(name)? {
+            Some(member) => Ok(member),
+            None => self.unlike(),
+        }
+    }
+
+    /// What an optional member holds.
+    pub(super) fn held(self, name: &'a str) -> Seen<Option<Self>> {
+        self.member(name)?.map_or(Ok(None), Self::option)
+    }
+
+    pub(super) fn option(self) -> Seen<Option<Self>> {
+        match self.value {
+            Val::Option(held) => Ok(held.as_deref().map(|value| Self { value, ..self })),
+            _ => self.unlike(),
+        }
+    }
+
+    pub(super) fn text(self) -> Seen<String> {
+        match self.value {
+            Val::String(text) | Val::Enum(text) => Ok(text.clone()),
+            _ => self.unlike(),
+        }
+    }
+
+    pub(super) fn flag(self) -> Seen<bool> {
+        match self.value {
+            Val::Bool(flag) => Ok(*flag),
+            _ => self.unlike(),
+        }
+    }
+
+    pub(super) fn number(self) -> Seen<u64> {
+        match self.value {
+            Val::U64(number) => Ok(*number),
+            Val::U32(number) => Ok((*number).into()),
+            _ => self.unlike(),
+        }
+    }
+
+    pub(super) fn fraction(self) -> Seen<f64> {
+        match self.value {
+            Val::Float64(number) => Ok(*number),
+            _ => self.unlike(),
+        }
+    }
+
+    pub(super) fn bytes(self) -> Seen<Vec<u8>> {
+        let Val::List(elements) = self.value else { return self.unlike() };
+        let byte = |element: &Val| if let Val::U8(byte) = element { Ok(*byte) } else { self.unlike() };
+        elements.iter().map(byte).collect()
+    }
+
+    /// Each element of a list.
+    pub(super) fn each<T>(self, read: impl Fn(Self) -> Seen<T>) -> Seen<Vec<T>> {
+        let Val::List(elements) = self.value else { return self.unlike() };
+        elements.iter().map(|value| read(Self { value, ..self })).collect()
+    }
+
+    /// The case of a variant, and what it holds.
+    pub(super) fn case(self) -> Seen<(&'a str, Self)> {
+        match self.value {
+            Val::Variant(name, held) => Ok((name, Self { value: held.as_deref().unwrap_or(self.value), name })),
+            _ => self.unlike(),
+        }
+    }
+
+    // Members that may be missing, of each kind.
+
+    pub(super) fn maybe_text(self, name: &'a str) -> Seen<Option<String>> {
+        self.held(name)?.map(Self::text).transpose()
+    }
+
+    pub(super) fn maybe_flag(self, name: &'a str) -> Seen<Option<bool>> {
+        self.held(name)?.map(Self::flag).transpose()
+    }
+
+    pub(super) fn maybe_number(self, name: &'a str) -> Seen<Option<u64>> {
+        self.held(name)?.map(Self::number).transpose()
+    }
+
+    pub(super) fn maybe_list<T>(self, name: &'a str, read: impl Fn(Self) -> Seen<T>) -> Seen<Vec<T>> {
+        self.held(name)?.map_or(Ok(Vec::new()), |list| list.each(read))
+    }
+}
