@@ -244,7 +244,13 @@ impl Invocation for FunctionCall {
             return Ok(Err(Fault::Host.into()));
         };
         let params = match read::members(&self.arguments, &self.params) {
-            Ok(params) => params,
+            Ok((params, made)) => {
+                // They are there for as long as the call runs.
+                if !store.data_mut().quota.grow((made * size_of::<Val>()) as u64) {
+                    wasmtime::bail!("the arguments take more memory than there is");
+                }
+                params
+            }
             Err(read::Misfit { path, reason }) => {
                 return Ok(Err(CallError::Guest(GuestError::InvalidInput(InvalidInput { path, reason }))));
             }

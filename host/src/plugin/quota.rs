@@ -64,7 +64,8 @@ impl Quota {
         self.taken
     }
 
-    fn grow(&mut self, bytes: u64) -> bool {
+    /// Takes memory, of the guest's or of the host's for it; false if that is too much.
+    pub(super) fn grow(&mut self, bytes: u64) -> bool {
         let fits = self.taken.checked_add(bytes).is_some_and(|sum| sum <= self.limit);
         if fits && self.budget.take(bytes) {
             self.taken += bytes;

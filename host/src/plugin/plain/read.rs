@@ -37,16 +37,18 @@ pub struct Misfit {
     pub reason: String,
 }
 
-/// The values of an object's members, in the order of the fields.
+/// The values of an object's members, in the order of the fields, and of how many values they
+/// are made.
 ///
 /// # Errors
 /// The first thing that does not fit.
-pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<Vec<Val>, Misfit> {
+pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<(Vec<Val>, usize), Misfit> {
     let reading = Reading::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = deserializer.deserialize_map(Fields { fields, at: reading.root() });
     let read = read.and_then(|values| deserializer.end().map(|()| values));
-    read.map(|values| values.into_iter().map(|(_, value)| value).collect()).map_err(|error| reading.misfit(&error))
+    let values = read.map_err(|error| reading.misfit(&error))?;
+    Ok((values.into_iter().map(|(_, value)| value).collect(), MAX_VALUES - reading.left.get()))
 }
 
 /// One value.

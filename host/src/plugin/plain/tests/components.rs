@@ -116,6 +116,18 @@ async fn limits_are_those_of_any_plugin() {
     assert_eq!(fault("bytes").await, Fault::OutputTooLarge { limit: limits.output });
 }
 
+/// As values in the host they are many times larger than as text.
+#[tokio::test]
+async fn arguments_count_as_memory() {
+    let limits = Limits { memory: 1 << 20, ..Limits::default() };
+    let plugin = load_with(same("(list u8)"), limits.clone()).await.expect("a plugin");
+    let few = format!(r#"{{"it":"{}"}}"#, "AAAA".repeat(1000));
+    assert!(call(&plugin, "same", &few).await.is_ok());
+    let many = format!(r#"{{"it":"{}"}}"#, "AAAA".repeat(20_000));
+    let fault = call(&plugin, "same", &many).await.err();
+    assert_eq!(fault, Some(CallError::Fault(Fault::Memory { limit: limits.memory })));
+}
+
 #[tokio::test]
 async fn what_the_schema_cannot_say_is_told_with_its_place() {
     let plugin = load(same("(list u8)")).await.expect("a plugin");

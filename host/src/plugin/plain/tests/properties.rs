@@ -220,5 +220,5 @@ fn arguments_are_an_object_of_the_parameters() {
         "additionalProperties": false,
     });
     assert_eq!(schema, expected);
-    assert_eq!(read::members(r#"{"to":"x"}"#, &params), Ok(vec![Val::String("x".into()), Val::Option(None)]));
+    assert_eq!(read::members(r#"{"to":"x"}"#, &params), Ok((vec![Val::String("x".into()), Val::Option(None)], 1)));
 }
