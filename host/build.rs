@@ -13,14 +13,18 @@ const FOR_US: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("..").canonicalize()?;
-    let mut files = Vec::new();
-    for name in EMBEDDED {
-        println!("cargo::rerun-if-changed={}", root.join(name).display());
-        collect(&root.join(name), &mut files)?;
+    let mut found = Found::default();
+    for path in EMBEDDED.map(|name| root.join(name)) {
+        if found.collect(&path)? {
+            found.watched.push(path);
+        }
     }
-    files.sort();
+    for path in &found.watched {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    found.files.sort();
     let mut table = String::from("&[\n");
-    for file in &files {
+    for file in &found.files {
         let path = file.strip_prefix(&root).map_err(io::Error::other)?;
         table += &format!("    ({path:?}, include_bytes!({file:?})),\n");
     }
@@ -29,17 +33,42 @@ fn main() -> io::Result<()> {
     fs::write(out.join("embedded.rs"), table)
 }
 
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    let kind = fs::symlink_metadata(path)?;
-    if kind.is_file() {
-        files.push(path.to_owned());
-    } else if kind.is_dir() && !is_left_out(path) {
-        for entry in fs::read_dir(path)? {
-            collect(&entry?.path(), files)?;
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    /// Where a change means another program. Cargo looks at all that is in a folder, so one
+    /// with something in it that is left out is not among them, but what else is in it.
+    watched: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Whether nothing in it is left out.
+    fn collect(&mut self, path: &Path) -> io::Result<bool> {
+        let kind = fs::symlink_metadata(path)?;
+        if kind.is_file() {
+            self.files.push(path.to_owned());
         }
+        // A link leads to what is embedded as itself.
+        if !kind.is_dir() {
+            return Ok(true);
+        }
+        if is_left_out(path) {
+            return Ok(false);
+        }
+        let (mut is_whole, mut whole) = (true, Vec::new());
+        for entry in fs::read_dir(path)? {
+            let path = entry?.path();
+            if self.collect(&path)? {
+                whole.push(path);
+            } else {
+                is_whole = false;
+            }
+        }
+        if !is_whole {
+            self.watched.append(&mut whole);
+        }
+        Ok(is_whole)
     }
-    // A link leads to what is embedded as itself.
-    Ok(())
 }
 
 fn is_left_out(folder: &Path) -> bool {

@@ -111,7 +111,7 @@ fn build_writes_a_component_and_says_where_it_is() {
     assert!(built.status.success(), "{}", err(&built));
     let file = project.dir.canonicalize().expect("a folder").join("dist/made.wasm");
     assert_eq!(out(&built), format!("{}\n", file.display()), "stdout is the path and nothing else");
-    assert!(err(&built).contains("built made, tools: echo, add"), "{}", err(&built));
+    assert!(err(&built).contains("built made\n  tools     echo, add\n"), "{}", err(&built));
     assert_eq!(fs::read(&file).expect("it is there"), fs::read(component("echo")).expect("a component"));
     assert_eq!(file.metadata().expect("a file").mode() & 0o022, 0, "others can write to it");
     let left: Vec<_> = fs::read_dir(project.dir.join("dist")).expect("a folder").collect();

@@ -111,14 +111,22 @@ async fn load(options: &Options, project: &Project, out: &Path) -> Result<Plugin
 /// What it offers, in a few lines.
 fn offer(plugin: &Plugin) -> String {
     let surface = plugin.surface();
-    let tools = surface.tools.as_deref().unwrap_or_default();
-    let names: Vec<&str> = tools.iter().map(|frozen| frozen.tool.name.as_str()).collect();
+    let tools = surface.tools.iter().flatten().map(|frozen| &*frozen.tool.name);
+    let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
+    let templates = surface.templates.iter().map(|frozen| &*frozen.template.uri_template);
+    let prompts = surface.prompts.iter().flatten().map(|prompt| &*prompt.name);
     let mut text = format!("built {NAME}{}{NAME:#}", plugin.id());
-    if !names.is_empty() {
-        text += &format!(", tools: {}", names.join(", "));
+    for (what, names) in [
+        ("tools", tools.collect::<Vec<_>>()),
+        ("resources", resources.chain(templates).collect()),
+        ("prompts", prompts.collect()),
+    ] {
+        if !names.is_empty() {
+            text += &format!("\n  {what:<9} {}", names.join(", "));
+        }
     }
     for warning in plugin.warnings() {
-        text += &format!("\n  warning  {warning}");
+        text += &format!("\n  warning   {warning}");
     }
     text
 }

@@ -50,7 +50,8 @@ fn write(files: &Files) -> Result<()> {
 
 /// Which committed files are not what they should be.
 fn stale(files: &Files) -> Result<Vec<String>> {
-    let differs = |(path, content): &(&PathBuf, &Vec<u8>)| fs::read(repository().join(path)).ok().as_ref() != Some(content);
+    let differs =
+        |(path, content): &(&PathBuf, &Vec<u8>)| fs::read(repository().join(path)).ok().as_ref() != Some(content);
     Ok(files.iter().filter(differs).map(|(path, _)| path.display().to_string()).collect())
 }
 

@@ -167,7 +167,8 @@ class Ask:
             reply = self._settled[key] = Made(plain(make()))
         if not isinstance(reply, Made):
             raise _misplaced()
-        return reply.value
+        value: T = reply.value
+        return value
 
     def together(self, *questions: Callable[[], Any]) -> list[Any]:
         """Asks several questions in one round, which saves a turn:
@@ -257,13 +258,15 @@ def _restored(kind: str, value: Any) -> Reply:
     if kind == "Sampled":
         model, stop_reason, pieces = value
         return Sampled(model, [_piece(kind, piece) for kind, piece in pieces], stop_reason)
-    return _REPLIES[kind](**value)
+    reply: Reply = _REPLIES[kind](**value)
+    return reply
 
 
 def _piece(kind: str, piece: dict[str, Any]) -> Text | Image | Audio | ToolUse:
     if "data" in piece:
         piece["data"] = base64.b64decode(piece["data"])
-    return _PIECES[kind](**piece)
+    made: Text | Image | Audio | ToolUse = _PIECES[kind](**piece)
+    return made
 
 
 _REPLIES: dict[str, Any] = {kind.__name__: kind for kind in (Accepted, Declined, Refused, Made)}

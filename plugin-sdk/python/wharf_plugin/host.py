@@ -33,7 +33,7 @@ class _Nobody:
         raise RuntimeError("no host is connected: call this from a tool, and tools through wharf_plugin.testing.Client")
 
 
-_host: Any = _Nobody()
+_host: Host = _Nobody()
 
 
 def current() -> Host:
@@ -41,7 +41,7 @@ def current() -> Host:
     return _host
 
 
-def connect(host: Any) -> Any:
+def connect(host: Host) -> Host:
     """Connects a host, and gives the one that was connected before."""
     global _host
     before, _host = _host, host

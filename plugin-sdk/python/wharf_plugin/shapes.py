@@ -72,7 +72,7 @@ def members(record: type) -> list[Member]:
     hints = typing.get_type_hints(record, include_extras=True)
     described = argument_docs(inspect.getdoc(record) or "")[1]
     if typing.is_typeddict(record):
-        required = record.__required_keys__
+        required: frozenset[str] = getattr(record, "__required_keys__")
         found = [Member(name, hint, required=name in required) for name, hint in hints.items()]
     else:
         found = [_member_of(one, hints[one.name]) for one in dataclasses.fields(record) if one.init]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from . import ask, host
 from .call import Call, Context
@@ -25,6 +25,8 @@ from .results import Completion, PromptResult, ReadResult, ToolResult
 from .sampling import Sampled
 from .store import DENIED, StoreError
 from .values import dumps
+
+T = TypeVar("T")
 
 FEATURES = frozenset({"form", "url", "sample", "sample-tools", "sample-context", "roots"})
 
@@ -149,7 +151,7 @@ class Client:
         finally:
             host.connect(before)
 
-    def _run(self, work: Callable[[Call], Any]) -> Any:
+    def _run(self, work: Callable[[Call], T]) -> T:
         state: bytes | None = None
         answers: dict[str, ask.Reply] = {}
         before = host.connect(self._host)

@@ -37,6 +37,7 @@ type none = struct{}
 
 func init() {
 	wharf.Tool("stress", "Makes many host calls among garbage and timers.", stress)
+	wharf.Tool("reread", "Reads a large value many times.", reread)
 	wharf.Tool("repeat", "Gives a text back, several times.", func(_ *wharf.Call, a Large) (string, error) {
 		return strings.Repeat(a.Text, max(a.Times, 1)), nil
 	})

@@ -94,3 +94,32 @@ func fetchAll(calls int) error {
 	}
 	return nil
 }
+
+// Reread is how often to read what is kept.
+type Reread struct {
+	Times int `json:"times"`
+}
+
+// Large and small answers in turn, many times the memory of a call: each must be given back.
+func reread(_ *wharf.Call, a Reread) (string, error) {
+	store, err := wharf.OpenStore()
+	if err != nil {
+		return "", err
+	}
+	large := strings.Repeat("x", 200_000)
+	if err := store.SetBytes("large", []byte(large)); err != nil {
+		return "", err
+	}
+	for i := range a.Times {
+		value, _, err := store.GetBytes("large")
+		if err != nil || string(value) != large {
+			return "", fmt.Errorf("reading %d: %d bytes, %w", i, len(value), err)
+		}
+		for range i % 20 {
+			if _, err := store.Keys(); err != nil {
+				return "", err
+			}
+		}
+	}
+	return fmt.Sprintf("read %d MB", a.Times*len(large)/1_000_000), nil
+}

@@ -35,9 +35,9 @@ def exports(plugin: Plugin) -> dict[str, Any]:
     exported = [name for name in INTERFACES if hasattr(world, name.capitalize())]
     for missing in sorted(plugin.offers() - set(exported)):
         raise BuildError(f'this plugin has {missing}: add "{missing}" to `exports` in plugin.toml')
-    for module in _USED:
-        if _IMPORTS[module] not in connection.imports:
-            raise BuildError(f'this plugin imports {module}: add "{_IMPORTS[module]}" to `imports` in plugin.toml')
+    for used in _USED:
+        if _IMPORTS[used] not in connection.imports:
+            raise BuildError(f'this plugin imports {used}: add "{_IMPORTS[used]}" to `imports` in plugin.toml')
     host.connect(connection)
     logging.basicConfig(level=logging.DEBUG, format="%(message)s", handlers=[log.Handler()], force=True)
     made = {}

@@ -76,7 +76,8 @@ class Connection:
     def setting(self, key: str) -> str | None:
         config: Any = self._config
         try:
-            return config.get(text(key))
+            found: str | None = config.get(text(key))
+            return found
         except Err as error:
             raise RuntimeError(f"the settings cannot be read: {error.value.value}") from None
 

@@ -65,7 +65,7 @@ def icons(values: Any) -> list[Any]:
     ]
 
 
-def annotations(value: c.Annotations) -> Any | None:
+def hints(value: c.Annotations) -> Any | None:
     """Hints, if any are given."""
     if not value.audience and value.priority is None and value.last_modified is None:
         return None
@@ -91,7 +91,7 @@ def resource(value: c.Resource) -> Any:
         optional(value.description),
         optional(value.mime_type),
         None if value.size is None else int(value.size),
-        annotations(value),
+        hints(value),
         icons(value.icons),
         meta(value.meta),
     )
@@ -101,12 +101,12 @@ def text_content(value: str | c.Text) -> Any:
     """A text."""
     if isinstance(value, str):
         return t.TextContent(text(value), None, None)
-    return t.TextContent(text(value.text), annotations(value), meta(value.meta))
+    return t.TextContent(text(value.text), hints(value), meta(value.meta))
 
 
 def media(value: c.Image | c.Audio) -> Any:
     """A picture or sound."""
-    return t.MediaContent(octets(value.data), text(value.mime_type), annotations(value), meta(value.meta))
+    return t.MediaContent(octets(value.data), text(value.mime_type), hints(value), meta(value.meta))
 
 
 def piece(value: c.Content) -> Any:
@@ -118,7 +118,7 @@ def piece(value: c.Content) -> Any:
     if isinstance(value, c.Audio):
         return t.Content_Audio(media(value))
     if isinstance(value, c.Embedded):
-        embedded = t.EmbeddedResource(contents(value.contents), annotations(value), meta(value.meta))
+        embedded = t.EmbeddedResource(contents(value.contents), hints(value), meta(value.meta))
         return t.Content_Embedded(embedded)
     if isinstance(value, c.Resource):
         return t.Content_Link(resource(value))

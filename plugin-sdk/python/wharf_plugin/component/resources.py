@@ -11,7 +11,7 @@ from ..content import Resource
 from ..plugin import Plugin
 from ..results import ReadResult
 from .asking import ended, listed
-from .lower import annotations, contents, icons, meta, optional, resource, text
+from .lower import contents, hints, icons, meta, optional, resource, text
 
 
 def export(plugin: Plugin) -> Any:
@@ -44,7 +44,7 @@ def _template(about: Resource) -> Any:
         optional(about.title),
         optional(about.description),
         optional(about.mime_type),
-        annotations(about),
+        hints(about),
         icons(about.icons),
         meta(about.meta),
     )

@@ -96,7 +96,7 @@ var (
 	chunk = make([]byte, minChunk)
 	// Bytes of the chunk that are given away.
 	used uintptr
-	// Bytes asked for since the last refill, and the most that ever were.
+	// Bytes asked for since the last refill, and about the most that lately were.
 	asked uintptr
 	peak  uintptr = minChunk / 4
 	// The host's answer lies in the chunk, and nothing but numbers point to it yet.
@@ -121,10 +121,10 @@ func refill() {
 	if lifting {
 		return
 	}
-	peak = max(peak, asked)
+	peak = max(asked, peak-peak/8, minChunk/4)
 	asked = 0
 	if uintptr(len(chunk))-used < peak {
-		chunk = make([]byte, max(4*peak, minChunk))
+		chunk = make([]byte, peak+minChunk)
 		used = 0
 	}
 }
