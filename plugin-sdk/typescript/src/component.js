@@ -9,9 +9,8 @@ import { Plugin } from "./plugin.js";
 
 install(globalThis);
 
-class BuildError extends Error {
-  name = "BuildError";
-}
+/** What plugin.toml has to say for this plugin to work. */
+class BuildError extends Error {}
 
 /** The exports of the component, one for each interface that is named. */
 export function component(plugin, interfaces) {
