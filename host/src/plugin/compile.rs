@@ -29,7 +29,7 @@ pub const WORKER: &str = "compile-worker";
 pub const WITHOUT_WALL: &str = "--without-second-wall";
 
 /// Wall time of one compilation.
-const WALL: Duration = Duration::from_secs(60);
+const WALL: Duration = Duration::from_secs(180);
 /// How a forbidden system call ends the child.
 const SIGSYS: i32 = rustix::process::Signal::SYS.as_raw();
 

@@ -42,7 +42,7 @@ async fn a_body_is_sent_with_its_length() {
     assert_eq!(fetch(to(&server), request).await.expect("a response").body, b"milk");
     let head = server.take().concat();
     assert!(head.contains("content-length: 4\r\n") && head.contains("x-own: 1\r\n"), "{head}");
-    assert!(!head.contains("proxy") && !head.contains("99"), "{head}");
+    assert!(!head.contains("proxy") && !head.contains("content-length: 99"), "{head}");
 }
 
 #[tokio::test]

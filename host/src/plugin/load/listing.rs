@@ -1,0 +1,107 @@
+//! What a component offers: asked of it under one deadline, or known from its types.
+
+use std::sync::Arc;
+
+use super::LoadError;
+use crate::plugin::abi::{Exports, GuestError};
+use crate::plugin::call::{Program, internal};
+use crate::plugin::dialect::Dialect;
+use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::limits::Limits;
+use crate::plugin::provider::Call;
+use crate::plugin::redact::Said;
+use crate::plugin::surface::{Listed, MAX_ENTRIES, Surface};
+use crate::plugin::wasmcp;
+
+/// What it offers, and what was dropped of that.
+pub(super) async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
+    match &program.dialect {
+        Dialect::Wharf(exports) => ask_for_lists(program, exports).await,
+        Dialect::Wasmcp(exports) => list_wasmcp(program, exports).await,
+        Dialect::Plain(functions) => functions.surface(),
+    }
+}
+
+/// The same of a component of wasmcp, which gives its lists in pages.
+async fn list_wasmcp(program: &Arc<Program>, exports: &wasmcp::Exports) -> Result<(Surface, Vec<String>), LoadError> {
+    let call = internal("list", Limits::LISTING);
+    let mut listed = Listed { completions: exports.completions.is_some(), ..Listed::default() };
+    if let Some([list, _]) = &exports.tools {
+        listed.tools = Some(pages(program, &call, |cursor| list.tools(cursor)).await?);
+    }
+    if let Some([list, templates, _]) = &exports.resources {
+        listed.resources = Some(pages(program, &call, |cursor| list.resources(cursor)).await?);
+        listed.templates = pages(program, &call, |cursor| templates.templates(cursor)).await?;
+    }
+    if let Some([list, _]) = &exports.prompts {
+        listed.prompts = Some(pages(program, &call, |cursor| list.prompts(cursor)).await?);
+    }
+    listed.freeze()
+}
+
+/// All pages of a list; whoever has more than any list may have is asked no further.
+async fn pages<T: Said + Send + 'static>(
+    program: &Arc<Program>,
+    call: &Call,
+    request: impl Fn(Option<String>) -> wasmcp::Request<wasmcp::Page<T>>,
+) -> Result<Vec<T>, LoadError> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..=MAX_ENTRIES {
+        let asked = program.perform(request(cursor), call.clone()).await;
+        let page = answer(match asked {
+            Ok(Ok(page)) => Ok(Ok(page)),
+            Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
+            Ok(Err(CallError::Guest(error))) => Ok(Err(said(error))),
+        })?;
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() || all.len() > MAX_ENTRIES {
+            return Ok(all);
+        }
+    }
+    Err(LoadError::ListingTooLarge { what: "pages", limit: MAX_ENTRIES })
+}
+
+fn said(error: GuestError) -> String {
+    match error {
+        GuestError::NotFound => "not found".into(),
+        GuestError::Failed(reason) => reason,
+        GuestError::InvalidInput(input) => input.reason,
+    }
+}
+
+/// Asks for all lists, under one deadline.
+async fn ask_for_lists(program: &Arc<Program>, exports: &Exports) -> Result<(Surface, Vec<String>), LoadError> {
+    let call = internal("list", Limits::LISTING);
+    let mut listed = Listed::default();
+    if let Some(tools) = &exports.tools {
+        let asked = program.invoke(&tools.list, call.clone(), |_| ());
+        listed.tools = Some(answer(asked.await)?);
+    }
+    if let Some(resources) = &exports.resources {
+        let asked = program.invoke(&resources.list, call.clone(), |_| ());
+        listed.resources = Some(answer(asked.await)?);
+        let asked = program.invoke(&resources.templates, call.clone(), |_| ());
+        listed.templates = answer(asked.await)?;
+    }
+    if let Some(prompts) = &exports.prompts {
+        let asked = program.invoke(&prompts.list, call.clone(), |_| ());
+        listed.prompts = Some(answer(asked.await)?);
+    }
+    if let Some(extensions) = &exports.extensions {
+        let asked = program.invoke(&extensions.describe, call, |_| ());
+        listed.offer = Some(answer(asked.await)?);
+    }
+    listed.completions = exports.completions.is_some();
+    listed.freeze()
+}
+
+fn answer<T>(asked: Result<Result<T, String>, Fault>) -> Result<T, LoadError> {
+    match asked {
+        Ok(Ok(list)) => Ok(list),
+        Ok(Err(why)) => Err(LoadError::listing_refused(&why)),
+        Err(Fault::Timeout { .. } | Fault::Cpu { .. }) => Err(LoadError::ListingTimeout),
+        Err(Fault::Trap) => Err(LoadError::ListingTrap),
+        Err(fault) => Err(LoadError::ListingFault(fault)),
+    }
+}
