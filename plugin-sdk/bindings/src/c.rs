@@ -16,9 +16,8 @@ const REALLOC: &str = "extern void *cabi_realloc(void *ptr, size_t old_size, siz
 const EXPORT: &str = "__export_name__(\"";
 
 pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
-    let mut options = wit_bindgen_c::Opts::default();
     // What is exported is not known here, so neither is the component's type.
-    options.no_object_file = true;
+    let options = wit_bindgen_c::Opts { no_object_file: true, ..Default::default() };
     let generated = interface.generate(options.build(), "wharf:bindings/wharf-abi")?;
     let mut files = Files::new();
     for (name, content) in generated.iter() {

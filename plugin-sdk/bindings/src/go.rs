@@ -27,10 +27,8 @@ pub(crate) fn bindings(interface: &Interface) -> Result<Files> {
 }
 
 fn generator() -> Box<dyn wit_bindgen_core::WorldGenerator> {
-    let mut options = wit_bindgen_go::Opts::default();
     // Whether `gofmt` is installed must not change the result.
-    options.format = wit_bindgen_go::Format::False;
-    options.build()
+    wit_bindgen_go::Opts { format: wit_bindgen_go::Format::False, ..Default::default() }.build()
 }
 
 /// Tools are in the wrapper's root, the others in packages of their own.
