@@ -4,14 +4,14 @@
 import { Call } from "./call.js";
 import { InvalidArguments, NotFound, told } from "./errors.js";
 import { install, start } from "./globals.js";
+import { debug } from "./log.js";
 import * as lower from "./lower.js";
 import { Plugin } from "./plugin.js";
 
 install(globalThis);
 
-class BuildError extends Error {
-  name = "BuildError";
-}
+/** What plugin.toml has to say for this plugin to work. */
+class BuildError extends Error {}
 
 /** The exports of the component, one for each interface that is named. */
 export function component(plugin, interfaces) {
@@ -89,7 +89,8 @@ function failure(error) {
     return { tag: "invalid-input", val: { path: String(error.path).toWellFormed(), reason: String(error.reason).toWellFormed() } };
   }
   if (error?.expected) return { tag: "failed", val: error.message.toWellFormed() };
-  if (error instanceof Error && error.stack) console.error(error);
+  // For the plugin's author: clients do not get this level unless they ask for it.
+  if (error instanceof Error && error.stack) debug(`${told(error)}\n${error.stack}`.trimEnd());
   return { tag: "failed", val: told(error).toWellFormed() };
 }
 

@@ -30,7 +30,7 @@ class BuildError(Exception):
 def exports(plugin: Plugin) -> dict[str, Any]:
     """The classes that componentize-py looks for, one for each interface of the world."""
     if not isinstance(plugin, Plugin):
-        raise BuildError(f"`plugin` is a {type(plugin).__name__}: write `plugin = Plugin()`")
+        raise BuildError(f"`plugin` is of type {type(plugin).__name__}: write `plugin = Plugin()`")
     connection = Connection()
     exported = [name for name in INTERFACES if hasattr(world, name.capitalize())]
     for missing in sorted(plugin.offers() - set(exported)):
