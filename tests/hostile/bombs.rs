@@ -17,7 +17,7 @@ pub(crate) const ROWS: &[Row] = &[
     row(9, "types, modules and instances in crowds", h09_crowds_of_types),
 ];
 
-/// What was compiled is found to be no plugin; what a loaded machine takes more than 60 s for is
+/// What was compiled is found to be no plugin; what a loaded machine takes too long for is
 /// given up.
 const COMPILED: &str = " the component";
 
