@@ -103,6 +103,6 @@ fn component(dir: &Path, messages: &[u8]) -> Option<PathBuf> {
         Value::Array(files) => Some(files),
         _ => None,
     });
-    let paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
-    paths.filter(|path| path.extension().is_some_and(|end| end == "wasm")).next_back()
+    let mut paths = files.flatten().filter_map(|file| file.as_str().map(PathBuf::from));
+    paths.rfind(|path| path.extension().is_some_and(|end| end == "wasm"))
 }

@@ -244,7 +244,7 @@ func TestStoreAndHTTP(t *testing.T) {
 	}
 	is(t, text(t, "weather", nil), "error: a test without `wharftest.Serve` has no network")
 	wharftest.Serve(func(request wharf.Request) wharf.Response {
-		return wharf.Response{Status: 200, Body: []byte(request.URL), Header: []wharf.Field{{"X-Unit", " C"}}}
+		return wharf.Response{Status: 200, Body: []byte(request.URL), Header: []wharf.Field{{Name: "X-Unit", Value: " C"}}}
 	})
 	is(t, text(t, "weather", nil), "https://example.org/weather C")
 	wharftest.Settings(map[string]string{"unit": "C"})
