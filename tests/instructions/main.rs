@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
-use wharf::catalog::{Catalog, Member};
+use wharf::catalog::{Catalog, Member, Naming};
 use wharf::plugin::{Grants, Limits, PluginId, Sandbox, SandboxSettings};
 use wharf::server::{Connection, Outgoing, Server, Settings};
 
@@ -63,7 +63,7 @@ fn calls(count: u64) {
     catalog.set_sandbox(sandbox);
     catalog.set_looked();
     catalog.set_ready();
-    catalog.put(Member { provider: plugin, prefix: true, surface: None });
+    catalog.put(Member { provider: plugin, naming: Naming::Prefixed, surface: None });
     let (outbox, mut messages) = mpsc::channel::<Outgoing>(1);
     let connection = Server::new(catalog, Settings::default()).connect(outbox, "local");
     answer(&runtime, &connection, &mut messages, HELLO);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
-use wharf::catalog::{Catalog, Member};
+use wharf::catalog::{Catalog, Member, Naming};
 use wharf::plugin::{Call, Grants, Limits, PluginId, Provider, Sandbox, SandboxSettings};
 use wharf::server::{Outgoing, Server, Settings};
 
@@ -41,7 +41,7 @@ fn calls(criterion: &mut Criterion) {
     let catalog = Arc::new(Catalog::default());
     catalog.set_looked();
     catalog.set_ready();
-    catalog.put(Member { provider: plugin, prefix: true, surface: None });
+    catalog.put(Member { provider: plugin, naming: Naming::Prefixed, surface: None });
     let (outbox, mut messages) = mpsc::channel::<Outgoing>(1);
     let connection = Server::new(catalog, Settings::default()).connect(outbox, "local");
     runtime.block_on(connection.receive(HELLO.as_bytes()));

@@ -16,7 +16,7 @@ use super::wasmcp;
 #[derive(Clone)]
 pub(super) enum Dialect {
     /// `wharf:plugin`.
-    Wharf(Exports),
+    Wharf(Arc<Exports>),
     /// `wasmcp:mcp-v20251125`.
     Wasmcp(Arc<wasmcp::Exports>),
     /// Functions of its own, each of them a tool.
@@ -36,7 +36,7 @@ impl Dialect {
         let component = pre.component();
         let exports = Exports::find(pre)?;
         if !exports.is_empty() {
-            return Ok(Self::Wharf(exports));
+            return Ok(Self::Wharf(Arc::new(exports)));
         }
         let wasmcp = wasmcp::Exports::find(component)?;
         if !wasmcp.is_empty() {

@@ -17,7 +17,7 @@ pub use error::LoadError;
 use listing::list;
 pub(super) use prescan::{classify, prescan};
 
-use super::abi::{CallContext, Completion, Exports, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use super::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::call::{Invocation, Program};
 use super::dialect::Dialect;
 use super::events::Events;
@@ -334,9 +334,8 @@ impl Provider for Plugin {
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        let Dialect::Wharf(Exports { extensions: Some(extensions), .. }) = &self.program.dialect else {
-            return Err(NOT_FOUND);
-        };
+        let Dialect::Wharf(exports) = &self.program.dialect else { return Err(NOT_FOUND) };
+        let extensions = exports.extensions.as_ref().ok_or(NOT_FOUND)?;
         let (name, params) = (name.to_owned(), params.to_owned());
         let called = async {
             let outcome = self.ask(&extensions.call, call, |context| (name, params, context)).await?;
