@@ -13,6 +13,7 @@ mod cli;
 mod discovery;
 mod engine;
 mod folders;
+mod foreign;
 mod framing;
 mod grants;
 mod hostile;

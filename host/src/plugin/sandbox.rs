@@ -27,6 +27,10 @@ use crate::audit::Audit;
 /// Threads for file system calls of guests; no other part of the process waits for them.
 const BLOCKING_THREADS: usize = 64;
 
+/// Components that are compiled at the same time. Each takes a core, at a low priority, and a
+/// hostile one a gigabyte.
+const COMPILERS: usize = 2;
+
 /// Where components are compiled.
 #[derive(Debug, Clone)]
 pub enum Compiler {
@@ -139,7 +143,7 @@ impl Sandbox {
             audit: settings.audit,
             compiler: settings.compiler,
             second_wall: settings.second_wall,
-            compiling: Semaphore::new(1),
+            compiling: Semaphore::new(COMPILERS),
             cache,
             engine,
             linker,
