@@ -22,6 +22,7 @@ mod guest_log;
 mod host_calls;
 mod id;
 mod inspect;
+mod invocation;
 pub mod json;
 mod keyvalue;
 mod kind;

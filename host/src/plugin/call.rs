@@ -29,6 +29,7 @@ use super::function::{Function, Live};
 use super::granted::Granted;
 use super::grants::Grants;
 use super::id::{Digest, PluginId};
+use super::invocation::{Invocation, Typed};
 use super::limits::Limits;
 use super::provider::Call;
 use super::quick::Quick;
@@ -246,19 +247,18 @@ impl Program {
         }
     }
 
-    /// An instance that no call waits for. There is none if it could not be made, or if the
+    /// An instance that no call waits for, made while the ticker runs. There is none if it could not be made, or if the
     /// guest said something meanwhile that its caller should hear.
     pub(super) async fn spare(&self) -> Option<Spare> {
         self.granted.open_folders().await;
-        let _ticking = self.sandbox.ticker().run();
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
         let live = Live::new(&self.pre, &mut store).await.ok()?;
         (!store.data().has_spoken()).then_some(Spare { store, live })
     }
 
-    /// Notes that something of it took longer than short calls do.
-    pub(super) fn is_slow(&self) {
-        self.quick.ended(Duration::MAX);
+    /// Notes how long a thread was held by what was done for it between calls.
+    pub(super) fn took(&self, time: Duration) {
+        self.quick.ended(time);
     }
 
     /// Bytes that may be lifted, for a result that takes so many times the output that is allowed.
@@ -310,44 +310,6 @@ impl Program {
             // Raised outside of the guest's code: reading what it returned.
             Fault::BadOutput("a value that breaks the component ABI".into())
         }
-    }
-}
-
-/// What a call does with its instance.
-pub(super) trait Invocation: Send + 'static {
-    type Outcome: Said + Send + 'static;
-
-    /// What a result takes in the host's memory, in times of the output that is allowed.
-    const LIFTED: u64 = 1;
-
-    /// Calls one function.
-    fn run(
-        self,
-        store: &mut Store<State>,
-        live: &Live,
-        context: CallContext,
-    ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
-}
-
-/// A call of a function whose types are known.
-struct Typed<P, R, F> {
-    function: Function<P, (R,)>,
-    params: F,
-}
-
-impl<P, R, F> Invocation for Typed<P, R, F>
-where
-    P: ComponentNamedList + Lower + Send + Sync + 'static,
-    R: Said + Send + 'static,
-    (R,): ComponentNamedList + Lift,
-    F: FnOnce(CallContext) -> P + Send + 'static,
-{
-    type Outcome = R;
-
-    async fn run(self, store: &mut Store<State>, live: &Live, context: CallContext) -> wasmtime::Result<R> {
-        let function = live.function(&mut *store, &self.function)?;
-        let (outcome,) = function.call_async(&mut *store, (self.params)(context)).await?;
-        Ok(outcome)
     }
 }
 

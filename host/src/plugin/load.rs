@@ -18,7 +18,7 @@ use listing::list;
 pub(super) use prescan::{classify, prescan};
 
 use super::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
-use super::call::{Invocation, Program};
+use super::call::Program;
 use super::dialect::Dialect;
 use super::events::Events;
 use super::fault::{CallError, Fault};
@@ -26,6 +26,7 @@ use super::function::Function;
 use super::granted::Granted;
 use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
+use super::invocation::Invocation;
 use super::limits::Limits;
 use super::outcome;
 use super::provider::{Call, Provider};

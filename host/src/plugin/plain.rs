@@ -19,9 +19,9 @@ use wasmtime::component::{Component, ComponentExportIndex, Val};
 use super::abi::{
     CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult,
 };
-use super::call::Invocation;
 use super::fault::{CallError, Fault};
 use super::function::Live;
+use super::invocation::Invocation;
 use super::load::LoadError;
 use super::state::State;
 use super::surface::{Listed, Surface};
@@ -37,7 +37,7 @@ use write::Unwritten;
 const MAX_FUNCTIONS: usize = 1024;
 /// What a value takes in the host's memory, in times of what it takes in a result: a byte of a
 /// `list<u8>` becomes a value of some tens of bytes.
-const LIFTED: u64 = 8;
+pub(super) const LIFTED: u64 = 8;
 
 /// The functions of a plain component that can be tools.
 #[derive(Clone)]

@@ -7,6 +7,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
@@ -42,6 +43,12 @@ struct Shelf {
     used: Option<Store<State>>,
 }
 
+impl Shelf {
+    fn is_of(&self, program: &Program) -> bool {
+        std::ptr::eq(self.last.as_ptr(), program)
+    }
+}
+
 impl Spares {
     pub(super) fn new(guests: Handle) -> Arc<Self> {
         Arc::new(Self { shelf: Mutex::default(), guests })
@@ -50,18 +57,17 @@ impl Spares {
     /// An instance of this program, if one is ready.
     pub(super) fn take(&self, program: &Program) -> Option<Spare> {
         let mut shelf = self.shelf();
-        if std::ptr::eq(shelf.last.as_ptr(), program) { shelf.ready.take() } else { None }
+        if shelf.is_of(program) { shelf.ready.take() } else { None }
     }
 
     /// Leaves the instance of a call that went well for later.
     pub(super) fn put_away(&self, program: &Arc<Program>, store: Store<State>) {
-        let _entered = self.guests.enter();
         if store.data().quota.taken() > LIGHT {
             return;
         }
         let mut shelf = self.shelf();
         let used = shelf.used.replace(store);
-        let ready = if std::ptr::eq(shelf.last.as_ptr(), Arc::as_ptr(program)) {
+        let ready = if shelf.is_of(program) {
             None
         } else {
             shelf.last = Arc::downgrade(program);
@@ -81,16 +87,21 @@ impl Spares {
         let _entered = self.guests.enter();
         drop(used);
         let Some(program) = wanting else { return };
-        // Of a guest that does much when it starts, or waits, none is made: it would hold up
-        // whoever brings the calls.
+        // Until it is on the shelf: the ticker must not fall asleep before.
+        let _ticking = program.sandbox.ticker().run();
+        let began = Instant::now();
         let made = AssertUnwindSafe(program.spare()).catch_unwind().now_or_never();
-        let Some(Ok(Some(spare))) = made else { return program.is_slow() };
-        let mut shelf = self.shelf();
-        let other = if std::ptr::eq(shelf.last.as_ptr(), Arc::as_ptr(&program)) {
-            shelf.ready.replace(spare)
-        } else {
-            Some(spare)
+        // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
+        // one instruction does cannot be interrupted, so also what was made is timed.
+        let spare = match made {
+            Some(Ok(Some(spare))) => {
+                program.took(began.elapsed());
+                spare
+            }
+            _ => return program.took(Duration::MAX),
         };
+        let mut shelf = self.shelf();
+        let other = if shelf.is_of(&program) { shelf.ready.replace(spare) } else { Some(spare) };
         drop(shelf);
         drop(other);
     }

@@ -50,11 +50,12 @@ impl Ticker {
                 }
                 quiet += 1;
                 if quiet >= LINGER_TICKS {
-                    idle();
                     of_thread.asleep.store(true, Ordering::SeqCst);
                     // Looks again after it has said that it sleeps: whoever came
                     // between saw it awake and will not wake it.
                     if of_thread.running.load(Ordering::SeqCst) == 0 && !of_thread.stop.load(Ordering::SeqCst) {
+                        // Whatever begins from here on wakes it, and is not missed.
+                        idle();
                         thread::park();
                     }
                     of_thread.asleep.store(false, Ordering::SeqCst);

@@ -18,10 +18,11 @@ use super::abi::{
     CallContext, Completion, GuestError, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
     Subject, Tool, ToolOutcome,
 };
-use super::call::Invocation;
 use super::fault::{CallError, Fault};
 use super::function::Live;
+use super::invocation::Invocation;
 use super::load::LoadError;
+use super::plain::LIFTED;
 use super::redact::{Redactor, Said};
 use super::state::State;
 use super::text::quote;
@@ -34,8 +35,6 @@ const PACKAGE: &str = "wasmcp:mcp-v20251125/";
 const VERSION: &str = "@0.1.";
 /// The revision that its components are told to speak.
 const REVISION: &str = "2025-11-25";
-/// See [`super::plain`].
-const LIFTED: u64 = 8;
 
 /// Whether an export is an interface of it, and which.
 pub(super) fn interface(export: &str) -> Option<&str> {
