@@ -13,7 +13,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 
 pub use check::{DEPTH_CAP, check};
-pub use members::{Items, MembersError, entries, filtered, items, members};
+pub use members::{Items, MembersError, Object, entries, items, members};
 
 /// How deep a message may nest: what `serde_json::Value` accepts, so that text which
 /// passed [`check`] can also be parsed to a tree.

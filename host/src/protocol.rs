@@ -14,7 +14,7 @@ pub mod initialize;
 pub mod level;
 pub mod meta;
 pub mod nearest;
-pub(crate) mod params;
+pub mod params;
 pub mod request;
 pub mod result;
 pub mod revision;

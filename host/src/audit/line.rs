@@ -143,15 +143,17 @@ struct Ascii;
 
 impl Formatter for Ascii {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        for c in fragment.chars() {
-            if c.is_ascii() && c != '\u{7f}' {
-                writer.write_all(&[c as u8])?;
-            } else {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(writer, "\\u{unit:04x}")?;
-                }
+        let as_it_is = |c: char| c.is_ascii() && c != '\u{7f}';
+        let mut rest = fragment;
+        while let Some(at) = rest.find(|c| !as_it_is(c)) {
+            let (plain, special) = rest.split_at(at);
+            writer.write_all(plain.as_bytes())?;
+            let mut chars = special.chars();
+            for unit in chars.next().unwrap_or_default().encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
             }
+            rest = chars.as_str();
         }
-        Ok(())
+        writer.write_all(rest.as_bytes())
     }
 }

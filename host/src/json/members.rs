@@ -39,20 +39,42 @@ pub fn entries(object: &str) -> Result<Vec<(Cow<'_, str>, &RawValue)>, MembersEr
     read(object, b'{', Every).map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
 }
 
-/// The object with those of its members that are to be kept, as they stand there.
-pub fn filtered(object: &str, keep: impl Fn(&str) -> bool) -> Result<String, MembersError> {
-    let entries = entries(object)?;
-    let mut out = String::from("{");
-    for (name, value) in entries.iter().filter(|(name, _)| keep(name)) {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        super::write_str(&mut out, name);
-        out.push(':');
-        out.push_str(value.get());
+/// An object whose members are read once and looked for several times.
+#[derive(Debug, Default)]
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Object<'a> {
+    pub fn read(text: &'a str) -> Result<Self, MembersError> {
+        entries(text).map(Self)
     }
-    out.push('}');
-    Ok(out)
+
+    /// As [`members`].
+    pub fn members<const N: usize>(&self, names: [&'static str; N]) -> Result<[Option<&'a RawValue>; N], MembersError> {
+        let mut values = [None; N];
+        for (name, value) in &self.0 {
+            if let Some(index) = names.iter().position(|wanted| wanted == name)
+                && values[index].replace(*value).is_some()
+            {
+                return Err(MembersError::Repeated(names[index].to_owned()));
+            }
+        }
+        Ok(values)
+    }
+
+    /// The object with those of its members that are to be kept.
+    pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> String {
+        let mut out = String::from("{");
+        for (name, value) in self.0.iter().filter(|(name, _)| keep(name)) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            super::write_str(&mut out, name);
+            out.push(':');
+            out.push_str(value.get());
+        }
+        out.push('}');
+        out
+    }
 }
 
 /// The elements of an array.

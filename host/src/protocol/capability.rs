@@ -1,13 +1,14 @@
 //! What a client can be asked for, and what this server offers.
 //! Whether a plugin may use it is not decided here.
 
+use std::fmt::Display;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::error::ErrorObject;
 use super::params;
 use super::revision::Revision;
-use crate::json::Kind;
 
 /// What a client declared, read with the eyes of one revision.
 #[derive(Debug, Clone)]
@@ -78,22 +79,20 @@ impl Default for ClientCapabilities {
 impl ClientCapabilities {
     /// Reads an object of capabilities that stands at `path`. What `revision` does not
     /// have is not there, even if the client sent it.
-    pub fn parse(revision: Revision, raw: &RawValue, path: &str) -> Result<Self, ErrorObject> {
-        let object = params::of_kind(Some(raw), Kind::Object, path)?;
-        let object = params::required(object, path)?;
-        let names = ["roots", "sampling", "elicitation"];
-        let [roots, sampling, elicitation] = params::members(Some(object), names, path)?;
-        let roots = params::object(roots, &format!("{path}.roots"))?;
-        let sampling_path = format!("{path}.sampling");
-        let sampling = params::object(sampling, &sampling_path)?;
-        let [tools, context] = params::members(sampling, ["tools", "context"], &sampling_path)?;
-        let tools = params::object(tools, &format!("{sampling_path}.tools"))?;
-        let context = params::object(context, &format!("{sampling_path}.context"))?;
-        let elicitation_path = format!("{path}.elicitation");
-        let elicitation = params::object(elicitation, &elicitation_path)?;
-        let [form, url] = params::members(elicitation, ["form", "url"], &elicitation_path)?;
-        let form = params::object(form, &format!("{elicitation_path}.form"))?;
-        let url = params::object(url, &format!("{elicitation_path}.url"))?;
+    pub fn parse(revision: Revision, raw: &RawValue, path: impl Display) -> Result<Self, ErrorObject> {
+        let object = params::object(Some(raw), &path)?;
+        let object = params::required(object, &path)?;
+        let [roots, sampling, elicitation] =
+            params::members(Some(object), ["roots", "sampling", "elicitation"], &path)?;
+        let roots = params::object(roots, format_args!("{path}.roots"))?;
+        let sampling = params::object(sampling, format_args!("{path}.sampling"))?;
+        let [tools, context] = params::members(sampling, ["tools", "context"], format_args!("{path}.sampling"))?;
+        let tools = params::object(tools, format_args!("{path}.sampling.tools"))?;
+        let context = params::object(context, format_args!("{path}.sampling.context"))?;
+        let elicitation = params::object(elicitation, format_args!("{path}.elicitation"))?;
+        let [form, url] = params::members(elicitation, ["form", "url"], format_args!("{path}.elicitation"))?;
+        let form = params::object(form, format_args!("{path}.elicitation.form"))?;
+        let url = params::object(url, format_args!("{path}.elicitation.url"))?;
         // `{}` means forms (2025-11-25 client/elicitation); before there was nothing else.
         let modes = revision.has_elicitation_url();
         let forms = form.is_some() || url.is_none() || !modes;

@@ -5,10 +5,9 @@
 
 use std::collections::HashSet;
 
-use serde_json::value::RawValue;
-
 use super::error::{self, ErrorObject};
 use super::meta::{self, Meta};
+use super::params::Params;
 use super::revision::Revision;
 use crate::jsonrpc::{Frame, Invalid, Message, Notification, RequestId};
 
@@ -28,10 +27,10 @@ pub enum Verdict {
 
 /// Judges a request on a line-delimited stream. `legacy` is what a handshake on this
 /// connection agreed on.
-pub fn request(method: &str, params: Option<&RawValue>, legacy: Option<Revision>) -> Verdict {
-    match meta::is_modern(params) {
-        Ok(true) => modern(params, |meta| meta.revision()),
-        Ok(false) => handshake(method, legacy),
+pub fn request(method: &str, params: &Params<'_>, legacy: Option<Revision>) -> Verdict {
+    match Meta::parse(params) {
+        Ok(Some(meta)) => modern(meta.revision(), meta),
+        Ok(None) => handshake(method, legacy),
         Err(error) => Verdict::Error(error),
     }
 }
@@ -39,17 +38,17 @@ pub fn request(method: &str, params: Option<&RawValue>, legacy: Option<Revision>
 /// Judges the body of a POST. `header` is `MCP-Protocol-Version`, trimmed; `legacy` is
 /// what the session named by the request's session id agreed on. An error that is
 /// modern is for status 400.
-pub fn post(method: &str, params: Option<&RawValue>, header: Option<&str>, legacy: Option<Revision>) -> Verdict {
+pub fn post(method: &str, params: &Params<'_>, header: Option<&str>, legacy: Option<Revision>) -> Verdict {
     let known = header.map(Revision::parse);
-    match meta::is_modern(params) {
+    match Meta::parse(params) {
         // The header is compared before the version is judged: a client that names two
         // different unknown versions has a header mismatch.
-        Ok(true) => modern(params, |meta| match header {
-            Some(header) if header == meta.version => meta.revision(),
-            Some(_) => Err(mismatch("differs from the version in params._meta")),
-            None => Err(mismatch("is missing")),
-        }),
-        Ok(false) => match known {
+        Ok(Some(meta)) => match header {
+            Some(header) if header == meta.version => modern(meta.revision(), meta),
+            Some(_) => Verdict::Error(mismatch("differs from the version in params._meta")),
+            None => Verdict::Error(mismatch("is missing")),
+        },
+        Ok(None) => match known {
             Some(Some(revision)) if revision.is_modern() => Verdict::Error(error::missing_meta(method)),
             Some(None) => Verdict::Error(error::unsupported_version(header.unwrap_or_default())),
             _ => handshake(method, legacy),
@@ -100,10 +99,10 @@ pub fn posted(frame: &Frame<'_>, header: Option<&str>) -> Posted {
             }
         }
         Frame::Single(Message::Invalid(found)) => Posted::Refused(found.clone()),
+        Frame::Single(Message::Request(_)) if modern_header => Posted::Alone,
         Frame::Single(Message::Request(request)) => match meta::is_modern(request.params) {
             // What is wrong with `_meta` is said in the answer.
             Ok(true) | Err(_) => Posted::Alone,
-            Ok(false) if modern_header => Posted::Alone,
             Ok(false) if unknown_header => unsupported(Some(&request.id)),
             Ok(false) if request.method == "initialize" => Posted::Handshake,
             // A method of no session, so its `_meta` is missing.
@@ -129,9 +128,9 @@ fn mismatch(detail: &str) -> ErrorObject {
     error::header_mismatch("MCP-Protocol-Version", detail)
 }
 
-fn modern(params: Option<&RawValue>, revision: impl FnOnce(&Meta) -> Result<Revision, ErrorObject>) -> Verdict {
-    match Meta::parse(params).and_then(|meta| Ok((revision(&meta)?, meta))) {
-        Ok((revision, meta)) => Verdict::Modern(revision, Box::new(meta)),
+fn modern(revision: Result<Revision, ErrorObject>, meta: Meta) -> Verdict {
+    match revision {
+        Ok(revision) => Verdict::Modern(revision, Box::new(meta)),
         Err(error) => Verdict::Error(error),
     }
 }

@@ -2,6 +2,8 @@
 //! `data` is always an object with a stable snake_case `reason`. A tool's own failure
 //! is no error but a result, and is not here.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 
 pub use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
@@ -48,8 +50,8 @@ pub fn not_offered(method: &str, capability: &str) -> ErrorObject {
 
 /// -32602 at `path` (as `params.name`); `detail` is a lowercase fragment that reads
 /// after the path.
-pub fn invalid_params(path: &str, detail: &str) -> ErrorObject {
-    let path = echo(path);
+pub fn invalid_params(path: impl Display, detail: &str) -> ErrorObject {
+    let path = echo(&path.to_string());
     ErrorObject::new(
         INVALID_PARAMS,
         format!("Invalid params: {path} {detail}"),

@@ -4,11 +4,14 @@
 //! Source: MCP 2026-07-28, basic/transports/streamable-http, "Standard Headers" and
 //! "Custom Headers".
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
 use super::error::{self, ErrorObject};
+use super::params::Params;
 use crate::json::{self, Kind};
 
 pub const VERSION: &str = "MCP-Protocol-Version";
@@ -35,7 +38,7 @@ impl Headers {
     }
 
     /// -32020 if the standard headers are not there or say something else than the body.
-    pub fn check(&self, method: &str, params: Option<&RawValue>) -> Result<(), ErrorObject> {
+    pub fn check(&self, method: &str, params: &Params<'_>) -> Result<(), ErrorObject> {
         match &self.method {
             None => return Err(error::header_mismatch(METHOD, "is missing")),
             Some(said) if said != method => return Err(error::header_mismatch(METHOD, "differs from the method")),
@@ -46,12 +49,9 @@ impl Headers {
             "resources/read" => "uri",
             _ => return Ok(()),
         };
-        let found = params.filter(|params| Kind::of(params) == Kind::Object).map(|params| {
-            let [value] = json::members(params.get(), [member]).unwrap_or_default();
-            value.and_then(json::string)
-        });
+        let [found] = params.members([member]).unwrap_or_default();
         // A body without it has an error of its own.
-        let Some(Some(wanted)) = found else { return Ok(()) };
+        let Some(wanted) = found.and_then(json::string) else { return Ok(()) };
         let said = self.name.as_deref().ok_or_else(|| error::header_mismatch(NAME, "is missing"))?;
         if decoded(NAME, said)? != wanted {
             return Err(error::header_mismatch(NAME, &format!("differs from params.{member}")));
@@ -90,12 +90,12 @@ fn argument<'a>(path: &[String], arguments: &'a str) -> Option<&'a RawValue> {
 }
 
 /// The value of a header, which is in base64 if it cannot stand there plainly.
-fn decoded(name: &str, value: &str) -> Result<String, ErrorObject> {
+fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, ErrorObject> {
     let Some(coded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Ok(value.to_owned());
+        return Ok(value.into());
     };
     let bytes = STANDARD.decode(coded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    bytes.ok_or_else(|| error::header_mismatch(name, "is not base64 of UTF-8"))
+    bytes.map(Cow::Owned).ok_or_else(|| error::header_mismatch(name, "is not base64 of UTF-8"))
 }
 
 /// Whether a header says the same as an argument: numbers by value, the rest by letter.

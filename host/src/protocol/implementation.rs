@@ -1,6 +1,8 @@
 //! Who speaks: the name and version of a client or of this server.
 //! Purely for people and logs; nothing may depend on it.
 
+use std::fmt::Display;
+
 use serde_json::value::RawValue;
 
 use super::error::ErrorObject;
@@ -20,18 +22,18 @@ pub struct Implementation {
 
 impl Implementation {
     /// What a client says of itself; `path` is where it stood.
-    pub(super) fn parse(raw: &RawValue, path: &str) -> Result<Self, ErrorObject> {
+    pub(super) fn parse(raw: &RawValue, path: impl Display) -> Result<Self, ErrorObject> {
         let names = ["name", "version", "title", "description", "websiteUrl"];
-        let object = params::object(Some(raw), path)?;
-        let members = params::members(params::required(object, path)?.into(), names, path)?;
+        let object = params::object(Some(raw), &path)?;
+        let members = params::members(params::required(object, &path)?.into(), names, &path)?;
         let mut texts = [const { None }; 5];
         for ((text, member), name) in texts.iter_mut().zip(members).zip(names) {
-            *text = params::string(member, &format!("{path}.{name}"))?.map(String::from);
+            *text = params::string(member, format_args!("{path}.{name}"))?.map(String::from);
         }
         let [name, version, title, description, website_url] = texts;
         Ok(Self {
-            name: params::required(name, &format!("{path}.name"))?,
-            version: params::required(version, &format!("{path}.version"))?,
+            name: params::required(name, format_args!("{path}.name"))?,
+            version: params::required(version, format_args!("{path}.version"))?,
             title,
             description,
             website_url,

@@ -2,6 +2,7 @@
 //! It does not decide the era of a message: see [`super::era`].
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::value::RawValue;
 
@@ -9,9 +10,9 @@ use super::capability::ClientCapabilities;
 use super::error::{self, ErrorObject};
 use super::implementation::Implementation;
 use super::level::Level;
-use super::params;
+use super::params::{self, Params};
 use super::revision::Revision;
-use crate::json::{self, Kind, MembersError};
+use crate::json::{self, Kind, MembersError, Object};
 use crate::jsonrpc::RequestId;
 
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -28,7 +29,7 @@ const PATH: &str = "params._meta";
 pub struct ProgressToken(RequestId);
 
 impl ProgressToken {
-    pub(super) fn parse(raw: &RawValue, path: &str) -> Result<Self, ErrorObject> {
+    pub(super) fn parse(raw: &RawValue, path: impl fmt::Display) -> Result<Self, ErrorObject> {
         match RequestId::parse(raw) {
             Ok(token) => Ok(Self(token)),
             Err(fault) => Err(error::invalid_params(path, &fault.to_string())),
@@ -64,77 +65,86 @@ impl Meta {
             .ok_or_else(|| error::unsupported_version(&self.version))
     }
 
-    /// Reads the `_meta` of a request that [`is_modern`].
-    pub fn parse(params: Option<&RawValue>) -> Result<Self, ErrorObject> {
-        let meta = object(params)?;
-        let names = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
-        let [version, capabilities, client, level, token] = params::members(meta, names, PATH)?;
-        let at = |key: &str| format!("{PATH}[\"{key}\"]");
-        let version = params::string(version, &at(PROTOCOL_VERSION))?;
-        let version = params::required(version, &at(PROTOCOL_VERSION))?.into_owned();
+    /// Reads the `_meta` of a request; `None` if it does not claim to stand by itself, which
+    /// the version makes it do, of whatever JSON type.
+    pub fn parse(params: &Params<'_>) -> Result<Option<Self>, ErrorObject> {
+        let Some(meta) = object(params)? else { return Ok(None) };
+        let [Some(version)] = members(&meta, [PROTOCOL_VERSION])? else { return Ok(None) };
+        let names = [CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+        let [capabilities, client, level, token] = members(&meta, names)?;
+        let version = params::string(Some(version), At(PROTOCOL_VERSION))?;
+        let version = params::required(version, At(PROTOCOL_VERSION))?.into_owned();
         let revision = Revision::parse(&version).unwrap_or(Revision::MODERN[0]);
-        let capabilities = params::required(capabilities, &at(CLIENT_CAPABILITIES))?;
-        let client_path = at(CLIENT_INFO);
-        Ok(Self {
+        let capabilities = params::required(capabilities, At(CLIENT_CAPABILITIES))?;
+        Ok(Some(Self {
             version,
-            client_capabilities: ClientCapabilities::parse(revision, capabilities, &at(CLIENT_CAPABILITIES))?,
-            client: client.map(|raw| Implementation::parse(raw, &client_path)).transpose()?,
-            log_level: level.map(|raw| parse_level(raw, &at(LOG_LEVEL))).transpose()?,
+            client_capabilities: ClientCapabilities::parse(revision, capabilities, At(CLIENT_CAPABILITIES))?,
+            client: client.map(|raw| Implementation::parse(raw, At(CLIENT_INFO))).transpose()?,
+            log_level: level.map(|raw| parse_level(raw, At(LOG_LEVEL))).transpose()?,
             progress_token: parse_token(token)?,
-            rest: rest(revision, meta)?,
-        })
+            rest: rest(revision, &meta),
+        }))
     }
 }
 
 /// What a legacy request's `_meta` holds: its progress token, and the rest for the plugin.
-pub fn parse_legacy(
-    revision: Revision,
-    params: Option<&RawValue>,
-) -> Result<(Option<ProgressToken>, String), ErrorObject> {
+pub fn parse_legacy(revision: Revision, params: &Params<'_>) -> Result<(Option<ProgressToken>, String), ErrorObject> {
     let Some(meta) = object(params)? else {
         return Ok((None, "{}".to_owned()));
     };
-    let [token] = params::members(Some(meta), [PROGRESS_TOKEN], PATH)?;
-    Ok((parse_token(token)?, rest(revision, Some(meta))?))
+    let [token] = members(&meta, [PROGRESS_TOKEN])?;
+    Ok((parse_token(token)?, rest(revision, &meta)))
 }
 
-fn rest(revision: Revision, meta: Option<&RawValue>) -> Result<String, ErrorObject> {
-    let Some(meta) = meta else {
-        return Ok("{}".to_owned());
-    };
-    unreserved(revision, meta.get()).map_err(|fault| error::invalid_params(PATH, &format!("cannot be read: {fault}")))
-}
-
-/// Whether params claim to stand by themselves: the version is in `_meta`, of whatever
-/// JSON type.
+/// Whether params claim to stand by themselves, see [`Meta::parse`].
 pub fn is_modern(params: Option<&RawValue>) -> Result<bool, ErrorObject> {
-    let [version] = params::members(object(params)?, [PROTOCOL_VERSION], PATH)?;
+    let Some(meta) = object(&Params::read(params))? else { return Ok(false) };
+    let [version] = members(&meta, [PROTOCOL_VERSION])?;
     Ok(version.is_some())
 }
 
 /// `params._meta`, which is an object when it is there.
-fn object(params: Option<&RawValue>) -> Result<Option<&RawValue>, ErrorObject> {
-    let Some(params) = params.filter(|params| Kind::of(params) == Kind::Object) else {
-        return Ok(None);
-    };
-    let [meta] = params::members(Some(params), ["_meta"], "params")?;
-    params::object(meta, PATH)
+fn object<'a>(params: &Params<'a>) -> Result<Option<Object<'a>>, ErrorObject> {
+    let [meta] = params.members(["_meta"])?;
+    let meta = params::object(meta, PATH)?;
+    meta.map(|meta| Object::read(meta.get()).map_err(|fault| params::unreadable(PATH, &fault))).transpose()
 }
 
-pub(super) fn parse_level(raw: &RawValue, path: &str) -> Result<Level, ErrorObject> {
+fn members<'a, const N: usize>(
+    meta: &Object<'a>,
+    names: [&'static str; N],
+) -> Result<[Option<&'a RawValue>; N], ErrorObject> {
+    meta.members(names).map_err(|fault| params::unreadable(PATH, &fault))
+}
+
+/// The path of a key of `_meta`.
+#[derive(Clone, Copy)]
+struct At(&'static str);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PATH}[\"{}\"]", self.0)
+    }
+}
+
+pub(super) fn parse_level(raw: &RawValue, path: impl fmt::Display) -> Result<Level, ErrorObject> {
     let text = json::string(raw).unwrap_or(Cow::Borrowed(raw.get()));
     let level = Level::parse(&text).filter(|_| Kind::of(raw) == Kind::String);
-    level.ok_or_else(|| error::invalid_log_level(path, &text))
+    level.ok_or_else(|| error::invalid_log_level(&path.to_string(), &text))
 }
 
 fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObject> {
-    raw.map(|raw| ProgressToken::parse(raw, &format!("{PATH}.{PROGRESS_TOKEN}"))).transpose()
+    raw.map(|raw| ProgressToken::parse(raw, format_args!("{PATH}.{PROGRESS_TOKEN}"))).transpose()
 }
 
 /// The object without the keys that the specification keeps for itself: from a client,
 /// what a plugin may see; from a plugin, what may go out beside the host's own keys.
 pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersError> {
-    json::filtered(object, |key| !is_reserved(revision, key))
+    Object::read(object).map(|object| rest(revision, &object))
+}
+
+fn rest(revision: Revision, meta: &Object<'_>) -> String {
+    meta.filtered(|key| !is_reserved(revision, key))
 }
 
 /// Whether a key belongs to the specification. In 2025-06-18 any label `mcp` or
@@ -146,10 +156,10 @@ pub fn is_reserved(revision: Revision, key: &str) -> bool {
         return key == PROGRESS_TOKEN;
     };
     let ours = |label: &str| matches!(label, "mcp" | "modelcontextprotocol");
-    let labels: Vec<&str> = prefix.split('.').collect();
-    let second = labels.get(1).is_some_and(|label| ours(label));
-    let followed = labels.split_last().is_some_and(|(_, before)| before.iter().any(|l| ours(l)));
+    let labels = || prefix.split('.');
+    let second = labels().nth(1).is_some_and(ours);
+    let followed = || prefix.rsplit('.').skip(1).any(ours);
     // What this host says of a result is never a plugin's to say.
-    let host = labels[0] == "wharf";
-    host || second || (followed && revision <= Revision::V2025_06_18)
+    let host = labels().next() == Some("wharf");
+    host || second || (revision <= Revision::V2025_06_18 && followed())
 }

@@ -1,19 +1,55 @@
-//! Reading one level of a request's params with errors that name the path.
+//! Reading params with errors that name the path, which is put together for an error alone.
 //! Unknown members are ignored, and an optional member that is null is absent.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use serde_json::value::RawValue;
 
 use super::error::{self, ErrorObject};
-use crate::json::{self, Kind};
+use crate::json::{self, Kind, MembersError, Object};
+
+/// The params of one message, whose members are read once.
+#[derive(Debug)]
+pub struct Params<'a> {
+    raw: Option<&'a RawValue>,
+    /// Of what is no object, none.
+    members: Result<Object<'a>, MembersError>,
+}
+
+impl<'a> Params<'a> {
+    pub fn read(raw: Option<&'a RawValue>) -> Self {
+        let object = raw.filter(|raw| Kind::of(raw) == Kind::Object);
+        Self { raw, members: object.map_or_else(|| Ok(Object::default()), |object| Object::read(object.get())) }
+    }
+
+    /// -32602 for params that are positional.
+    pub(super) fn require_named(&self) -> Result<(), ErrorObject> {
+        object(self.raw, "params").map(|_| ())
+    }
+
+    pub(super) fn members<const N: usize>(
+        &self,
+        names: [&'static str; N],
+    ) -> Result<[Option<&'a RawValue>; N], ErrorObject> {
+        self.object()?.members(names).map_err(|fault| unreadable("params", &fault))
+    }
+
+    pub(super) fn object(&self) -> Result<&Object<'a>, ErrorObject> {
+        self.members.as_ref().map_err(|fault| unreadable("params", fault))
+    }
+}
+
+pub(super) fn unreadable(path: impl Display, fault: &MembersError) -> ErrorObject {
+    error::invalid_params(path, &format!("cannot be read: {fault}"))
+}
 
 /// An optional member of the given kind; `path` is its own.
-pub(crate) fn of_kind<'a>(
-    value: Option<&'a RawValue>,
+pub(crate) fn of_kind(
+    value: Option<&RawValue>,
     kind: Kind,
-    path: &str,
-) -> Result<Option<&'a RawValue>, ErrorObject> {
+    path: impl Display,
+) -> Result<Option<&RawValue>, ErrorObject> {
     let Some(value) = value else { return Ok(None) };
     match Kind::of(value) {
         Kind::Null => Ok(None),
@@ -25,12 +61,12 @@ pub(crate) fn of_kind<'a>(
     }
 }
 
-pub(crate) fn object<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<&'a RawValue>, ErrorObject> {
+pub(crate) fn object(value: Option<&RawValue>, path: impl Display) -> Result<Option<&RawValue>, ErrorObject> {
     of_kind(value, Kind::Object, path)
 }
 
-pub(crate) fn string<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Option<Cow<'a, str>>, ErrorObject> {
-    let Some(value) = of_kind(value, Kind::String, path)? else {
+pub(crate) fn string<'a>(value: Option<&'a RawValue>, path: impl Display) -> Result<Option<Cow<'a, str>>, ErrorObject> {
+    let Some(value) = of_kind(value, Kind::String, &path)? else {
         return Ok(None);
     };
     match json::string(value) {
@@ -39,12 +75,12 @@ pub(crate) fn string<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Opti
     }
 }
 
-pub(crate) fn boolean(value: Option<&RawValue>, path: &str) -> Result<bool, ErrorObject> {
+pub(crate) fn boolean(value: Option<&RawValue>, path: impl Display) -> Result<bool, ErrorObject> {
     Ok(of_kind(value, Kind::Bool, path)?.is_some_and(|value| value.get().trim() == "true"))
 }
 
 /// A member that must be there.
-pub(crate) fn required<T>(value: Option<T>, path: &str) -> Result<T, ErrorObject> {
+pub(crate) fn required<T>(value: Option<T>, path: impl Display) -> Result<T, ErrorObject> {
     value.ok_or_else(|| error::invalid_params(path, "is required"))
 }
 
@@ -52,22 +88,20 @@ pub(crate) fn required<T>(value: Option<T>, path: &str) -> Result<T, ErrorObject
 pub(crate) fn members<'a, const N: usize>(
     object: Option<&'a RawValue>,
     names: [&'static str; N],
-    path: &str,
+    path: impl Display,
 ) -> Result<[Option<&'a RawValue>; N], ErrorObject> {
     match object {
         None => Ok([None; N]),
-        Some(object) => json::members(object.get(), names)
-            .map_err(|fault| error::invalid_params(path, &format!("cannot be read: {fault}"))),
+        Some(object) => json::members(object.get(), names).map_err(|fault| unreadable(path, &fault)),
     }
 }
 
 /// An object whose values are all strings, in its own order.
-pub(crate) fn strings(object: Option<&RawValue>, path: &str) -> Result<Vec<(String, String)>, ErrorObject> {
-    let Some(object) = self::object(object, path)? else {
+pub(crate) fn strings(object: Option<&RawValue>, path: impl Display) -> Result<Vec<(String, String)>, ErrorObject> {
+    let Some(object) = self::object(object, &path)? else {
         return Ok(Vec::new());
     };
-    let entries = json::entries(object.get())
-        .map_err(|fault| error::invalid_params(path, &format!("cannot be read: {fault}")))?;
+    let entries = json::entries(object.get()).map_err(|fault| unreadable(&path, &fault))?;
     let mut seen = std::collections::HashSet::new();
     let mut strings = Vec::with_capacity(entries.len());
     for (name, value) in &entries {

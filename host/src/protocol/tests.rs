@@ -8,6 +8,7 @@ mod requests;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::params::Params;
 use super::{ErrorObject, Revision};
 
 const ALL: [Revision; 5] =
@@ -15,6 +16,10 @@ const ALL: [Revision; 5] =
 
 fn raw(json: &str) -> Option<&RawValue> {
     (!json.is_empty()).then(|| serde_json::from_str(json).unwrap())
+}
+
+fn read(json: &str) -> Params<'_> {
+    Params::read(raw(json))
 }
 
 fn reason(error: &ErrorObject) -> &str {

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
@@ -34,7 +34,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 struct Arrival<'a> {
     stream: &'a mpsc::Sender<Outgoing>,
     /// Where it came with headers.
-    headers: Option<&'a Headers>,
+    headers: Option<&'a Arc<Headers>>,
     /// Bytes of the whole frame.
     size: usize,
     /// The client reads what is said before the answer, so it can be asked.
@@ -82,7 +82,7 @@ pub struct Connection {
     /// One for each request that may run.
     running: Arc<Semaphore>,
     listens: Arc<Semaphore>,
-    closing: watch::Sender<bool>,
+    closing: CancellationToken,
 }
 
 impl Connection {
@@ -98,7 +98,7 @@ impl Connection {
             principal,
             in_flight: InFlight::default(),
             asked: Arc::default(),
-            closing: watch::Sender::new(false),
+            closing: CancellationToken::new(),
         })
     }
 
@@ -134,7 +134,7 @@ impl Connection {
         self: &Arc<Self>,
         frame: Frame<'_>,
         size: usize,
-        headers: &Headers,
+        headers: &Arc<Headers>,
         stream: &mpsc::Sender<Outgoing>,
         hears: bool,
     ) -> Option<Answered> {
@@ -150,7 +150,7 @@ impl Connection {
 
     /// Cancels everything that runs: the client is gone.
     pub fn abandon(&self) {
-        self.closing.send_replace(true);
+        self.closing.cancel();
         self.in_flight.cancel_all();
     }
 
@@ -164,16 +164,16 @@ impl Connection {
     /// Ends the listen streams with their results, gives running requests `grace` to finish,
     /// and cancels the rest.
     pub async fn close(&self, grace: Duration) {
-        self.closing.send_replace(true);
+        self.closing.cancel();
         if tokio::time::timeout(grace, self.in_flight.idle()).await.is_err() {
             tracing::warn!("requests were still running at the end, and were cancelled");
         }
         self.in_flight.cancel_all();
     }
 
-    /// Resolves when the connection is about to end.
-    pub(super) fn closing(&self) -> watch::Receiver<bool> {
-        self.closing.subscribe()
+    /// Cancelled when the connection is about to end.
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.closing
     }
 
     pub(super) fn server(&self) -> &Arc<Server> {

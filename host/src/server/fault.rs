@@ -133,7 +133,7 @@ pub(super) fn without_result(
             error::plugin_fault(plugin.as_ref(), "failed", json!({}), &format!("Plugin '{plugin}' says: {text}"))
         }
         Refusal::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
-            error::invalid_params(&format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
+            error::invalid_params(format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
         }
         Refusal::Call(CallError::Guest(GuestError::NotFound)) => not_found,
     }

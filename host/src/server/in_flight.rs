@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::RequestId;
@@ -12,7 +12,8 @@ use crate::jsonrpc::RequestId;
 #[derive(Default)]
 pub(in crate::server) struct InFlight {
     requests: Mutex<HashMap<RequestId, CancellationToken>>,
-    count: watch::Sender<usize>,
+    /// Told when the last one is taken out.
+    none_left: Notify,
 }
 
 impl InFlight {
@@ -24,7 +25,6 @@ impl InFlight {
             return false;
         }
         requests.insert(id.clone(), cancelled);
-        self.count.send_replace(requests.len());
         true
     }
 
@@ -49,19 +49,27 @@ impl InFlight {
         for (_, cancelled) in requests.drain() {
             cancelled.cancel();
         }
-        self.count.send_replace(0);
+        self.none_left.notify_waiters();
     }
 
     /// Waits until nothing is in flight.
     pub(in crate::server) async fn idle(&self) {
-        // An error means that the sender is gone, and it lives in `self`.
-        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+        loop {
+            // Before it looks, so that what is told meanwhile is not missed.
+            let told = self.none_left.notified();
+            if self.lock().is_empty() {
+                return;
+            }
+            told.await;
+        }
     }
 
     fn take(&self, id: &RequestId) -> Option<CancellationToken> {
         let mut requests = self.lock();
         let taken = requests.remove(id);
-        self.count.send_replace(requests.len());
+        if requests.is_empty() {
+            self.none_left.notify_waiters();
+        }
         taken
     }
 

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use serde_json::value::RawValue;
+use wharf::protocol::params::Params;
 use wharf::server::Headers;
 
 use super::{Target, bytes};
@@ -33,7 +34,7 @@ fn run(input: &[u8]) {
     let body = RawValue::from_string(json!({"name": meant, "arguments": {}}).to_string()).expect("JSON");
     let passes = |said: &str| {
         let headers = Headers { method: Some("tools/call".into()), name: Some(said.into()), ..Headers::default() };
-        headers.check("tools/call", Some(&body)).is_ok()
+        headers.check("tools/call", &Params::read(Some(&body))).is_ok()
     };
     let coded = |text: &str| format!("=?base64?{}?=", STANDARD.encode(text));
     assert!(passes(&coded(meant)), "in base64 everything can be said");

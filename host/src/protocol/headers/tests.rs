@@ -13,7 +13,7 @@ fn standard_headers_say_what_the_body_says() {
     let call = params(r#"{"name":"héllo","arguments":{}}"#);
     let good = [headers("tools/call", Some("héllo")), headers("tools/call", Some("=?base64?aMOpbGxv?="))];
     for headers in good {
-        assert_eq!(headers.check("tools/call", Some(&call)), Ok(()), "{headers:?}");
+        assert_eq!(headers.check("tools/call", &Params::read(Some(&call))), Ok(()), "{headers:?}");
     }
     let bad = [
         Headers::default(),
@@ -26,12 +26,15 @@ fn standard_headers_say_what_the_body_says() {
         headers("tools/call", Some("=?BASE64?aMOpbGxv?=")),
     ];
     for headers in bad {
-        let error = headers.check("tools/call", Some(&call)).unwrap_err();
+        let error = headers.check("tools/call", &Params::read(Some(&call))).unwrap_err();
         assert_eq!(error.code, error::HEADER_MISMATCH, "{headers:?}");
     }
-    assert_eq!(headers("tools/list", None).check("tools/list", None), Ok(()));
+    assert_eq!(headers("tools/list", None).check("tools/list", &Params::read(None)), Ok(()));
     let read = params(r#"{"uri":"notes://1"}"#);
-    assert_eq!(headers("resources/read", Some("notes://1")).check("resources/read", Some(&read)), Ok(()));
+    assert_eq!(
+        headers("resources/read", Some("notes://1")).check("resources/read", &Params::read(Some(&read))),
+        Ok(())
+    );
 }
 
 #[test]

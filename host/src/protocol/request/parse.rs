@@ -10,46 +10,45 @@ use crate::protocol::capability::ClientCapabilities;
 use crate::protocol::error::{self, ErrorObject};
 use crate::protocol::implementation::Implementation;
 use crate::protocol::initialize::negotiate;
+use crate::protocol::meta;
+use crate::protocol::params::{self, Params};
 use crate::protocol::revision::Revision;
-use crate::protocol::{meta, params};
-
-type Raw<'a> = Option<&'a RawValue>;
 
 impl<'a> ClientRequest<'a> {
     /// Params that are positional are refused before the method is looked at, so that
     /// the rule is the same for known and unknown methods.
-    pub fn parse(revision: Revision, method: &str, raw: Raw<'a>) -> Result<Self, ErrorObject> {
-        let raw = params::object(raw, "params")?;
+    pub fn parse(revision: Revision, method: &str, params: &Params<'a>) -> Result<Self, ErrorObject> {
+        params.require_named()?;
         if !methods(revision).contains(&method) && !is_custom(method) {
             return Err(error::method_not_found(revision, method));
         }
         // A malformed `_meta` is refused for every method, also those that need none.
-        let [meta] = params::members(raw, ["_meta"], "params")?;
+        let [meta] = params.members(["_meta"])?;
         params::object(meta, "params._meta")?;
         match method {
-            "initialize" => Ok(Self::Initialize(initialize(raw)?)),
+            "initialize" => Ok(Self::Initialize(initialize(params)?)),
             "ping" => Ok(Self::Ping),
             "server/discover" => Ok(Self::Discover),
-            "tools/list" => Ok(Self::ListTools { cursor: cursor(raw)? }),
-            "tools/call" => Ok(Self::CallTool(call_tool(revision, raw)?)),
-            "resources/list" => Ok(Self::ListResources { cursor: cursor(raw)? }),
-            "resources/templates/list" => Ok(Self::ListResourceTemplates { cursor: cursor(raw)? }),
-            "resources/read" => Ok(Self::ReadResource { uri: uri(raw)?, retry: retry(revision, raw)? }),
-            "resources/subscribe" => Ok(Self::Subscribe { uri: uri(raw)? }),
-            "resources/unsubscribe" => Ok(Self::Unsubscribe { uri: uri(raw)? }),
-            "prompts/list" => Ok(Self::ListPrompts { cursor: cursor(raw)? }),
-            "prompts/get" => get_prompt(revision, raw),
-            "completion/complete" => Ok(Self::Complete(complete(revision, raw)?)),
-            "logging/setLevel" => set_level(raw),
-            "subscriptions/listen" => Ok(Self::Listen(listen(raw)?)),
-            _ => Ok(Self::Custom(custom(method, raw)?)),
+            "tools/list" => Ok(Self::ListTools { cursor: cursor(params)? }),
+            "tools/call" => Ok(Self::CallTool(call_tool(revision, params)?)),
+            "resources/list" => Ok(Self::ListResources { cursor: cursor(params)? }),
+            "resources/templates/list" => Ok(Self::ListResourceTemplates { cursor: cursor(params)? }),
+            "resources/read" => Ok(Self::ReadResource { uri: uri(params)?, retry: retry(revision, params)? }),
+            "resources/subscribe" => Ok(Self::Subscribe { uri: uri(params)? }),
+            "resources/unsubscribe" => Ok(Self::Unsubscribe { uri: uri(params)? }),
+            "prompts/list" => Ok(Self::ListPrompts { cursor: cursor(params)? }),
+            "prompts/get" => get_prompt(revision, params),
+            "completion/complete" => Ok(Self::Complete(complete(revision, params)?)),
+            "logging/setLevel" => set_level(params),
+            "subscriptions/listen" => Ok(Self::Listen(listen(params)?)),
+            _ => Ok(Self::Custom(custom(method, params)?)),
         }
     }
 }
 
-fn initialize(raw: Raw<'_>) -> Result<Initialize, ErrorObject> {
+fn initialize(params: &Params<'_>) -> Result<Initialize, ErrorObject> {
     let names = ["protocolVersion", "capabilities", "clientInfo"];
-    let [version, capabilities, client] = params::members(raw, names, "params")?;
+    let [version, capabilities, client] = params.members(names)?;
     let version = params::string(version, "params.protocolVersion")?;
     let requested = params::required(version, "params.protocolVersion")?.into_owned();
     let revision = negotiate(&requested);
@@ -66,52 +65,52 @@ fn initialize(raw: Raw<'_>) -> Result<Initialize, ErrorObject> {
 }
 
 /// The empty string is a cursor too (2026-07-28 server/utilities/pagination).
-fn cursor(raw: Raw<'_>) -> Result<Option<Cow<'_, str>>, ErrorObject> {
-    let [cursor] = params::members(raw, ["cursor"], "params")?;
+fn cursor<'a>(params: &Params<'a>) -> Result<Option<Cow<'a, str>>, ErrorObject> {
+    let [cursor] = params.members(["cursor"])?;
     params::string(cursor, "params.cursor")
 }
 
-fn uri(raw: Raw<'_>) -> Result<Cow<'_, str>, ErrorObject> {
-    let [uri] = params::members(raw, ["uri"], "params")?;
+fn uri<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, ErrorObject> {
+    let [uri] = params.members(["uri"])?;
     params::required(params::string(uri, "params.uri")?, "params.uri")
 }
 
-fn name(raw: Raw<'_>) -> Result<Cow<'_, str>, ErrorObject> {
-    let [name] = params::members(raw, ["name"], "params")?;
+fn name<'a>(params: &Params<'a>) -> Result<Cow<'a, str>, ErrorObject> {
+    let [name] = params.members(["name"])?;
     params::required(params::string(name, "params.name")?, "params.name")
 }
 
-fn retry(revision: Revision, raw: Raw<'_>) -> Result<Retry<'_>, ErrorObject> {
+fn retry<'a>(revision: Revision, params: &Params<'a>) -> Result<Retry<'a>, ErrorObject> {
     if !revision.is_modern() {
         return Ok(Retry::default());
     }
-    let [responses, state] = params::members(raw, ["inputResponses", "requestState"], "params")?;
+    let [responses, state] = params.members(["inputResponses", "requestState"])?;
     Ok(Retry {
         input_responses: params::object(responses, "params.inputResponses")?,
         request_state: params::string(state, "params.requestState")?,
     })
 }
 
-fn call_tool(revision: Revision, raw: Raw<'_>) -> Result<CallTool<'_>, ErrorObject> {
-    let [arguments] = params::members(raw, ["arguments"], "params")?;
+fn call_tool<'a>(revision: Revision, params: &Params<'a>) -> Result<CallTool<'a>, ErrorObject> {
+    let [arguments] = params.members(["arguments"])?;
     Ok(CallTool {
-        name: name(raw)?,
+        name: name(params)?,
         arguments: params::object(arguments, "params.arguments")?,
-        retry: retry(revision, raw)?,
+        retry: retry(revision, params)?,
     })
 }
 
-fn get_prompt(revision: Revision, raw: Raw<'_>) -> Result<ClientRequest<'_>, ErrorObject> {
-    let [arguments] = params::members(raw, ["arguments"], "params")?;
+fn get_prompt<'a>(revision: Revision, params: &Params<'a>) -> Result<ClientRequest<'a>, ErrorObject> {
+    let [arguments] = params.members(["arguments"])?;
     Ok(ClientRequest::GetPrompt {
-        name: name(raw)?,
+        name: name(params)?,
         arguments: params::strings(arguments, "params.arguments")?,
-        retry: retry(revision, raw)?,
+        retry: retry(revision, params)?,
     })
 }
 
-fn complete(revision: Revision, raw: Raw<'_>) -> Result<Complete<'_>, ErrorObject> {
-    let [reference, argument, context] = params::members(raw, ["ref", "argument", "context"], "params")?;
+fn complete<'a>(revision: Revision, params: &Params<'a>) -> Result<Complete<'a>, ErrorObject> {
+    let [reference, argument, context] = params.members(["ref", "argument", "context"])?;
     let argument = params::required(params::object(argument, "params.argument")?, "params.argument")?;
     let [name, value] = params::members(Some(argument), ["name", "value"], "params.argument")?;
     let name = params::string(name, "params.argument.name")?;
@@ -131,7 +130,7 @@ fn complete(revision: Revision, raw: Raw<'_>) -> Result<Complete<'_>, ErrorObjec
     })
 }
 
-fn reference(raw: Raw<'_>) -> Result<Reference<'_>, ErrorObject> {
+fn reference(raw: Option<&RawValue>) -> Result<Reference<'_>, ErrorObject> {
     let raw = params::required(raw, "params.ref")?;
     let [kind, name, uri] = params::members(Some(raw), ["type", "name", "uri"], "params.ref")?;
     let kind = params::required(params::string(kind, "params.ref.type")?, "params.ref.type")?;
@@ -148,19 +147,19 @@ fn reference(raw: Raw<'_>) -> Result<Reference<'_>, ErrorObject> {
     }
 }
 
-fn set_level<'a>(raw: Raw<'a>) -> Result<ClientRequest<'a>, ErrorObject> {
-    let [level] = params::members(raw, ["level"], "params")?;
+fn set_level<'a>(params: &Params<'a>) -> Result<ClientRequest<'a>, ErrorObject> {
+    let [level] = params.members(["level"])?;
     let level = params::required(level, "params.level")?;
     Ok(ClientRequest::SetLevel { level: meta::parse_level(level, "params.level")? })
 }
 
-fn listen(raw: Raw<'_>) -> Result<Filter, ErrorObject> {
+fn listen(params: &Params<'_>) -> Result<Filter, ErrorObject> {
     const PATH: &str = "params.notifications";
-    let [filter] = params::members(raw, ["notifications"], "params")?;
+    let [filter] = params.members(["notifications"])?;
     let filter = params::required(params::object(filter, PATH)?, PATH)?;
     let names = ["toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"];
     let [tools, prompts, resources, uris] = params::members(Some(filter), names, PATH)?;
-    let flag = |raw, name: &str| params::boolean(raw, &format!("{PATH}.{name}"));
+    let flag = |raw, name: &str| params::boolean(raw, format!("{PATH}.{name}"));
     Ok(Filter {
         tools_list_changed: flag(tools, names[0])?,
         prompts_list_changed: flag(prompts, names[1])?,
@@ -169,7 +168,7 @@ fn listen(raw: Raw<'_>) -> Result<Filter, ErrorObject> {
     })
 }
 
-fn uris(raw: Raw<'_>, path: &str) -> Result<Vec<String>, ErrorObject> {
+fn uris(raw: Option<&RawValue>, path: &str) -> Result<Vec<String>, ErrorObject> {
     let Some(raw) = params::of_kind(raw, Kind::Array, path)? else {
         return Ok(Vec::new());
     };
@@ -178,13 +177,12 @@ fn uris(raw: Raw<'_>, path: &str) -> Result<Vec<String>, ErrorObject> {
     };
     let text = |(at, item): (usize, &RawValue)| match json::string(item) {
         Some(text) => Ok(text.into_owned()),
-        None => Err(error::invalid_params(&format!("{path}[{at}]"), "must be a string")),
+        None => Err(error::invalid_params(format!("{path}[{at}]"), "must be a string")),
     };
     items.first.into_iter().enumerate().map(text).collect()
 }
 
-fn custom(method: &str, raw: Raw<'_>) -> Result<Custom, ErrorObject> {
-    let params = json::filtered(raw.map_or("{}", RawValue::get), |name| name != "_meta")
-        .map_err(|fault| error::invalid_params("params", &format!("cannot be read: {fault}")))?;
+fn custom(method: &str, params: &Params<'_>) -> Result<Custom, ErrorObject> {
+    let params = params.object()?.filtered(|name| name != "_meta");
     Ok(Custom { method: method.to_owned(), params })
 }

@@ -1,6 +1,6 @@
 //! Which era a message belongs to: every row of the two tables.
 
-use super::{raw, reason};
+use super::{read, reason};
 use crate::jsonrpc::{Frame, Message, decode};
 use crate::protocol::Revision;
 use crate::protocol::era::{self, Verdict};
@@ -55,7 +55,7 @@ fn a_line_is_judged_by_itself() {
         ("tools/list", r#"{"_meta":[]}"#, legacy, "-32602 invalid_params"),
         ("tools/list", r#"{"_meta":{},"_meta":{}}"#, legacy, "-32602 invalid_params"),
     ] {
-        assert_eq!(shown(era::request(method, raw(params), state)), expected, "{method} {params}");
+        assert_eq!(shown(era::request(method, &read(params), state)), expected, "{method} {params}");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_post_is_judged_with_its_header() {
         ("tools/list", "", None, session, "legacy 2025-11-25"),
         ("server/discover", "", None, None, "-32602 missing_meta"),
     ] {
-        let verdict = era::post(method, raw(params), header, state);
+        let verdict = era::post(method, &read(params), header, state);
         assert_eq!(shown(verdict), expected, "{method} {params} {header:?}");
     }
 }
@@ -105,7 +105,7 @@ fn a_modern_request_says_all_that_it_must() {
         (meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":"loud""#), "logLevel"),
         (meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":3"#), "logLevel"),
     ] {
-        let Verdict::Error(error) = era::request("tools/list", raw(&params), None) else {
+        let Verdict::Error(error) = era::request("tools/list", &read(&params), None) else {
             panic!("{params} is accepted");
         };
         let path = error.data.as_ref().unwrap()["path"].as_str().unwrap();
@@ -115,7 +115,7 @@ fn a_modern_request_says_all_that_it_must() {
 
 #[test]
 fn the_error_before_a_handshake_names_both_openings() {
-    let Verdict::Error(error) = era::request("tools/list", None, None) else { panic!("no error") };
+    let Verdict::Error(error) = era::request("tools/list", &read(""), None) else { panic!("no error") };
     for word in ["initialize", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"]
     {
         assert!(error.message.contains(word), "{}", error.message);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ALL, parsed, raw, reason};
+use super::{ALL, parsed, raw, read, reason};
 use crate::jsonrpc::encode::UnreadableId;
 use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::meta::{is_reserved, parse_legacy, unreserved};
@@ -103,7 +103,7 @@ fn reserved_keys_are_kept_from_plugins() {
     }
     let (token, rest) = parse_legacy(
         Revision::V2025_06_18,
-        raw(r#"{"_meta":{"progressToken":"\u0061","a\"b":[1, 2],"mcp.dev/x":1,"n":1e400}}"#),
+        &read(r#"{"_meta":{"progressToken":"\u0061","a\"b":[1, 2],"mcp.dev/x":1,"n":1e400}}"#),
     )
     .unwrap();
     assert_eq!(token.unwrap().as_json(), r#""\u0061""#);

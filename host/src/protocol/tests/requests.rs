@@ -1,6 +1,6 @@
 //! Methods by revision, and the params of each.
 
-use super::{ALL, raw, reason};
+use super::{ALL, raw, read, reason};
 use crate::protocol::request::{ClientNotification, ClientRequest, Reference, methods};
 use crate::protocol::{Level, Revision};
 
@@ -8,7 +8,7 @@ const LEGACY: Revision = Revision::V2025_11_25;
 const MODERN: Revision = Revision::V2026_07_28;
 
 fn refused(revision: Revision, method: &str, params: &str) -> (i64, String) {
-    match ClientRequest::parse(revision, method, raw(params)) {
+    match ClientRequest::parse(revision, method, &read(params)) {
         Ok(request) => panic!("{method} {params} is {request:?}"),
         Err(error) => {
             let path = error.data.as_ref().and_then(|data| data["path"].as_str());
@@ -36,7 +36,7 @@ fn every_method_is_known_in_its_revisions_and_in_no_other() {
     assert_eq!(every.len(), 15);
     for revision in ALL {
         for method in &every {
-            let parsed = ClientRequest::parse(revision, method, raw(least(method)));
+            let parsed = ClientRequest::parse(revision, method, &read(least(method)));
             match parsed {
                 Ok(_) => assert!(methods(revision).contains(method), "{revision} {method}"),
                 Err(error) => {
@@ -49,16 +49,16 @@ fn every_method_is_known_in_its_revisions_and_in_no_other() {
             assert_eq!(refused(revision, method, "").0, -32601, "{revision} {method:?}");
         }
     }
-    assert_eq!(ClientRequest::parse(MODERN, "ping", None).unwrap_err().code, -32601);
-    assert_eq!(ClientRequest::parse(LEGACY, "server/discover", None).unwrap_err().code, -32601);
+    assert_eq!(ClientRequest::parse(MODERN, "ping", &read("")).unwrap_err().code, -32601);
+    assert_eq!(ClientRequest::parse(LEGACY, "server/discover", &read("")).unwrap_err().code, -32601);
 }
 
 #[test]
 fn a_method_that_is_nearly_right_is_suggested() {
-    let error = ClientRequest::parse(LEGACY, "tools/lst", None).unwrap_err();
+    let error = ClientRequest::parse(LEGACY, "tools/lst", &read("")).unwrap_err();
     assert_eq!(error.message, "Method not found: tools/lst; did you mean tools/list?");
     assert_eq!(error.data.unwrap()["didYouMean"], "tools/list");
-    let error = ClientRequest::parse(LEGACY, "qqqqqqqqqqq", None).unwrap_err();
+    let error = ClientRequest::parse(LEGACY, "qqqqqqqqqqq", &read("")).unwrap_err();
     assert!(error.data.unwrap().get("didYouMean").is_none());
 }
 
@@ -136,7 +136,7 @@ fn a_call_keeps_its_arguments_verbatim() {
             Some(r#"{"b": 123456789012345678901234567890,"a":1e400}"#),
         ),
     ] {
-        let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(LEGACY, "tools/call", raw(params)) else {
+        let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(LEGACY, "tools/call", &read(params)) else {
             panic!("{params}");
         };
         assert_eq!((&*call.name, call.arguments.map(|raw| raw.get())), ("x", expected), "{params}");
@@ -147,7 +147,7 @@ fn a_call_keeps_its_arguments_verbatim() {
 fn a_retry_is_read_only_where_there_are_retries() {
     const PARAMS: &str = r#"{"name":"x","inputResponses":{"a":{}},"requestState":"s"}"#;
     for (revision, expected) in [(LEGACY, (None, None)), (MODERN, (Some(r#"{"a":{}}"#), Some("s")))] {
-        let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(revision, "tools/call", raw(PARAMS)) else {
+        let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(revision, "tools/call", &read(PARAMS)) else {
             panic!("{revision}");
         };
         let retry = &call.retry;
@@ -157,13 +157,13 @@ fn a_retry_is_read_only_where_there_are_retries() {
 
 #[test]
 fn the_other_requests_carry_what_was_sent() {
-    let Ok(ClientRequest::ListTools { cursor }) = ClientRequest::parse(MODERN, "tools/list", raw(r#"{"cursor":""}"#))
+    let Ok(ClientRequest::ListTools { cursor }) = ClientRequest::parse(MODERN, "tools/list", &read(r#"{"cursor":""}"#))
     else {
         panic!("no list");
     };
     assert_eq!(cursor.as_deref(), Some(""));
     let Ok(ClientRequest::GetPrompt { arguments, .. }) =
-        ClientRequest::parse(LEGACY, "prompts/get", raw(r#"{"name":"p","arguments":{"z":"1","a":"\u0032"}}"#))
+        ClientRequest::parse(LEGACY, "prompts/get", &read(r#"{"name":"p","arguments":{"z":"1","a":"\u0032"}}"#))
     else {
         panic!("no prompt");
     };
@@ -171,7 +171,7 @@ fn the_other_requests_carry_what_was_sent() {
     const COMPLETE: &str = r#"{"ref":{"type":"ref/resource","uri":"a:{b}"},"argument":{"name":"b","value":"v"},"context":{"arguments":{"c":"d"}}}"#;
     for (revision, settled) in [(Revision::V2025_03_26, 0), (Revision::V2025_06_18, 1), (MODERN, 1)] {
         let Ok(ClientRequest::Complete(complete)) =
-            ClientRequest::parse(revision, "completion/complete", raw(COMPLETE))
+            ClientRequest::parse(revision, "completion/complete", &read(COMPLETE))
         else {
             panic!("{revision}");
         };
@@ -179,13 +179,13 @@ fn the_other_requests_carry_what_was_sent() {
         assert_eq!((&*complete.argument, &*complete.value, complete.context.len()), ("b", "v", settled));
     }
     assert!(matches!(
-        ClientRequest::parse(LEGACY, "logging/setLevel", raw(r#"{"level":"critical"}"#)),
+        ClientRequest::parse(LEGACY, "logging/setLevel", &read(r#"{"level":"critical"}"#)),
         Ok(ClientRequest::SetLevel { level: Level::Critical })
     ));
     let Ok(ClientRequest::Listen(filter)) = ClientRequest::parse(
         MODERN,
         "subscriptions/listen",
-        raw(
+        &read(
             r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["a:b"],"taskIds":[]}}"#,
         ),
     ) else {
@@ -211,7 +211,8 @@ fn a_handshake_is_never_refused_for_its_version() {
         let params = format!(
             r#"{{"protocolVersion":"{requested}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}"#
         );
-        let Ok(ClientRequest::Initialize(initialize)) = ClientRequest::parse(LEGACY, "initialize", raw(&params)) else {
+        let Ok(ClientRequest::Initialize(initialize)) = ClientRequest::parse(LEGACY, "initialize", &read(&params))
+        else {
             panic!("{requested}");
         };
         assert_eq!(initialize.revision.as_str(), answered);
@@ -247,14 +248,14 @@ fn a_bad_notification_is_only_told_to_the_log() {
 fn a_method_of_two_segments_that_are_nobodys_may_be_a_plugins() {
     for revision in ALL {
         for method in ["notes/sync", "a-b/c_D9"] {
-            let parsed = ClientRequest::parse(revision, method, raw(r#"{"a": 1.0,"_meta":{"x":1},"b":[]}"#));
+            let parsed = ClientRequest::parse(revision, method, &read(r#"{"a": 1.0,"_meta":{"x":1},"b":[]}"#));
             match parsed {
                 Ok(ClientRequest::Custom(custom)) => {
                     assert_eq!((&*custom.method, &*custom.params), (method, r#"{"a":1.0,"b":[]}"#));
                 }
                 other => panic!("{revision} {method}: {other:?}"),
             }
-            let parsed = ClientRequest::parse(revision, method, None);
+            let parsed = ClientRequest::parse(revision, method, &read(""));
             assert!(matches!(parsed, Ok(ClientRequest::Custom(custom)) if custom.params == "{}"), "{revision}");
             assert_eq!(refused(revision, method, "[1]"), (-32602, "params".into()));
             assert_eq!(refused(revision, method, r#"{"_meta":1}"#), (-32602, "params._meta".into()));

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Arrival, Connection};
 use crate::jsonrpc::Request;
 use crate::protocol::era::{self, Verdict};
+use crate::protocol::params::Params;
 use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
 use crate::server::handlers::{Reply, completions, custom, lifecycle, prompts, resources, subscriptions, tools};
@@ -23,23 +24,24 @@ impl Connection {
     ) -> Reply {
         let session = self.session().clone();
         let legacy = session.as_ref().map(|session| session.revision);
+        let params = Params::read(request.params);
         let verdict = match arrival.headers {
-            None => era::request(&request.method, request.params, legacy),
-            Some(headers) => era::post(&request.method, request.params, headers.version.as_deref(), legacy),
+            None => era::request(&request.method, &params, legacy),
+            Some(headers) => era::post(&request.method, &params, headers.version.as_deref(), legacy),
         };
         let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
             (Verdict::Error(error), _) => return Reply::Refused(error),
             (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
             (Verdict::Modern(revision, meta), _) => {
                 if let Some(headers) = arrival.headers
-                    && let Err(error) = headers.check(&request.method, request.params)
+                    && let Err(error) = headers.check(&request.method, &params)
                 {
                     return Reply::Refused(error);
                 }
                 let client = Client::new(Arc::new(meta.client_capabilities), arrival.stream.clone(), None);
                 (revision, meta.rest, meta.progress_token, client, Verbosity::Request(meta.log_level))
             }
-            (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, request.params) {
+            (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, &params) {
                 Ok((progress, meta)) => {
                     let asked = Some(self.asked.clone());
                     let capabilities = if arrival.hears { session.capabilities.clone() } else { Arc::default() };
@@ -48,9 +50,9 @@ impl Connection {
                 }
                 Err(error) => return Reply::Now(Err(error)),
             },
-            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(request),
+            (Verdict::Initialize | Verdict::Legacy(_), _) => return self.initialize(&request.method, &params),
         };
-        let typed = match ClientRequest::parse(revision, &request.method, request.params) {
+        let typed = match ClientRequest::parse(revision, &request.method, &params) {
             Ok(typed) => typed,
             Err(error) => return Reply::Now(Err(error)),
         };
@@ -63,7 +65,7 @@ impl Connection {
             client,
             progress,
             verbosity,
-            headers: arrival.headers.filter(|_| revision.is_modern()).cloned().map(Arc::new),
+            headers: arrival.headers.filter(|_| revision.is_modern()).cloned(),
             cancelled: cancelled.clone(),
         };
         let server = &self.server;
@@ -100,10 +102,10 @@ impl Connection {
         }
     }
 
-    fn initialize(&self, request: &Request<'_>) -> Reply {
-        let hello = match ClientRequest::parse(Revision::LATEST_LEGACY, &request.method, request.params) {
+    fn initialize(&self, method: &str, params: &Params<'_>) -> Reply {
+        let hello = match ClientRequest::parse(Revision::LATEST_LEGACY, method, params) {
             Ok(ClientRequest::Initialize(hello)) => hello,
-            Ok(_) => return Reply::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, &request.method))),
+            Ok(_) => return Reply::Now(Err(error::method_not_found(Revision::LATEST_LEGACY, method))),
             Err(error) => return Reply::Now(Err(error)),
         };
         let revision = hello.revision;

@@ -68,8 +68,9 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, trail: &m
 /// Puts the envelope of the revision around the members of the plugin's result, which was
 /// checked to be an object when it left the sandbox.
 fn shape(server: &Server, scope: &Scope, outcome: &str) -> String {
-    let own = json::filtered(outcome, |name| !ENVELOPE.contains(&name)).unwrap_or_else(|_| "{}".to_owned());
-    let [meta] = json::members(outcome, ["_meta"]).unwrap_or_default();
+    let outcome = json::Object::read(outcome).unwrap_or_default();
+    let own = outcome.filtered(|name| !ENVELOPE.contains(&name));
+    let [meta] = outcome.members(["_meta"]).unwrap_or_default();
     let envelope = Envelope { plugin_meta: meta.map(RawValue::get), ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &own[1..own.len() - 1], envelope)
 }

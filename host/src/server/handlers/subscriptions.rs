@@ -127,12 +127,11 @@ impl Changes {
     /// Sends a notification for each change, with a pause between two rounds of a kind.
     /// `meta` goes into each of them. Returns when the connection is about to end.
     async fn follow(mut self, connection: &Connection, meta: Option<&str>) {
-        let mut closing = connection.closing();
         let mut stopping = connection.server().stopping.subscribe();
         tokio::select! {
             () = self.send(connection, meta) => {}
-            // Errors mean that the connection is gone, and we were lent it.
-            _ = closing.wait_for(|closing| *closing) => {}
+            () = connection.closing().cancelled() => {}
+            // An error means that the server is gone, and the connection holds it.
             _ = stopping.wait_for(|stopping| *stopping) => {}
         }
     }

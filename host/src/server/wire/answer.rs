@@ -72,7 +72,7 @@ fn fits(schema: &str, content: &str, path: &str) -> Result<(), ErrorObject> {
     schema.validate_text(content).map_err(|violations| {
         let first = violations.first();
         let (at, reason) = first.map_or(("", ""), |first| (first.path.as_str(), first.reason.as_str()));
-        error::invalid_params(&format!("{path}{}", at.replace('/', ".")), reason)
+        error::invalid_params(format!("{path}{}", at.replace('/', ".")), reason)
     })
 }
 
@@ -98,7 +98,7 @@ fn sampled(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
     };
     let at = format!("{path}.model");
     let model = params::required(params::string(model, &at)?, &at)?.into_owned();
-    let stop_reason = params::string(stop, &format!("{path}.stopReason"))?.map(Into::into);
+    let stop_reason = params::string(stop, format!("{path}.stopReason"))?.map(Into::into);
     Ok(Reply::Sampled(Sampled { role, content, model, stop_reason }))
 }
 
@@ -112,7 +112,7 @@ fn content(raw: &RawValue, path: &str) -> Result<SamplingContent, ErrorObject> {
     };
     let media = || {
         let data = STANDARD.decode(string(data, "data")?);
-        let data = data.map_err(|_| error::invalid_params(&format!("{path}.data"), "is not base64"))?;
+        let data = data.map_err(|_| error::invalid_params(format!("{path}.data"), "is not base64"))?;
         Ok(MediaContent { data, mime_type: string(mime, "mimeType")?, annotations: None, meta: None })
     };
     match string(kind, "type")?.as_str() {
@@ -127,7 +127,7 @@ fn content(raw: &RawValue, path: &str) -> Result<SamplingContent, ErrorObject> {
             let input = params::required(params::object(input, &at)?, &at)?.get().to_owned();
             Ok(SamplingContent::ToolUse(ToolUse { id: string(id, "id")?, name: string(name, "name")?, input }))
         }
-        _ => Err(error::invalid_params(&format!("{path}.type"), "must be text, image, audio or tool_use")),
+        _ => Err(error::invalid_params(format!("{path}.type"), "must be text, image, audio or tool_use")),
     }
 }
 
@@ -142,7 +142,7 @@ fn roots(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
         let [uri, name] = params::members(Some(item), ["uri", "name"], &at)?;
         let place = format!("{at}.uri");
         let uri = params::required(params::string(uri, &place)?, &place)?.into_owned();
-        Ok(Root { uri, name: params::string(name, &format!("{at}.name"))?.map(Into::into) })
+        Ok(Root { uri, name: params::string(name, format!("{at}.name"))?.map(Into::into) })
     };
     Ok(Reply::Roots(items.into_iter().enumerate().map(root).collect::<Result<_, ErrorObject>>()?))
 }

@@ -35,7 +35,7 @@ pub(super) async fn post(
     principal: &str,
     frame: Frame<'_>,
     size: usize,
-    headers: &Headers,
+    headers: &Arc<Headers>,
     accepts: Accepts,
 ) -> Response {
     let is_request = matches!(frame, Frame::Single(Message::Request(_)));

@@ -123,17 +123,17 @@ impl Front {
 
     /// Whether there is such a path, with such a method, for such a body.
     fn expected(&self, path: &str, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-        let allowed = match path {
-            mcp::PATH => "GET, POST, DELETE",
-            mcp::EVENTS if self.settings.sse => "GET",
-            mcp::MESSAGES if self.settings.sse => "POST",
-            _ if matches!(*method, Method::TRACE | Method::CONNECT) => "GET, POST, DELETE",
+        let (methods, allowed): (&[Method], _) = match path {
+            mcp::PATH => (&[Method::POST, Method::GET, Method::DELETE], "GET, POST, DELETE"),
+            mcp::EVENTS if self.settings.sse => (&[Method::GET], "GET"),
+            mcp::MESSAGES if self.settings.sse => (&[Method::POST], "POST"),
+            _ if matches!(*method, Method::TRACE | Method::CONNECT) => (&[], "GET, POST, DELETE"),
             _ => {
                 let detail = "there is nothing here; MCP is at /mcp";
                 return Err(Refusal::new(StatusCode::NOT_FOUND, "path_not_found", detail));
             }
         };
-        if !allowed.split(", ").any(|allowed| allowed == method.as_str()) {
+        if !methods.contains(method) {
             return Err(method_not_allowed(allowed));
         }
         match *method {

@@ -55,9 +55,10 @@ impl Accepts {
             return Self { json: true, events: true };
         }
         for range in values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
-            let kind = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-            accepts.json |= matches!(kind.as_str(), "*/*" | "application/*" | "application/json");
-            accepts.events |= matches!(kind.as_str(), "*/*" | "text/*" | "text/event-stream");
+            let kind = range.split(';').next().unwrap_or_default().trim();
+            let is_one_of = |kinds: [&str; 3]| kinds.iter().any(|known| known.eq_ignore_ascii_case(kind));
+            accepts.json |= is_one_of(["application/json", "application/*", "*/*"]);
+            accepts.events |= is_one_of(["text/event-stream", "text/*", "*/*"]);
         }
         accepts
     }
@@ -90,7 +91,7 @@ impl Mcp {
             _ => {}
         }
         let said = match headers::read(&parts.headers) {
-            Ok(said) => said,
+            Ok(said) => Arc::new(said),
             Err(error) => return refused(StatusCode::BAD_REQUEST, None, &error),
         };
         let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
@@ -103,7 +104,7 @@ impl Mcp {
         }
     }
 
-    async fn post(&self, principal: &str, headers: &HeaderMap, said: &Headers, body: &Bytes) -> Response {
+    async fn post(&self, principal: &str, headers: &HeaderMap, said: &Arc<Headers>, body: &Bytes) -> Response {
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
             let error = ErrorObject::invalid_request("accept", "answers are application/json or text/event-stream");
@@ -138,7 +139,7 @@ impl Mcp {
         principal: &str,
         frame: Frame<'_>,
         size: usize,
-        said: &Headers,
+        said: &Arc<Headers>,
         accepts: Accepts,
     ) -> Response {
         let Some(session) = self.sessions.open(&self.server, principal) else {
@@ -229,7 +230,7 @@ impl Mcp {
         session: &Arc<Session>,
         frame: Frame<'_>,
         size: usize,
-        said: &Headers,
+        said: &Arc<Headers>,
         accepts: Accepts,
     ) -> Response {
         // An answer to a batch may also be that there are no batches.

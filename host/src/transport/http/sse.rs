@@ -16,7 +16,7 @@ use super::mcp::refused;
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
-use crate::server::{Connection, Headers, Outgoing, Posted, Server, posted};
+use crate::server::{Connection, Outgoing, Posted, Server, posted};
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;
@@ -110,8 +110,7 @@ impl Sse {
             }
         } else {
             let (connection, outbox) = (&client.connection, &client.outbox);
-            if let Some(answered) = connection.receive_post(frame, body.len(), &Headers::default(), outbox, true).await
-            {
+            if let Some(answered) = connection.receive_post(frame, body.len(), &Arc::default(), outbox, true).await {
                 answered.send(outbox).await;
             }
         }
