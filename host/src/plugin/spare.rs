@@ -40,6 +40,8 @@ struct Shelf {
     last: Weak<Program>,
     /// Of that program.
     ready: Option<Spare>,
+    /// Somebody makes one: two would be one too many.
+    making: bool,
     used: Option<Store<State>>,
 }
 
@@ -82,26 +84,21 @@ impl Spares {
     pub(super) fn rest(&self) {
         let mut shelf = self.shelf();
         let used = shelf.used.take();
-        let wanting = if shelf.ready.is_none() { shelf.last.upgrade() } else { None };
+        let wanting = if shelf.ready.is_none() && !shelf.making { shelf.last.upgrade() } else { None };
+        shelf.making |= wanting.is_some();
         drop(shelf);
         let _entered = self.guests.enter();
         drop(used);
         let Some(program) = wanting else { return };
         // Until it is on the shelf: the ticker must not fall asleep before.
         let _ticking = program.sandbox.ticker().run();
-        let began = Instant::now();
-        let made = AssertUnwindSafe(program.spare()).catch_unwind().now_or_never();
-        // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
-        // one instruction does cannot be interrupted, so also what was made is timed.
-        let spare = match made {
-            Some(Ok(Some(spare))) => {
-                program.took(began.elapsed());
-                spare
-            }
-            _ => return program.took(Duration::MAX),
-        };
+        let spare = make(&program);
         let mut shelf = self.shelf();
-        let other = if shelf.is_of(&program) { shelf.ready.replace(spare) } else { Some(spare) };
+        shelf.making = false;
+        if spare.is_none() {
+            shelf.last = Weak::new();
+        }
+        let other = if shelf.is_of(&program) { std::mem::replace(&mut shelf.ready, spare) } else { spare };
         drop(shelf);
         drop(other);
     }
@@ -121,4 +118,15 @@ impl Spares {
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The next instance of a program; one that takes long to make is the last for a while.
+fn make(program: &Arc<Program>) -> Option<Spare> {
+    let began = Instant::now();
+    let made = AssertUnwindSafe(program.spare()).catch_unwind().now_or_never();
+    // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
+    // one instruction does cannot be interrupted, so also what was made is timed.
+    let spare = made.and_then(Result::ok).flatten();
+    program.took(if spare.is_some() { began.elapsed() } else { Duration::MAX });
+    spare
 }
