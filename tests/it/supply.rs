@@ -39,7 +39,7 @@ fn cargo(arguments: &[&str]) -> String {
 fn metadata() -> Value {
     let version = cargo(&["-vV"]);
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("cargo names its machine");
-    let arguments = ["metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform", host];
+    let arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform", host];
     serde_json::from_str(&cargo(&arguments)).expect("cargo writes JSON")
 }
 
@@ -55,7 +55,7 @@ fn text(value: &Value) -> &str {
 /// cargo's resolution all the same, but not in its tree.
 fn shipped(metadata: &Value) -> Vec<&Value> {
     let kinds = ["--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
-    let tree = cargo(&[&["tree", "--locked", "--offline", "--package", "wharf"][..], &kinds].concat());
+    let tree = cargo(&[&["tree", "--locked", "--package", "wharf"][..], &kinds].concat());
     // A line is `name v1.2.3`, and what may follow.
     let named: BTreeSet<(&str, &str)> =
         tree.lines().filter_map(|line| line.split_once(" v")).map(|(name, rest)| (name, word(rest))).collect();
