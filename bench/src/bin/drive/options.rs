@@ -1,6 +1,6 @@
 //! The command line of the load generator.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -118,9 +118,11 @@ fn other(text: &str) -> Result<Contender> {
     let program = words.next().with_context(|| format!("find the command in {text}"))?;
     // The server is started from another folder. Links stay: an environment of Python is one.
     let program = std::path::absolute(program).context("find the current folder")?;
-    let found = |word: String| if Path::new(&word).exists() { std::path::absolute(&word).ok() } else { None };
-    let arguments = words.map(|word| found(word.clone()).map_or(word, |path| path.display().to_string()));
-    let kind = Kind::Other { name: String::leak(name.to_owned()), arguments: arguments.collect() };
+    let absolute = |word: String| match std::path::absolute(&word) {
+        Ok(path) if path.exists() => path.display().to_string(),
+        _ => word,
+    };
+    let kind = Kind::Other { name: String::leak(name.to_owned()), arguments: words.map(absolute).collect() };
     Ok(Contender { kind, program })
 }
 
