@@ -4,8 +4,10 @@
 //!     pip install act-cli==0.14.6 act-build==0.14.6
 //!     act-build init rust echo && cd echo      # then this file is its src/lib.rs
 //!     cargo add serde --features derive
-//!     cargo +stable build --release && act-build pack target/wasm32-wasip2/release/echo.wasm
-//!     bench/run.sh --others --other "ACT=$(command -v act) run --mcp echo/target/wasm32-wasip2/release/echo.wasm"
+//!     cargo +stable build --release
+//!     wasm=$PWD/target/wasm32-wasip2/release/echo.wasm
+//!     act-build pack $wasm
+//!     path/to/bench/run.sh --others --other "ACT=$(command -v act) run --mcp $wasm"
 //!
 //! `act-build init` fetches the interface `act:tools` from the repository of its specification;
 //! the crate act-runtime 0.14.6 has it too, in `wit/deps`.
