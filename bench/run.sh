@@ -2,7 +2,7 @@
 # Measures Wharf beside a native MCP server and prints the table.
 #
 #   bench/run.sh             everything, about half an hour
-#   bench/run.sh --quick     some minutes once built: to see that it works
+#   bench/run.sh --quick     less than a minute once built: to see that it works
 #   bench/run.sh --others    calls beside servers on the Python and TypeScript SDKs
 #   bench/run.sh --help      more options
 #

@@ -41,7 +41,7 @@ fn one_server(bench: &Bench, contender: &Contender, client: &mut Client, report:
     add("one plugin, after handshake and first list: RSS", Unit::MiB, idle.resident);
     add("one plugin, after handshake and first list: PSS", Unit::MiB, idle.proportional);
 
-    let (warm_up, singles, piped) = bench.options.size((2_000, 20_000, 100_000), (500, 2_000, 10_000));
+    let (warm_up, singles, piped) = bench.options.size((2_000, 20_000, 100_000), (200, 1_000, 5_000));
     let mut batch = |workload, count| Batch::new(workload, contender, client.ids(count as u64), count);
     let (warm, echo, sum) = (batch(ECHO, warm_up), batch(ECHO, singles), batch(ADD, singles));
     let (warm_pipe, many) = (batch(ECHO, warm_up), batch(ECHO, piped));

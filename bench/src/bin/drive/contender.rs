@@ -48,53 +48,57 @@ impl Contender {
         }
     }
 
-    pub fn start(&self, home: &Home) -> Result<Client> {
+    /// The command that serves this home on stdio.
+    fn serve(&self, home: &Home) -> Command {
         let mut command = Command::new(&self.program);
-        self.serving(home, &mut command);
-        Client::start(command, home)
-    }
-
-    fn serving(&self, home: &Home, command: &mut Command) {
         match &self.kind {
             Kind::Wharf => drop(command.arg("serve").arg(home.plugins())),
             Kind::Native => {}
             Kind::Other { arguments, .. } => drop(command.args(arguments)),
         }
+        command
+    }
+
+    pub fn start(&self, home: &Home) -> Result<Client> {
+        Client::start(self.serve(home), home)
+    }
+
+    /// Starts Wharf with these settings.
+    fn start_configured(&self, home: &Home, settings: &str) -> Result<Client> {
+        let mut command = self.serve(home);
+        command.arg("--config").arg(home.settings(settings)?);
+        Client::start(command, home)
     }
 
     /// Starts Wharf with these settings, and waits until it has so many tools.
     pub fn start_with(&self, home: &Home, settings: &str, tools: usize) -> Result<Client> {
-        let mut command = Command::new(&self.program);
-        command.arg("serve").arg(home.plugins()).arg("--config").arg(home.settings(settings)?);
-        let mut client = Client::start(command, home)?;
+        let mut client = self.start_configured(home, settings)?;
         client.tools_until(tools)?;
         Ok(client)
     }
 
     /// Starts Wharf with these settings, and waits until it has that tool.
     pub fn start_for(&self, home: &Home, settings: &str, tool: &str) -> Result<Client> {
-        let mut command = Command::new(&self.program);
-        command.arg("serve").arg(home.plugins()).arg("--config").arg(home.settings(settings)?);
-        let mut client = Client::start(command, home)?;
+        let mut client = self.start_configured(home, settings)?;
         client.tools_with(tool)?;
         Ok(client)
     }
 
     /// Starts it on the first cores of the machine.
     pub fn start_on(&self, home: &Home, cores: usize) -> Result<Client> {
+        let serve = self.serve(home);
         let mut command = Command::new("taskset");
-        command.arg("--cpu-list").arg(format!("0-{}", cores - 1)).arg(&self.program);
-        self.serving(home, &mut command);
+        command.arg("--cpu-list").arg(format!("0-{}", cores - 1));
+        command.arg(serve.get_program()).args(serve.get_args());
         Client::start(command, home)
     }
 
     /// Starts it with so many tools more than `echo` and `add`, which Wharf's home has plugins for.
     pub fn start_wide(&self, home: &Home, more: usize) -> Result<Client> {
-        let mut command = Command::new(&self.program);
-        match self.kind {
-            Kind::Wharf => command.arg("serve").arg(home.plugins()),
-            _ => command.arg("--tools").arg(more.to_string()),
-        };
+        let mut command = self.serve(home);
+        if self.kind == Kind::Native {
+            command.arg("--tools").arg(more.to_string());
+        }
         let mut client = Client::start(command, home)?;
         client.tools_until(2 + more)?;
         Ok(client)
@@ -103,14 +107,12 @@ impl Contender {
     /// Starts it on a free port, with room for as many connections as a suite makes, and with so
     /// many tools more.
     pub fn start_http(&self, home: &Home, more: usize) -> Result<(Process, SocketAddr)> {
-        let mut command = Command::new(&self.program);
-        match self.kind {
-            Kind::Wharf => {
-                let settings = "[server.http]\nconnections = 20000\nconnections-per-address = 20000\n";
-                command.arg("serve").arg(home.plugins()).args(["--http", "127.0.0.1:0", "--config"]);
-                command.arg(home.settings(settings)?);
-            }
-            _ => drop(command.arg("--http").arg("--tools").arg(more.to_string())),
+        let mut command = self.serve(home);
+        if self.kind == Kind::Wharf {
+            let settings = "[server.http]\nconnections = 20000\nconnections-per-address = 20000\n";
+            command.args(["--http", "127.0.0.1:0", "--config"]).arg(home.settings(settings)?);
+        } else {
+            command.arg("--http").arg("--tools").arg(more.to_string());
         }
         let process = Process::start(command, home)?;
         let address = process.address()?;

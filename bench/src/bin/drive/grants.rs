@@ -1,21 +1,15 @@
 //! What a grant costs a call that does not use it, and one that does; and the audit log: Wharf
-//! only. All servers are there at the same time and are called in short turns, so that what
-//! the machine does besides is in all figures alike.
-
-use std::time::Duration;
+//! only.
 
 use anyhow::Result;
 use serde_json::json;
 
 use crate::Bench;
-use crate::batch::{Batch, ECHO, Workload};
-use crate::calls::{one_at_a_time, percentile};
+use crate::batch::{ECHO, Workload};
 use crate::contender::Contender;
 use crate::home::Home;
-use crate::report::{Report, Unit};
-
-/// Calls of one server in its turn.
-const TURN: usize = 100;
+use crate::report::{Report, Unit, median};
+use crate::turns;
 
 /// One server: its plugin with how many tools, its settings, and what is called.
 struct Case {
@@ -124,30 +118,19 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         let homes = cases.iter().map(|case| furnished(bench, wharf, case)).collect::<Result<Vec<_>>>()?;
         for round in 0..bench.options.rounds {
             bench.note(&format!("grants, round {}", round + 1));
-            let mut clients = Vec::new();
+            let mut servers = Vec::new();
             for (case, home) in cases.iter().zip(&homes) {
-                clients.push(wharf.start_with(home, case.settings, case.tools)?);
+                servers.push((wharf.start_with(home, case.settings, case.tools)?, case.workload));
             }
-            // Of each case, the median of each turn.
-            let mut medians = vec![Vec::new(); cases.len()];
-            let mut order: Vec<usize> = (0..cases.len()).collect();
-            for turn in 0..=turns {
-                for &at in &order {
-                    let client = &mut clients[at];
-                    let batch = Batch::new(cases[at].workload, wharf, client.ids(TURN as u64), TURN);
-                    let took = percentile(&sorted(one_at_a_time(client, &batch)?), 50);
-                    // The first turn does not count.
-                    medians[at].extend((turn > 0).then_some(took.as_secs_f64() * 1e6));
-                }
-                order.reverse();
-            }
+            let medians = turns::medians(wharf, &mut servers, turns)?;
             for (case, own) in cases.iter().zip(&medians) {
                 let over = case.over.and_then(|row| cases.iter().position(|case| case.row == row));
                 let (what, figure) = match over.map(|at| &medians[at]) {
-                    None => ("p50", median(own.clone())),
+                    None => ("p50", median(own)),
                     // Turn by turn: what the machine did besides was much the same.
                     Some(over) => {
-                        ("more than that", median(own.iter().zip(over).map(|(own, over)| own - over).collect()))
+                        let more: Vec<_> = own.iter().zip(over).map(|(own, over)| own - over).collect();
+                        ("more than that", median(&more))
                     }
                 };
                 report.add(&format!("{}: {what}", case.row), Unit::Micros, wharf.name(), figure);
@@ -167,14 +150,4 @@ fn furnished(bench: &Bench, wharf: &Contender, case: &Case) -> Result<Home> {
         client.request("tools/call", json!({ "name": "notes_add", "arguments": { "text": "milk" } }))?;
     }
     Ok(home)
-}
-
-fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
-    times.sort_unstable();
-    times
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_unstable_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }

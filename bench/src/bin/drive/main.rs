@@ -26,6 +26,7 @@ mod report;
 mod scale;
 mod sleepers;
 mod start;
+mod turns;
 
 /// How the tests make small plugins from text.
 #[path = "../../../../tests/support"]

@@ -1,6 +1,6 @@
 //! The command line of the load generator.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -17,8 +17,10 @@ usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--compone
   --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm and notes.wasm are
   --only SUITE       calls, large, start, reload, http, kill, bystander,
                      kept, grants, scale or sleepers; all of them if not given
-  --rounds N         paired rounds, 5 if not given
-  --quick            fewer calls and files: to see that it works, not to cite
+  --rounds N         paired rounds; 5 if not given, 2 if --quick is
+  --quick            fewer rounds, calls and files, less than a minute in all: to see that it
+                     works, not to cite. Leaves out of `kept` what the compiler gives up, and of
+                     `scale` the servers with 100 and 200 plugins
   --json             every round's figure, for programs
   --plot FILE        draws what `http` and `scale` have measured (SVG)
 ";
@@ -67,12 +69,12 @@ pub struct Options {
 impl Options {
     /// What was asked for; `None` if it was for help. An option given twice counts as given last.
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>> {
-        let (mut wharf, mut native, mut others) = (None, None, Vec::new());
+        let (mut wharf, mut native, mut others, mut rounds) = (None, None, Vec::new(), None);
         let mut options = Self {
             contenders: Vec::new(),
             components: PathBuf::from("."),
             suites: Suite::ALL.map(|(_, suite)| suite).into(),
-            rounds: 5,
+            rounds: 0,
             quick: false,
             json: false,
             plot: None,
@@ -85,7 +87,7 @@ impl Options {
                 "--other" => others.push(other(&value()?)?),
                 "--components" => options.components = value()?.into(),
                 "--only" => options.suites = value()?.split(',').map(suite).collect::<Result<_>>()?,
-                "--rounds" => options.rounds = value()?.parse().context("read the number of rounds")?,
+                "--rounds" => rounds = Some(value()?.parse().context("read the number of rounds")?),
                 "--quick" => options.quick = true,
                 "--plot" => options.plot = Some(value()?.into()),
                 "--json" => options.json = true,
@@ -93,6 +95,7 @@ impl Options {
                 _ => bail!("understand the option {option}"),
             }
         }
+        options.rounds = rounds.unwrap_or(options.size(5, 2));
         let named = [(Kind::Wharf, wharf), (Kind::Native, native)];
         for (kind, program) in named.into_iter().filter_map(|(kind, program)| Some((kind, program?))) {
             // The server is started from another folder.
@@ -118,9 +121,11 @@ fn other(text: &str) -> Result<Contender> {
     let program = words.next().with_context(|| format!("find the command in {text}"))?;
     // The server is started from another folder. Links stay: an environment of Python is one.
     let program = std::path::absolute(program).context("find the current folder")?;
-    let found = |word: String| if Path::new(&word).exists() { std::path::absolute(&word).ok() } else { None };
-    let arguments = words.map(|word| found(word.clone()).map_or(word, |path| path.display().to_string()));
-    let kind = Kind::Other { name: String::leak(name.to_owned()), arguments: arguments.collect() };
+    let absolute = |word: String| match std::path::absolute(&word) {
+        Ok(path) if path.exists() => path.display().to_string(),
+        _ => word,
+    };
+    let kind = Kind::Other { name: String::leak(name.to_owned()), arguments: words.map(absolute).collect() };
     Ok(Contender { kind, program })
 }
 

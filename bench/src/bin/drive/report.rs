@@ -61,7 +61,7 @@ impl Report {
     /// The median of each column in the row of that name, if there is one.
     pub fn medians(&self, what: &str) -> Option<Vec<f64>> {
         let measure = self.measures.iter().find(|measure| measure.what == what)?;
-        Some(measure.figures.iter().map(|figures| Spread::of(figures).median).collect())
+        Some(measure.figures.iter().map(|figures| median(figures)).collect())
     }
 
     pub fn columns(&self) -> &[&'static str] {
@@ -136,6 +136,10 @@ impl Measure {
 /// Round by round: what was measured in the same minute is compared.
 fn ratios(first: &[f64], second: &[f64]) -> Vec<f64> {
     first.iter().zip(second).map(|(first, second)| first / second).collect()
+}
+
+pub fn median(figures: &[f64]) -> f64 {
+    Spread::of(figures).median
 }
 
 struct Spread {

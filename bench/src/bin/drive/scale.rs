@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use crate::Bench;
 use crate::batch::{Batch, ECHO};
-use crate::calls::{one_at_a_time, percentile, pipelined};
+use crate::calls::{percentile, pipelined};
 use crate::contender::Contender;
 use crate::home::Home;
-use crate::report::{Report, Unit};
+use crate::report::{Report, Unit, median};
 use crate::support::guest::Guest;
+use crate::turns;
 
 /// Plugins in service, the called one among them; each of the others has five tools.
 pub const PLUGINS: [usize; 4] = [1, 50, 100, 200];
@@ -18,8 +19,6 @@ const TOOLS: usize = 5;
 /// Bytes of an argument, and of the result that says it back.
 pub const PAYLOADS: [usize; 5] = [64, 1 << 10, 16 << 10, 128 << 10, 1 << 20];
 pub const CORES: [usize; 2] = [1, 2];
-/// Calls of one server in its turn.
-const TURN: usize = 100;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
     for round in 0..bench.options.rounds {
@@ -46,33 +45,20 @@ pub const BESIDE: &str = "echo, plugins:";
 pub const CARRIED: &str = "echo, p50, bytes carried:";
 pub const ON_CORES: &str = "echo, 64 in flight, cores:";
 
-/// Servers with few and many plugins, called by turns: what the machine does besides is in all alike.
+/// Servers with few and many plugins, called by turns.
 fn plugins(bench: &Bench, wharf: &Contender, report: &mut Report) -> Result<()> {
     let counts = bench.options.size(&PLUGINS[..], &PLUGINS[..2]);
     let homes = counts.iter().map(|count| crowded(bench, *count)).collect::<Result<Vec<_>>>()?;
-    let mut clients = Vec::new();
+    let mut servers = Vec::new();
     for (count, home) in counts.iter().zip(&homes) {
         let mut client = wharf.start(home)?;
         client.tools_until(2 + TOOLS * (count - 1))?;
-        clients.push(client);
+        servers.push((client, ECHO));
     }
-    let mut medians = vec![Vec::new(); counts.len()];
-    let mut order: Vec<usize> = (0..counts.len()).collect();
-    for turn in 0..=bench.options.size(40, 4) {
-        for &at in &order {
-            let client = &mut clients[at];
-            let batch = Batch::new(ECHO, wharf, client.ids(TURN as u64), TURN);
-            let mut times = one_at_a_time(client, &batch)?;
-            times.sort_unstable();
-            // The first turn does not count.
-            medians[at].extend((turn > 0).then_some(percentile(&times, 50)));
-        }
-        order.reverse();
-    }
+    let medians = turns::medians(wharf, &mut servers, bench.options.size(40, 4))?;
     let mut least = None;
-    for (count, mut medians) in counts.iter().zip(medians) {
-        medians.sort_unstable();
-        let median = percentile(&medians, 50).as_secs_f64() * 1e6;
+    for (count, medians) in counts.iter().zip(&medians) {
+        let median = median(medians);
         report.add(&row(BESIDE, *count), Unit::Micros, wharf.name(), median);
         let alone = *least.get_or_insert(median);
         if *count > 1 {

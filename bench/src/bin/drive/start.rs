@@ -9,7 +9,6 @@ use crate::home::Home;
 use crate::memory::settled;
 use crate::report::{Report, Unit};
 
-const MANY: usize = 100;
 const TOOLS_OF_EACH: usize = 2;
 
 /// What is in the folder.
@@ -29,8 +28,8 @@ impl Fleet {
         }
     }
 
-    fn fill(self, home: &Home, component: &[u8]) -> Result<()> {
-        for number in 0..MANY {
+    fn fill(self, home: &Home, component: &[u8], many: usize) -> Result<()> {
+        for number in 0..many {
             let name = format!("p{number:03}");
             match self {
                 Self::Copies => home.put(&name, component)?,
@@ -42,27 +41,30 @@ impl Fleet {
 }
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
+    let many = bench.options.size(100, 10);
     for wharf in bench.wharf() {
         for fleet in [Fleet::Copies, Fleet::Distinct] {
             // Each is many compilations.
             for round in 0..bench.options.size(bench.options.rounds, 1) {
-                bench.note(&format!("start, {MANY} {}, round {}", fleet.name(), round + 1));
+                bench.note(&format!("start, {many} {}, round {}", fleet.name(), round + 1));
                 let home = bench.scratch.home()?;
-                fleet.fill(&home, &bench.echo)?;
-                once(wharf, &home, fleet, "empty", report)?;
-                once(wharf, &home, fleet, "warm", report)?;
+                fleet.fill(&home, &bench.echo, many)?;
+                for cache in ["empty", "warm"] {
+                    let row = format!("{many} plugins, {}, {cache} cache", fleet.name());
+                    once(wharf, &home, many, &row, report)?;
+                }
             }
         }
     }
     Ok(())
 }
 
-fn once(wharf: &Contender, home: &Home, fleet: Fleet, cache: &str, report: &mut Report) -> Result<()> {
+fn once(wharf: &Contender, home: &Home, many: usize, row: &str, report: &mut Report) -> Result<()> {
     let mut add = |what: &str, unit, figure| {
-        report.add(&format!("{MANY} plugins, {}, {cache} cache: {what}", fleet.name()), unit, wharf.name(), figure);
+        report.add(&format!("{row}: {what}"), unit, wharf.name(), figure);
     };
     let mut client = wharf.start(home)?;
-    client.tools_until(MANY * TOOLS_OF_EACH)?;
+    client.tools_until(many * TOOLS_OF_EACH)?;
     let listed = client.started.elapsed();
     add("start to `initialize` answered", Unit::Millis, client.answered.as_secs_f64() * 1e3);
     add("start to all tools listed", Unit::Millis, listed.as_secs_f64() * 1e3);

@@ -28,13 +28,12 @@ const BESIDE: [(&str, &str, usize); 4] = [
     ("beside 2 that take 64 MiB again and again", "take", 2),
     ("beside 8 that fill 48 MiB in one instruction", "fill", 8),
 ];
-/// Calls that do not count.
-const WARM_UP: usize = 50;
 /// Ids of the hostile calls.
 const HOSTILE: u64 = 1 << 40;
 
 pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
-    let count = bench.options.size(1_000, 100);
+    // The first ones do not count.
+    let (warm_up, count) = bench.options.size((50, 1_000), (10, 50));
     for wharf in bench.wharf() {
         let (home, tools) = home(bench, 8)?;
         for round in 0..bench.options.rounds {
@@ -46,7 +45,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
                     client.process.write(line(&call(id, tool)).as_bytes())?;
                 }
                 for (name, request) in [("echo", echo as fn(u64) -> Value), ("ping", ping)] {
-                    let mut times = steadily(&mut client, request, WARM_UP + count, &hostile)?.split_off(WARM_UP);
+                    let mut times = steadily(&mut client, request, warm_up + count, &hostile)?.split_off(warm_up);
                     times.sort_unstable();
                     for percent in [50, 99] {
                         let figure = percentile(&times, percent).as_secs_f64() * 1e3;
