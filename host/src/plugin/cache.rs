@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use rustix::fs::OFlags;
 use wasmtime::Engine;
 
-pub(super) use artifact::{Artifact, Kept};
+pub(super) use artifact::{Artifact, Code, Kept};
 
 use super::id::Digest;
 

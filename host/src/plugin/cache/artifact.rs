@@ -1,7 +1,7 @@
 //! Native code that may be loaded: made by our compiler, or authenticated.
 //!
 //! Holds one of the program's two `unsafe` places (`function` has the other); there is no other
-//! way to get an `Artifact` or a `Kept` than their constructors.
+//! way to get an `Artifact`, a `Kept` or a `Code` than their constructors.
 
 #[cfg(test)]
 use std::path::Path;
@@ -24,14 +24,13 @@ impl Artifact {
     }
 
     /// Loads the code; fails if another version or other settings of the engine made it.
-    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Code> {
         // SAFETY: `deserialize` wants bytes that `precompile_component` made and nobody
         // changed. The constructor sees to that: they come straight from our own compiler,
         // and they are in memory.
         #[allow(unsafe_code)]
-        unsafe {
-            Component::deserialize(engine, &self.0)
-        }
+        let component = unsafe { Component::deserialize(engine, &self.0) }?;
+        Ok(Code { component })
     }
 }
 
@@ -46,19 +45,29 @@ impl Kept {
 
     /// Loads the code; fails if another version or other settings of the engine made it. Code
     /// that is not run stays in the file.
-    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Code> {
         // SAFETY: as above, but for bytes in a file, which must not change as long as the
         // component lives. The cache writes no file twice: it replaces one by another that
         // our compiler made of the same component. Nobody but this user can write to its
         // folder, and whoever can could as well replace this program.
         #[allow(unsafe_code)]
-        unsafe {
-            Component::deserialize_file(engine, &self.0)
-        }
+        let component = unsafe { Component::deserialize_file(engine, &self.0) }?;
+        Ok(Code { component })
     }
 
     #[cfg(test)]
     pub(super) fn path(&self) -> &Path {
         &self.0
+    }
+}
+
+/// Code that can be run.
+pub(in crate::plugin) struct Code {
+    component: Component,
+}
+
+impl Code {
+    pub(in crate::plugin) fn component(&self) -> &Component {
+        &self.component
     }
 }
