@@ -107,6 +107,8 @@ impl Plugin {
     /// Asks what it offers.
     async fn listed(program: Arc<Program>) -> Result<Self, LoadError> {
         let (surface, warnings) = list(&program).await?;
+        // Most plugins are called much later, or never.
+        program.linked.rest();
         Ok(Self { program, surface: Arc::new(surface), warnings })
     }
 

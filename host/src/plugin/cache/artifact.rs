@@ -30,7 +30,7 @@ impl Artifact {
         // and they are in memory.
         #[allow(unsafe_code)]
         let component = unsafe { Component::deserialize(engine, &self.0) }?;
-        Ok(Code { component })
+        Ok(Code { component, in_file: false })
     }
 }
 
@@ -52,7 +52,7 @@ impl Kept {
         // folder, and whoever can could as well replace this program.
         #[allow(unsafe_code)]
         let component = unsafe { Component::deserialize_file(engine, &self.0) }?;
-        Ok(Code { component })
+        Ok(Code { component, in_file: true })
     }
 
     #[cfg(test)]
@@ -64,10 +64,33 @@ impl Kept {
 /// Code that can be run.
 pub(in crate::plugin) struct Code {
     component: Component,
+    /// Whether it is mapped from there.
+    in_file: bool,
 }
 
 impl Code {
     pub(in crate::plugin) fn component(&self) -> &Component {
         &self.component
+    }
+
+    /// Takes the code out of this process's memory until it is run again. The system has it still,
+    /// as a part of the file: to map a page again takes about a microsecond.
+    pub(in crate::plugin) fn rest(&self) {
+        #[cfg(target_os = "linux")]
+        if self.in_file {
+            use rustix::mm::{Advice, madvise};
+
+            let image = self.component.image_range();
+            let length = image.end.addr() - image.start.addr();
+            // SAFETY: the advice throws away what was written to a private mapping. Nothing was:
+            // wasmtime loads no code that needs relocations, and write-protects the image before
+            // anybody has the component. Whoever reads or runs it meanwhile finds the bytes of the
+            // file, which does not change as long as the component lives (see `Kept::load`). In
+            // memory that no file backs they would be zeros, so that is left out.
+            #[allow(unsafe_code)]
+            let advised = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
+            // Locked memory, for one, stays.
+            let _ = advised;
+        }
     }
 }

@@ -63,6 +63,11 @@ impl Linked {
         let bytes = pages.saturating_mul(64 << 10);
         if bytes > limits.memory { Err(LoadError::DeclaredMemory { bytes, limit: limits.memory }) } else { Ok(()) }
     }
+
+    /// Takes its code out of memory until it is called.
+    pub(in crate::plugin) fn rest(&self) {
+        self.code.rest();
+    }
 }
 
 /// Those that are in use. Whoever wants one that another is making waits for it.

@@ -1,4 +1,7 @@
-//! What plugins take: of what copies share, no second.
+//! What a plugin that nobody calls takes: of its code nothing, of what copies share no second.
+
+#[cfg(target_os = "linux")]
+use std::path::Path;
 
 use super::*;
 use crate::plugin::abi::ToolOutcome;
@@ -16,6 +19,53 @@ fn guest() -> Vec<u8> {
     let mut guest = Guest::new("(i32.const 1024)");
     guest.fields = String::new();
     guest.build()
+}
+
+/// KiB of code of the cache in that folder that this process has in memory.
+#[cfg(target_os = "linux")]
+fn resident(cache: &Path) -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/smaps").expect("mappings");
+    let (mut of_code, mut resident) = (false, 0);
+    for line in maps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        match (words.next(), words.next()) {
+            (Some("Rss:"), Some(size)) if of_code => resident += size.parse::<u64>().expect("a size"),
+            // What can be written to is some instance's memory.
+            (Some(field), Some(access)) if !field.ends_with(':') => {
+                of_code = !access.contains('w') && line.contains(&*cache.to_string_lossy());
+            }
+            _ => {}
+        }
+    }
+    resident
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn code_is_in_memory_when_it_runs() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cache = dir.path().join("cache");
+    let settings = || SandboxSettings { cache_dir: Some(cache.clone()), ..SandboxSettings::default() };
+    // The second one finds in the cache what the first one compiled.
+    for _ in 0..2 {
+        let sandbox = Sandbox::new(settings()).expect("a sandbox");
+        let plugin = load(&sandbox, &guest()).await;
+        assert_eq!(resident(&cache), 0);
+        call(&plugin).await;
+        assert!(resident(&cache) > 0);
+        let copy = load(&sandbox, &guest()).await;
+        assert_eq!(resident(&cache), 0);
+        call(&plugin).await;
+        call(&copy).await;
+    }
+}
+
+#[tokio::test]
+async fn code_without_a_cache_stays() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let plugin = load(&sandbox, &guest()).await;
+    plugin.program.linked.rest();
+    call(&plugin).await;
 }
 
 #[tokio::test]
