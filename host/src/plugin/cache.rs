@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use rustix::fs::OFlags;
 use wasmtime::Engine;
 
-pub(super) use artifact::{Artifact, Kept};
+pub(super) use artifact::{Artifact, Code, Kept};
 
 use super::id::Digest;
 
@@ -61,7 +61,7 @@ impl Cache {
     pub(super) fn get(&self, digest: Digest) -> Option<Kept> {
         let name = self.name(digest);
         let path = self.dir.join(&name);
-        let (file, bytes) = match read(&path, MAX_ENTRY) {
+        let (file, mac, right) = match self.read(&name, &path) {
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -69,12 +69,8 @@ impl Cache {
                 return None;
             }
         };
-        let Some((code, mac)) = bytes.split_last_chunk::<MAC>() else {
-            self.warn(&format!("use the entry {name}, which is cut off"));
-            return None;
-        };
         // `blake3::Hash` compares in constant time.
-        if self.mac(&name, code) != *mac {
+        if right != mac {
             self.warn(&format!("trust the entry {name}, which is not authentic"));
             return None;
         }
@@ -86,7 +82,9 @@ impl Cache {
     /// Keeps an artifact. A full or read-only disk is told of once.
     pub(super) fn put(&self, digest: Digest, artifact: &Artifact) {
         let name = self.name(digest);
-        let mac = self.mac(&name, artifact.code());
+        let mut mac = self.mac(&name);
+        mac.update(artifact.code());
+        let mac = mac.finalize();
         // The code first: it is loaded from where it lies, which begins with a page.
         let parts = [artifact.code(), mac.as_bytes().as_slice()];
         if let Err(error) = replace(&self.dir, &name, &parts).and_then(|()| self.prune()) {
@@ -98,12 +96,23 @@ impl Cache {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }
 
-    fn mac(&self, name: &str, code: &[u8]) -> blake3::Hash {
+    /// The MAC that an entry has and the one that it should have. Read piece by piece: code is
+    /// mapped later, and a copy of it would leave the heap larger than what is kept there.
+    fn read(&self, name: &str, path: &Path) -> io::Result<(File, [u8; MAC], blake3::Hash)> {
+        let (file, size) = open(path, MAX_ENTRY)?;
+        let mut right = self.mac(name);
+        right.update_reader((&file).take(size.saturating_sub(MAC as u64)))?;
+        let mut mac = [0; MAC];
+        (&file).read_exact(&mut mac)?;
+        Ok((file, mac, right.finalize()))
+    }
+
+    /// To be fed with the code.
+    fn mac(&self, name: &str) -> blake3::Hasher {
         let mut mac = blake3::Hasher::new_keyed(&self.key);
         mac.update(name.as_bytes());
         mac.update(&[0]);
-        mac.update(code);
-        mac.finalize()
+        mac
     }
 
     fn warn(&self, what: &str) {
@@ -176,11 +185,17 @@ fn key(dir: &Path) -> io::Result<[u8; 32]> {
             _ => {}
         }
     }
-    let (_, bytes) = read(&path, 64)?;
-    <[u8; 32]>::try_from(bytes).map_err(|_| io::Error::other("the key has the wrong length"))
+    let (mut file, size) = open(&path, 64)?;
+    let mut key = [0; 32];
+    if size != key.len() as u64 {
+        return Err(io::Error::other("the key has the wrong length"));
+    }
+    file.read_exact(&mut key)?;
+    Ok(key)
 }
 
-fn read(path: &Path, max: u64) -> io::Result<(File, Vec<u8>)> {
+/// Opens a file of the folder, and says how long it is.
+fn open(path: &Path, max: u64) -> io::Result<(File, u64)> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     let found = file.metadata()?;
@@ -188,9 +203,7 @@ fn read(path: &Path, max: u64) -> io::Result<(File, Vec<u8>)> {
     if found.len() > max {
         return Err(io::Error::other("it is too large"));
     }
-    let mut bytes = Vec::with_capacity(found.len() as usize);
-    (&file).take(max).read_to_end(&mut bytes)?;
-    Ok((file, bytes))
+    Ok((file, found.len()))
 }
 
 /// Readers see the old file or the new one, never a part.

@@ -15,13 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
-use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Lower};
+use wasmtime::component::{ComponentNamedList, Lift, Lower};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 use super::abi::CallContext;
 use super::breaker::Breaker;
 use super::cpu::{CpuMeter, Metered};
-use super::dialect::Dialect;
 use super::engine;
 use super::events::Events;
 use super::fault::Fault;
@@ -31,6 +30,7 @@ use super::grants::Grants;
 use super::id::{Digest, PluginId};
 use super::invocation::{Invocation, Typed};
 use super::limits::Limits;
+use super::load::Linked;
 use super::provider::Call;
 use super::quick::Quick;
 use super::quota::Quota;
@@ -54,8 +54,7 @@ pub(super) struct Program {
     pub(super) id: PluginId,
     pub(super) digest: Digest,
     pub(super) limits: Limits,
-    pub(super) dialect: Dialect,
-    pre: InstancePre<State>,
+    pub(super) linked: Arc<Linked>,
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) granted: Arc<Granted>,
     /// Around every call that a client makes.
@@ -73,8 +72,7 @@ impl Program {
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        dialect: Dialect,
-        pre: InstancePre<State>,
+        linked: Arc<Linked>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let turns = limits.concurrency.clamp(1, engine::SLOTS_OF_ONE);
@@ -93,8 +91,7 @@ impl Program {
             id,
             digest,
             breaker,
-            dialect,
-            pre,
+            linked,
             quick: Quick::default(),
             turnstile: Turnstile::new(sandbox.threads_of_one()),
             sandbox,
@@ -106,8 +103,7 @@ impl Program {
 
     /// The same component under other limits and grants.
     pub(super) fn with_settings(&self, limits: Limits, grants: Grants) -> Arc<Self> {
-        let (dialect, pre) = (self.dialect.clone(), self.pre.clone());
-        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, dialect, pre)
+        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, self.linked.clone())
     }
 
     /// Calls one function in a fresh instance. `params` makes its parameters from the time
@@ -228,7 +224,7 @@ impl Program {
         let called = async {
             let live = match live {
                 Some(live) => live,
-                None => Live::new(&self.pre, &mut store).await?,
+                None => Live::new(&self.linked.pre, &mut store).await?,
             };
             store.set_hostcall_fuel(self.lifted(I::LIFTED));
             invocation.run(&mut store, &live, context).await
@@ -252,7 +248,7 @@ impl Program {
     pub(super) async fn spare(&self) -> Option<Spare> {
         self.granted.open_folders().await;
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
-        let live = Live::new(&self.pre, &mut store).await.ok()?;
+        let live = Live::new(&self.linked.pre, &mut store).await.ok()?;
         (!store.data().has_spoken()).then_some(Spare { store, live })
     }
 

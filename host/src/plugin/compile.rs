@@ -12,13 +12,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
-use wasmtime::component::Component;
 
-use super::cache::Artifact;
+use super::cache::{Artifact, Code};
 use super::engine::{self, Allocation};
 use super::id::Digest;
-use super::limits::Limits;
-use super::load::{LoadError, prescan};
+use super::load::LoadError;
 use super::sandbox::{Compiler, Sandbox};
 use super::text::quote;
 
@@ -36,15 +34,12 @@ const SIGSYS: i32 = rustix::process::Signal::SYS.as_raw();
 /// Bytes of the largest native code.
 const MAX_ARTIFACT: u64 = 256 << 20;
 
-/// The component as native code in memory.
+/// The component as native code.
 pub(super) async fn compiled(
     sandbox: &Arc<Sandbox>,
     component: Arc<Vec<u8>>,
     digest: Digest,
-    limits: &Limits,
-) -> Result<Component, LoadError> {
-    let (bytes, limits) = (component.clone(), limits.clone());
-    blocking(move || prescan(&bytes, &limits)).await??;
+) -> Result<Code, LoadError> {
     if let Some(cached) = cached(sandbox, digest).await? {
         return Ok(cached);
     }
@@ -69,8 +64,8 @@ pub(super) async fn compiled(
         if let Some(cache) = &sandbox.cache {
             cache.put(digest, &artifact);
             // From there it takes less memory.
-            if let Some(Ok(component)) = cache.get(digest).map(|kept| kept.load(sandbox.engine())) {
-                return Ok(component);
+            if let Some(Ok(code)) = cache.get(digest).map(|kept| kept.load(sandbox.engine())) {
+                return Ok(code);
             }
         }
         artifact.load(sandbox.engine()).map_err(|e| host(&e))
@@ -78,12 +73,12 @@ pub(super) async fn compiled(
     .await?
 }
 
-async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Component>, LoadError> {
+async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Code>, LoadError> {
     let sandbox = sandbox.clone();
     blocking(move || {
         let kept = sandbox.cache.as_ref()?.get(digest)?;
         match kept.load(sandbox.engine()) {
-            Ok(component) => Some(component),
+            Ok(code) => Some(code),
             Err(error) => {
                 tracing::warn!("compile a component again, its cache entry does not load: {error:#}");
                 None
@@ -149,7 +144,7 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LoadError> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LoadError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| LoadError::Host(error.to_string()))
 }
 

@@ -2,8 +2,6 @@
 //!
 //! One that exports any of our own interfaces is a plugin of those and of nothing else.
 
-use std::sync::Arc;
-
 use wasmtime::component::{Component, InstancePre};
 
 use super::abi::Exports;
@@ -13,12 +11,11 @@ use super::state::State;
 use super::wasmcp;
 
 /// What is known of a component's exports.
-#[derive(Clone)]
 pub(super) enum Dialect {
     /// `wharf:plugin`.
-    Wharf(Arc<Exports>),
+    Wharf(Box<Exports>),
     /// `wasmcp:mcp-v20251125`.
-    Wasmcp(Arc<wasmcp::Exports>),
+    Wasmcp(Box<wasmcp::Exports>),
     /// Functions of its own, each of them a tool.
     Plain(Functions),
 }
@@ -36,11 +33,11 @@ impl Dialect {
         let component = pre.component();
         let exports = Exports::find(pre)?;
         if !exports.is_empty() {
-            return Ok(Self::Wharf(Arc::new(exports)));
+            return Ok(Self::Wharf(Box::new(exports)));
         }
         let wasmcp = wasmcp::Exports::find(component)?;
         if !wasmcp.is_empty() {
-            return Ok(Self::Wasmcp(Arc::new(wasmcp)));
+            return Ok(Self::Wasmcp(Box::new(wasmcp)));
         }
         let names = exported(component);
         if names.iter().any(|name| FOR_HOSTS.iter().any(|host| name.starts_with(host))) {

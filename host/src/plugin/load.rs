@@ -3,6 +3,7 @@
 //! Reads no file (`file` does) and decides nothing about names in the catalog.
 
 mod error;
+mod linked;
 mod listing;
 mod prescan;
 
@@ -10,15 +11,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, ComponentNamedList, Lift, Lower};
+use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
 pub use error::LoadError;
+pub(super) use linked::{InUse, Linked};
 use listing::list;
 pub(super) use prescan::{classify, prescan};
 
 use super::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::call::Program;
+use super::compile;
 use super::dialect::Dialect;
 use super::events::Events;
 use super::fault::{CallError, Fault};
@@ -33,13 +35,11 @@ use super::provider::{Call, Provider};
 use super::redact::Said;
 use super::sandbox::Sandbox;
 use super::surface::Surface;
-use super::{compile, inspect};
 
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
 pub struct Plugin {
     pub(super) program: Arc<Program>,
     surface: Arc<Surface>,
-    needs: Arc<BTreeSet<Access>>,
     warnings: Vec<String>,
 }
 
@@ -59,56 +59,25 @@ impl Sandbox {
         let sandbox = self.clone();
         let loading = self.guests().spawn(async move {
             let (digest, component) = (Digest::of(&component), Arc::new(component));
-            let compiled = compile::compiled(&sandbox, component.clone(), digest, &limits).await?;
-            let (program, needs) = program(&sandbox, id, digest, limits, grants, &compiled, &component)?;
+            let (bytes, limit) = (component.clone(), limits.clone());
+            compile::blocking(move || prescan(&bytes, &limit)).await??;
+            let linked = sandbox.in_use.get_or_make(digest, async {
+                let code = compile::compiled(&sandbox, component.clone(), digest).await?;
+                Linked::new(&sandbox, code, &component)
+            });
+            let linked = linked.await?;
             drop(component);
+            linked.fits(&limits)?;
+            let program = Program::new(sandbox, id, digest, limits, grants, linked);
             // The listing's own time is short.
             program.granted.open_folders().await;
-            Plugin::listed(program, Arc::new(needs)).await
+            Plugin::listed(program).await
         });
         match loading.await {
             Ok(loaded) => loaded,
             Err(error) => Err(LoadError::Host(error.to_string())),
         }
     }
-}
-
-/// Links a component and finds its functions. The kinds of access are those that its imports need.
-fn program(
-    sandbox: &Arc<Sandbox>,
-    id: PluginId,
-    digest: Digest,
-    limits: Limits,
-    grants: Grants,
-    component: &Component,
-    bytes: &[u8],
-) -> Result<(Arc<Program>, BTreeSet<Access>), LoadError> {
-    if let Some(required) = component.resources_required()
-        && let Some(pages) = required.max_initial_memory_size
-        && pages.saturating_mul(64 << 10) > limits.memory
-    {
-        return Err(LoadError::DeclaredMemory { bytes: pages.saturating_mul(64 << 10), limit: limits.memory });
-    }
-    let engine = sandbox.engine();
-    let kind = component.component_type();
-    let mut needs = BTreeSet::new();
-    for (name, item) in kind.imports(engine) {
-        // Types alone ask for nothing.
-        let wanted = match &item.ty {
-            ComponentItem::Type(_) => false,
-            ComponentItem::ComponentInstance(instance) => {
-                instance.exports(engine).any(|(_, item)| !matches!(item.ty, ComponentItem::Type(_)))
-            }
-            _ => true,
-        };
-        if wanted && !inspect::is_linked(name) {
-            return Err(LoadError::unknown_import(name));
-        }
-        needs.extend(inspect::grant(name));
-    }
-    let pre = sandbox.linker().instantiate_pre(component).map_err(LoadError::unlinkable)?;
-    let dialect = Dialect::find(&pre, bytes)?;
-    Ok((Program::new(sandbox.clone(), id, digest, limits, grants, dialect, pre), needs))
 }
 
 impl Plugin {
@@ -119,7 +88,7 @@ impl Plugin {
 
     /// The kinds of access without which some of its imports are of no use.
     pub fn needs(&self) -> &BTreeSet<Access> {
-        &self.needs
+        &self.program.linked.needs
     }
 
     /// The same plugin under other limits and grants, asked again what it offers.
@@ -127,7 +96,7 @@ impl Plugin {
     /// # Errors
     /// As [`Sandbox::load`].
     pub async fn granted(&self, limits: Limits, grants: Grants) -> Result<Self, LoadError> {
-        Self::listed(self.program.with_settings(limits, grants), self.needs.clone()).await
+        Self::listed(self.program.with_settings(limits, grants)).await
     }
 
     /// Opens what is granted, as a call would, so that the log says what is wrong with it.
@@ -136,9 +105,11 @@ impl Plugin {
     }
 
     /// Asks what it offers.
-    async fn listed(program: Arc<Program>, needs: Arc<BTreeSet<Access>>) -> Result<Self, LoadError> {
+    async fn listed(program: Arc<Program>) -> Result<Self, LoadError> {
         let (surface, warnings) = list(&program).await?;
-        Ok(Self { program, surface: Arc::new(surface), needs, warnings })
+        // Most plugins are called much later, or never.
+        program.linked.rest();
+        Ok(Self { program, surface: Arc::new(surface), warnings })
     }
 
     /// Makes a call; what fails after a denial is told as that.
@@ -226,12 +197,11 @@ impl Provider for Plugin {
 
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
         let program = self.program.with_settings(limits, grants);
-        let (surface, needs) = (self.surface.clone(), self.needs.clone());
-        Some(Arc::new(Self { program, surface, needs, warnings: Vec::new() }))
+        Some(Arc::new(Self { program, surface: self.surface.clone(), warnings: Vec::new() }))
     }
 
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
-        let newer = Self::listed(self.program.clone(), self.needs.clone()).await?;
+        let newer = Self::listed(self.program.clone()).await?;
         for warning in &newer.warnings {
             tracing::warn!(plugin = %self.program.id, "{warning}");
         }
@@ -245,7 +215,7 @@ impl Provider for Plugin {
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
         let called = async {
-            let outcome = match &self.program.dialect {
+            let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let tools = exports.tools.as_ref().ok_or(NOT_FOUND)?;
                     self.ask(&tools.call, call, |context| (name, arguments, context)).await?
@@ -272,7 +242,7 @@ impl Provider for Plugin {
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
         let uri = uri.to_owned();
         let called = async {
-            let outcome = match &self.program.dialect {
+            let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let resources = exports.resources.as_ref().ok_or(NOT_FOUND)?;
                     self.ask(&resources.read, call, |context| (uri, context)).await?
@@ -293,7 +263,7 @@ impl Provider for Plugin {
     ) -> Result<PromptOutcome, CallError> {
         let name = name.to_owned();
         let called = async {
-            let outcome = match &self.program.dialect {
+            let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let prompts = exports.prompts.as_ref().ok_or(NOT_FOUND)?;
                     self.ask(&prompts.get, call, |context| (name, arguments, context)).await?
@@ -318,7 +288,7 @@ impl Provider for Plugin {
     ) -> Result<Completion, CallError> {
         let (name, value) = (name.to_owned(), value.to_owned());
         let called = async {
-            let outcome = match &self.program.dialect {
+            let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let completions = exports.completions.as_ref().ok_or(NOT_FOUND)?;
                     self.ask(&completions.complete, call, |context| (subject, name, value, given, context)).await?
@@ -335,7 +305,7 @@ impl Provider for Plugin {
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
-        let Dialect::Wharf(exports) = &self.program.dialect else { return Err(NOT_FOUND) };
+        let Dialect::Wharf(exports) = &self.program.linked.dialect else { return Err(NOT_FOUND) };
         let extensions = exports.extensions.as_ref().ok_or(NOT_FOUND)?;
         let (name, params) = (name.to_owned(), params.to_owned());
         let called = async {

@@ -15,6 +15,7 @@ use super::cache::Cache;
 use super::engine::{self, Allocation};
 use super::filesystem::{Closed, OPEN_IN_ALL};
 use super::keyvalue::Store;
+use super::load::InUse;
 use super::outbound::{Outbound, OutboundSettings};
 use super::quota::Budget;
 use super::spare::Spares;
@@ -106,6 +107,7 @@ pub struct Sandbox {
     pub(super) second_wall: bool,
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
+    pub(super) in_use: InUse,
 }
 
 impl Sandbox {
@@ -145,6 +147,7 @@ impl Sandbox {
             second_wall: settings.second_wall,
             compiling: Semaphore::new(COMPILERS),
             cache,
+            in_use: InUse::default(),
             engine,
             linker,
         }))

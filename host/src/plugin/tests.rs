@@ -3,6 +3,7 @@
 mod calls;
 mod guest;
 mod loads;
+mod memory;
 mod spares;
 
 use std::sync::{Arc, OnceLock};

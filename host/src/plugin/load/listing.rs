@@ -15,7 +15,7 @@ use crate::plugin::wasmcp;
 
 /// What it offers, and what was dropped of that.
 pub(super) async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {
-    match &program.dialect {
+    match &program.linked.dialect {
         Dialect::Wharf(exports) => ask_for_lists(program, exports).await,
         Dialect::Wasmcp(exports) => list_wasmcp(program, exports).await,
         Dialect::Plain(functions) => functions.surface(),
