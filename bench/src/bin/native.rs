@@ -3,15 +3,22 @@
 //!
 //!     native              on stdin and stdout
 //!     native --http       on a free port, which it tells on stderr; JSON, and no sessions
+//!     native --bare       the same without the SDK: HTTP and JSON alone, whatever is asked
 //!     native --tools N    with N tools more, which are `echo` under other names
 
 use std::convert::Infallible;
+use std::error::Error;
+use std::future::poll_fn;
 use std::io::Write as _;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use hyper::body::{Body, Incoming};
+use hyper::header::HeaderValue;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
@@ -20,6 +27,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{Json, ServerHandler, ServiceExt as _, schemars, tool, tool_handler, tool_router};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Echo {
@@ -68,8 +76,21 @@ async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let more = arguments.iter().position(|argument| argument == "--tools").and_then(|at| arguments.get(at + 1));
     let tools = Arc::new(tools(more.map_or(Ok(0), |more| more.parse())?)?);
+    if arguments.iter().any(|argument| argument == "--bare") {
+        return serve_http(|request| async { Ok::<_, Infallible>(bare(request).await) }).await;
+    }
     if arguments.iter().any(|argument| argument == "--http") {
-        return serve_http(tools).await;
+        let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
+        let service = StreamableHttpService::new(
+            move || Ok(Native { tools: tools.clone() }),
+            NeverSessionManager::default().into(),
+            config,
+        );
+        return serve_http(move |request| {
+            let service = service.clone();
+            async move { Ok::<_, Infallible>(service.handle(request).await) }
+        })
+        .await;
     }
     let server = Native { tools }.serve(rmcp::transport::stdio()).await?;
     server.waiting().await?;
@@ -90,24 +111,37 @@ fn tools(more: usize) -> anyhow::Result<ToolRouter<Native>> {
     Ok(tools)
 }
 
-async fn serve_http(tools: Arc<ToolRouter<Native>>) -> anyhow::Result<()> {
-    let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
-    let service = StreamableHttpService::new(
-        move || Ok(Native { tools: tools.clone() }),
-        NeverSessionManager::default().into(),
-        config,
-    );
+/// Listens on a free port, and serves every connection by itself.
+async fn serve_http<A, F, B>(answer: A) -> anyhow::Result<()>
+where
+    A: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    F: Future<Output = Result<Response<B>, Infallible>> + Send,
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     writeln!(std::io::stderr(), "listening on http://{}/mcp", listener.local_addr()?)?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let service = service.clone();
-        let answer = service_fn(move |request| {
-            let service = service.clone();
-            async move { Ok::<_, Infallible>(service.handle(request).await) }
-        });
+        let service = service_fn(answer.clone());
         // A client that breaks off ends its own connection.
-        tokio::spawn(http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer));
+        tokio::spawn(http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service));
     }
+}
+
+/// The argument `message` as a tool's result; a handshake is agreed to.
+async fn bare(mut request: Request<Incoming>) -> Response<String> {
+    let mut text = Vec::new();
+    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(request.body_mut()).poll_frame(context)).await {
+        text.extend(frame.into_data().unwrap_or_default());
+    }
+    let asked: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let result = json!({
+        "protocolVersion": asked["params"]["protocolVersion"],
+        "content": [{ "type": "text", "text": asked["params"]["arguments"]["message"] }],
+    });
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+    let mut response = Response::new(answer.to_string());
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
+    response
 }

@@ -166,6 +166,11 @@ impl Program {
     }
 
     #[cfg(test)]
+    pub(super) fn earn_quick(&self) {
+        self.quick.earn();
+    }
+
+    #[cfg(test)]
     pub(super) fn free_turns(&self) -> usize {
         self.turns.available_permits()
     }

@@ -16,6 +16,8 @@ pub enum Kind {
     Wharf,
     /// Has its tools compiled in.
     Native,
+    /// What HTTP and JSON alone can do, on HTTP alone.
+    Bare,
     /// Another server with the same two tools, started with these arguments, on stdio alone.
     Other { name: &'static str, arguments: Vec<String> },
 }
@@ -31,6 +33,7 @@ impl Contender {
         match &self.kind {
             Kind::Wharf => "Wharf",
             Kind::Native => "native",
+            Kind::Bare => "HTTP alone",
             Kind::Other { name, .. } => name,
         }
     }
@@ -54,6 +57,7 @@ impl Contender {
         match &self.kind {
             Kind::Wharf => drop(command.arg("serve").arg(home.plugins())),
             Kind::Native => {}
+            Kind::Bare => drop(command.arg("--bare")),
             Kind::Other { arguments, .. } => drop(command.args(arguments)),
         }
         command

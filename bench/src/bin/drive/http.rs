@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::Bench;
 use crate::batch::ECHO;
 use crate::calls::percentile;
-use crate::contender::Contender;
+use crate::contender::{Contender, Kind};
 use crate::line::{Caller, LEGACY, Line, MODERN, message};
 use crate::report::{Report, Unit};
 
@@ -26,18 +26,25 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         home.put("echo", &bench.echo)?;
     }
     let mut turns: Vec<_> = bench.contenders().zip(&homes).collect();
+    let native = bench.contenders().find(|contender| contender.kind == Kind::Native);
+    let bare = native.map(|native| Contender { kind: Kind::Bare, program: native.program.clone() });
     for round in 0..bench.options.rounds {
+        let most = bare.as_ref().map_or(Ok(Vec::new()), |bare| alone(bench, bare))?;
         for (contender, home) in &turns {
             bench.note(&format!("http, round {}: {}", round + 1, contender.name()));
             let (process, address) = contender.start_http(home, 0)?;
             for revision in [MODERN, LEGACY] {
-                for connections in CONNECTIONS {
+                for (nth, connections) in CONNECTIONS.into_iter().enumerate() {
                     let row = row(revision, connections);
                     let (took, times) = load(bench, contender, address, revision, connections)?;
+                    let rate = times.len() as f64 / took.as_secs_f64();
                     let mut add = |what: &str, unit, figure| {
                         report.add(&format!("{row}: {what}"), unit, contender.name(), figure);
                     };
-                    add("echo", Unit::PerSecond, times.len() as f64 / took.as_secs_f64());
+                    add("echo", Unit::PerSecond, rate);
+                    if let Some(most) = most.get(nth) {
+                        add("of what HTTP alone answers", Unit::Times, rate / most);
+                    }
                     add("p50", Unit::Micros, percentile(&times, 50).as_secs_f64() * 1e6);
                     add("p99", Unit::Micros, percentile(&times, 99).as_secs_f64() * 1e6);
                 }
@@ -47,6 +54,18 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
         turns.reverse();
     }
     Ok(())
+}
+
+/// Calls a second for each number of connections, where nothing is done but HTTP and JSON.
+fn alone(bench: &Bench, bare: &Contender) -> Result<Vec<f64>> {
+    bench.note("http: HTTP alone");
+    let (process, address) = bare.start_http(&bench.scratch.home()?, 0)?;
+    let rates = CONNECTIONS.map(|connections| {
+        let (took, times) = load(bench, bare, address, MODERN, connections)?;
+        Ok(times.len() as f64 / took.as_secs_f64())
+    });
+    process.kill();
+    rates.into_iter().collect()
 }
 
 /// What the rows of one revision and number of connections begin with.
