@@ -13,6 +13,7 @@ mod grants;
 mod home;
 mod hostile;
 mod http;
+mod intact;
 mod large;
 mod line;
 mod listen;
@@ -120,6 +121,7 @@ fn run() -> Result<()> {
     };
     let machine = machine::description();
     let bench = Bench::new(options)?;
+    intact::check(&bench)?;
     let mut report = Report::new(bench.everybody().iter().map(Contender::name).collect());
     for suite in &bench.options.suites {
         match suite {
