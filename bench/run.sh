@@ -46,7 +46,7 @@ if [[ ${1:-} == --others ]]; then
     cp bench/others/server.mjs target/clients/node/server.mjs
     python=target/clients/python-2
     [[ -x $python/bin/python ]] || python3 -m venv "$python"
-    "$python/bin/pip" install --quiet --requirement tests/clients/requirements-2.txt
+    "$python/bin/python" -m pip install --quiet --requirement tests/clients/requirements-2.txt
     set -- --only calls --other "Python SDK=$python/bin/python bench/others/server.py" \
         --other "TypeScript SDK=$node target/clients/node/server.mjs" "$@"
 fi

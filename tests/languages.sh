@@ -34,9 +34,12 @@ header() {
 
 # pip PACKAGE==VERSION: into an environment of the tests' own.
 pip() {
-  if [ ! -x "$venv/bin/pip" ]; then
+  # Programs in it name its folder, and `target` may be what another clone has left.
+  if [ "$(cat "$venv/folder" 2>/dev/null)" != "$venv" ]; then
     need python3 python3 python3-venv
+    rm -rf "$venv"
     python3 -m venv "$venv" || fail "make an environment for Python packages; install it: apt-get install python3-venv"
+    echo "$venv" >"$venv/folder"
   fi
   [ -f "$venv/$1" ] && return
   "$venv/bin/pip" install --quiet "$1" || fail "install $1; do it by hand: $venv/bin/pip install $1"

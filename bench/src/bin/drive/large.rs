@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::Bench;
 use crate::calls::percentile;
-use crate::client::Client;
 use crate::contender::{Contender, Kind};
 use crate::home::Home;
 use crate::line::{Caller, Line, MODERN, message};
@@ -58,13 +57,13 @@ fn one_server(bench: &Bench, contender: &Contender, home: &Home, report: &mut Re
         report.add(what, Unit::Micros, contender.name(), median);
     };
     let mut client = contender.start_wide(home, TOOLS)?;
-    let list = |client: &mut Client, _| {
-        let (took, line) = client.exchange("tools/list", json!({}))?;
-        holds_all(&serde_json::from_slice(&line).context("read a list")?)?;
-        Ok(took)
+    let list = |_| client.exchange("tools/list", json!({}));
+    add(&format!("`tools/list` of {TOOLS}, stdio: p50"), sorted(lists, list, holds_all)?);
+    let call = |n| {
+        let params = json!({ "name": contender.echo(), "arguments": { "message": said(n) } });
+        client.exchange("tools/call", params)
     };
-    add(&format!("`tools/list` of {TOOLS}, stdio: p50"), sorted(lists, |n| list(&mut client, n))?);
-    add("echo of 1 MiB, stdio: p50", sorted(calls, |n| large_call(contender, &mut client, n))?);
+    add("echo of 1 MiB, stdio: p50", sorted(calls, call, says_back)?);
     drop(client);
 
     let (process, address) = contender.start_http(home, TOOLS)?;
@@ -78,32 +77,40 @@ fn one_server(bench: &Bench, contender: &Contender, home: &Home, report: &mut Re
         line.send(&request)?;
         let head = line.head()?;
         let body = line.body(&head)?;
-        let took = started.elapsed();
-        holds_all(&message(&body)?)?;
-        Ok(took)
+        Ok((started.elapsed(), body))
     };
-    add(&format!("`tools/list` of {TOOLS}, HTTP {MODERN}: p50"), sorted(lists, list)?);
+    add(&format!("`tools/list` of {TOOLS}, HTTP {MODERN}: p50"), sorted(lists, list, holds_all)?);
     process.kill();
     Ok(())
 }
 
-fn large_call(contender: &Contender, client: &mut Client, n: usize) -> Result<Duration> {
-    let said = format!("{n:08}").repeat(LARGE / 8);
-    let params = json!({ "name": contender.echo(), "arguments": { "message": said } });
-    let (took, line) = client.exchange("tools/call", params)?;
-    let answer: Value = serde_json::from_slice(&line).context("read an answer")?;
-    ensure!(answer["result"]["content"][0]["text"] == said, "have said back what was said");
-    Ok(took)
+fn said(n: usize) -> String {
+    format!("{n:08}").repeat(LARGE / 8)
 }
 
-fn holds_all(answer: &Value) -> Result<()> {
+fn says_back(n: usize, answer: &Value) -> Result<()> {
+    ensure!(answer["result"]["content"][0]["text"] == said(n), "have said back what was said");
+    Ok(())
+}
+
+fn holds_all(_: usize, answer: &Value) -> Result<()> {
     let found = answer["result"]["tools"].as_array().map_or(0, Vec::len);
     ensure!(found == TOOLS + 2, "have {} tools listed: there are {found}", TOOLS + 2);
     Ok(())
 }
 
-fn sorted(count: usize, one: impl FnMut(usize) -> Result<Duration>) -> Result<Vec<Duration>> {
-    let mut times = (0..count).map(one).collect::<Result<Vec<_>>>()?;
+/// How long each took, sorted. The answers are looked at when all are there: a server that waits
+/// for its client meanwhile falls asleep, and is slow to wake.
+fn sorted(
+    count: usize,
+    one: impl FnMut(usize) -> Result<(Duration, Vec<u8>)>,
+    right: impl Fn(usize, &Value) -> Result<()>,
+) -> Result<Vec<Duration>> {
+    let all = (0..count).map(one).collect::<Result<Vec<_>>>()?;
+    for (n, (_, answer)) in all.iter().enumerate() {
+        right(n, &message(answer)?)?;
+    }
+    let mut times: Vec<_> = all.into_iter().map(|(took, _)| took).collect();
     times.sort_unstable();
     Ok(times)
 }
