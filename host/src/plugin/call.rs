@@ -248,8 +248,8 @@ impl Program {
         }
     }
 
-    /// An instance that no call waits for, made while the ticker runs. There is none if it could not be made, or if the
-    /// guest said something meanwhile that its caller should hear.
+    /// An instance that no call waits for, made while the ticker runs. There is none if it could
+    /// not be made, or if the guest said something meanwhile that its caller should hear.
     pub(super) async fn spare(&self) -> Option<Spare> {
         self.granted.open_folders().await;
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());

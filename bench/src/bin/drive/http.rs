@@ -37,7 +37,7 @@ pub fn run(bench: &Bench, report: &mut Report) -> Result<()> {
                 for (nth, connections) in CONNECTIONS.into_iter().enumerate() {
                     let row = row(revision, connections);
                     let (took, times) = load(bench, contender, address, revision, connections)?;
-                    let rate = times.len() as f64 / took.as_secs_f64();
+                    let rate = rate(took, &times);
                     let mut add = |what: &str, unit, figure| {
                         report.add(&format!("{row}: {what}"), unit, contender.name(), figure);
                     };
@@ -62,7 +62,7 @@ fn alone(bench: &Bench, bare: &Contender) -> Result<Vec<f64>> {
     let (process, address) = bare.start_http(&bench.scratch.home()?, 0)?;
     let rates = CONNECTIONS.map(|connections| {
         let (took, times) = load(bench, bare, address, MODERN, connections)?;
-        Ok(times.len() as f64 / took.as_secs_f64())
+        Ok(rate(took, &times))
     });
     process.kill();
     rates.into_iter().collect()
@@ -72,6 +72,11 @@ fn alone(bench: &Bench, bare: &Contender) -> Result<Vec<f64>> {
 pub fn row(revision: &str, connections: usize) -> String {
     let name = if connections == 1 { "connection" } else { "connections" };
     format!("HTTP {revision}, {connections} {name}")
+}
+
+/// Calls a second.
+fn rate(took: Duration, times: &[Duration]) -> f64 {
+    times.len() as f64 / took.as_secs_f64()
 }
 
 /// How long all calls took together, and each of them, sorted.
