@@ -1,8 +1,9 @@
 //! The audit log: what was loaded, and every call that clients make, as lines that hang
 //! together by their hashes.
 //!
-//! Recording costs a caller a hash and a place in a bounded queue; it never waits. Knows
-//! neither plugins nor MCP: whoever records says what in plain values.
+//! Recording costs a caller a line and a place in a bounded queue; it never waits for the disk,
+//! and leaves no memory for another thread to free, which would have both wait for the
+//! allocator. Knows neither plugins nor MCP: whoever records says what in plain values.
 
 mod chain;
 mod file;
@@ -13,17 +14,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, SystemTime};
 
 pub use chain::{Break, Verified, verify};
 pub use file::{OpenError, generations};
+use writer::Queue;
 pub use writer::Writer;
-use writer::{Entry, Shared};
 
-/// Records that wait for the disk; one more is dropped and counted.
-const QUEUE: usize = 8192;
 /// Bytes of a name, an address or a reason that are kept.
 const TEXT: usize = 512;
 /// Bytes of a body that are kept, where bodies are.
@@ -43,11 +40,11 @@ pub struct Settings {
 
 /// Where records go. Cheap to clone; the default one goes nowhere.
 #[derive(Clone, Default)]
-pub struct Audit(Option<Arc<Queue>>);
+pub struct Audit(Option<Log>);
 
-struct Queue {
-    sender: SyncSender<Entry>,
-    shared: Arc<Shared>,
+#[derive(Clone)]
+struct Log {
+    queue: Arc<Queue>,
     bodies: bool,
 }
 
@@ -59,10 +56,9 @@ impl Audit {
     /// If it cannot be opened, or is not to be trusted.
     pub fn open(settings: Settings) -> Result<(Self, Writer), OpenError> {
         let file = file::LogFile::open(&settings)?;
-        let (sender, entries) = sync_channel(QUEUE);
-        let shared = Arc::new(Shared::default());
-        let writer = Writer::start(file, (sender.clone(), entries), shared.clone())?;
-        Ok((Self(Some(Arc::new(Queue { sender, shared, bodies: settings.bodies }))), writer))
+        let queue = Arc::<Queue>::default();
+        let writer = Writer::start(file, queue.clone())?;
+        Ok((Self(Some(Log { queue, bodies: settings.bodies })), writer))
     }
 
     pub fn is_on(&self) -> bool {
@@ -70,16 +66,15 @@ impl Audit {
     }
 
     /// Puts a record into the queue, or counts that there was no room for it.
-    pub fn record(&self, record: Record) {
-        let Some(queue) = &self.0 else { return };
-        if let Err(TrySendError::Full(_)) = queue.sender.try_send(Entry::Record(Box::new(record))) {
-            queue.shared.dropped.fetch_add(1, Ordering::Relaxed);
+    pub fn record(&self, record: &Record) {
+        if let Some(log) = &self.0 {
+            log.queue.put(&line::render(record));
         }
     }
 
     /// What is kept of a body.
     pub fn body(&self, text: &str) -> Body {
-        let keeps = self.0.as_ref().is_some_and(|queue| queue.bodies);
+        let keeps = self.0.as_ref().is_some_and(|log| log.bodies);
         Body {
             bytes: text.len() as u64,
             hash: blake3::hash(text.as_bytes()),

@@ -1,12 +1,17 @@
 //! One record as one line: JSON in plain ASCII, so that nothing in it steers a terminal.
+//!
+//! Whoever records renders it, and the writer gives it its place in the chain.
 
 use std::io::{self, Write};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
 use super::{Body, Record};
+
+/// Characters of a body's hash: 128 bits are enough to find it by.
+const HASH: usize = 32;
 
 /// Where a line stands in its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,40 +26,14 @@ impl Link {
     pub(super) const START: Self = Self { seq: 0, hash: blake3::Hash::from_bytes([0; 32]) };
 }
 
-/// What every line has.
-#[derive(Serialize)]
-struct Head {
-    ts: String,
-    seq: u64,
-    prev: String,
-    event: &'static str,
-}
-
-impl Head {
-    fn new(after: &Link, at: SystemTime, event: &'static str) -> Self {
-        Self {
-            ts: humantime::format_rfc3339_micros(at).to_string(),
-            seq: after.seq + 1,
-            prev: after.hash.to_hex().to_string(),
-            event,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    #[serde(flatten)]
-    head: Head,
-    #[serde(flatten)]
-    record: Members<'a>,
-}
-
+/// What a line says beside its time and its place.
 #[derive(Serialize)]
 struct Members<'a> {
+    event: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     plugin: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<String>,
+    content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     principal: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,11 +47,11 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     in_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    in_hash: Option<String>,
+    in_hash: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     out_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    out_hash: Option<String>,
+    out_hash: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,57 +64,69 @@ struct Members<'a> {
     output: Option<&'a str>,
 }
 
-/// Puts a record's line, with its end, behind what is there.
-pub(super) fn write(record: &Record, after: &mut Link, into: &mut Vec<u8>) {
+/// Between the time and the members of what has no place yet. Neither has one.
+const GAP: u8 = b'\t';
+
+/// A record as it is before it has a place: one line without its end.
+pub(super) fn render(record: &Record) -> Vec<u8> {
     let bytes = |body: &Option<Body>| body.as_ref().map(|body| body.bytes);
-    let hash = |body: &Option<Body>| body.as_ref().map(|body| short(&body.hash));
-    let micros = |took: Duration| took.as_micros() as u64;
-    let record = Line {
-        head: Head::new(after, record.at, record.event.name()),
-        record: Members {
-            plugin: record.plugin.as_deref(),
-            content: record.content.map(|content| blake3::Hash::from_bytes(content).to_hex().to_string()),
-            principal: record.principal.as_deref(),
-            method: record.method.as_deref(),
-            tool: record.tool.as_deref(),
-            id: record.id.as_deref(),
-            dur_us: record.took.map(micros),
-            in_bytes: bytes(&record.input),
-            in_hash: hash(&record.input),
-            out_bytes: bytes(&record.output),
-            out_hash: hash(&record.output),
-            code: record.code,
-            access: record.access,
-            reason: record.reason.as_deref(),
-            input: record.input.as_ref().and_then(|body| body.text.as_deref()),
-            output: record.output.as_ref().and_then(|body| body.text.as_deref()),
-        },
+    let hash = |body: &Option<Body>| body.as_ref().map(|body| body.hash.to_hex());
+    let content = record.content.map(|content| blake3::Hash::from_bytes(content).to_hex());
+    let (in_hash, out_hash) = (hash(&record.input), hash(&record.output));
+    let members = Members {
+        event: record.event.name(),
+        plugin: record.plugin.as_deref(),
+        content: content.as_deref(),
+        principal: record.principal.as_deref(),
+        method: record.method.as_deref(),
+        tool: record.tool.as_deref(),
+        id: record.id.as_deref(),
+        dur_us: record.took.map(|took| took.as_micros() as u64),
+        in_bytes: bytes(&record.input),
+        in_hash: in_hash.as_ref().map(|hash| &hash[..HASH]),
+        out_bytes: bytes(&record.output),
+        out_hash: out_hash.as_ref().map(|hash| &hash[..HASH]),
+        code: record.code,
+        access: record.access,
+        reason: record.reason.as_deref(),
+        input: record.input.as_ref().and_then(|body| body.text.as_deref()),
+        output: record.output.as_ref().and_then(|body| body.text.as_deref()),
     };
-    put(&record, after, into);
+    unplaced(record.at, &members)
 }
 
 /// The same for word that so many records are missing.
-pub(super) fn write_lost(count: u64, after: &mut Link, into: &mut Vec<u8>) {
+pub(super) fn render_lost(count: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Lost {
-        #[serde(flatten)]
-        head: Head,
+        event: &'static str,
         count: u64,
     }
-    put(&Lost { head: Head::new(after, SystemTime::now(), "lost"), count }, after, into);
+    unplaced(SystemTime::now(), &Lost { event: "lost", count })
 }
 
-fn put(line: &impl Serialize, after: &mut Link, into: &mut Vec<u8>) {
-    let start = into.len();
+fn unplaced(at: SystemTime, members: &impl Serialize) -> Vec<u8> {
+    let mut line = Vec::with_capacity(512);
     // Into memory, and of nothing but texts and numbers: it cannot fail.
-    let _ = line.serialize(&mut Serializer::with_formatter(&mut *into, Ascii));
-    *after = Link { seq: after.seq + 1, hash: blake3::hash(&into[start..]) };
-    into.push(b'\n');
+    let _ = write!(line, "{}", humantime::format_rfc3339_micros(at));
+    line.push(GAP);
+    let _ = members.serialize(&mut Serializer::with_formatter(&mut line, Ascii));
+    line
 }
 
-/// 128 bits are enough to find a body by.
-fn short(hash: &blake3::Hash) -> String {
-    hash.to_hex()[..32].to_owned()
+/// Gives what was rendered its place, and puts that line with its end behind what is there.
+pub(super) fn place(rendered: &[u8], after: &mut Link, into: &mut Vec<u8>) {
+    let start = into.len();
+    let gap = memchr::memchr(GAP, rendered).unwrap_or_default();
+    let (time, members) = (&rendered[..gap], &rendered[gap + 1..]);
+    let seq = after.seq + 1;
+    into.extend_from_slice(br#"{"ts":""#);
+    into.extend_from_slice(time);
+    let _ = write!(into, r#"","seq":{seq},"prev":"{}","#, after.hash.to_hex());
+    // Behind its opening brace.
+    into.extend_from_slice(&members[1..]);
+    *after = Link { seq, hash: blake3::hash(&into[start..]) };
+    into.push(b'\n');
 }
 
 /// Escapes whatever is not ASCII. Controls are escaped in any JSON, but for the last one.
@@ -144,6 +135,10 @@ struct Ascii;
 impl Formatter for Ascii {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let as_it_is = |c: char| c.is_ascii() && c != '\u{7f}';
+        // Almost always all of it.
+        if fragment.bytes().all(|byte| as_it_is(char::from(byte))) {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut rest = fragment;
         while let Some(at) = rest.find(|c| !as_it_is(c)) {
             let (plain, special) = rest.split_at(at);

@@ -3,64 +3,105 @@
 //! What it cannot write it counts, and says so in the log when it can write again.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use super::file::LogFile;
-use super::{Record, line};
+use super::line;
 
-/// Records that are written together.
-const BATCH: usize = 128;
-/// Between two batches: whoever records must not wake the thread each time.
+/// Bytes that wait for the disk; a record that finds no room is dropped and counted.
+pub(super) const QUEUE: usize = 8 << 20;
+/// Bytes that are written together, and by which a file may be larger than it should.
+const BATCH: usize = 64 << 10;
+/// Between two looks: whoever records must not wake the thread each time.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What is in the queue. Nothing but its arrival matters of a wake.
-pub(super) enum Entry {
-    Record(Box<Record>),
-    Wake,
+/// What waits to be written.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
 }
 
-/// What both ends know beside the queue.
 #[derive(Default)]
-pub(super) struct Shared {
-    /// Records that found no place.
-    pub(super) dropped: AtomicU64,
-    closing: AtomicBool,
+struct Waiting {
+    /// What [`line::render`] has made, each with a line's end.
+    lines: Vec<u8>,
+    /// Records that found no room.
+    dropped: u64,
+    /// The thread has nothing to do, and is to be woken.
+    idle: bool,
+    closing: bool,
+}
+
+impl Queue {
+    /// Puts a line without its end into the queue, or counts that there was no room for it.
+    pub(super) fn put(&self, rendered: &[u8]) {
+        let mut waiting = self.waiting();
+        if waiting.lines.len() + rendered.len() < QUEUE {
+            waiting.lines.extend_from_slice(rendered);
+            waiting.lines.push(b'\n');
+        } else {
+            waiting.dropped += 1;
+        }
+        let idle = std::mem::take(&mut waiting.idle);
+        drop(waiting);
+        if idle {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Waits for something to do. What waits is put into `lines`, which is empty; also how many records
+    /// were dropped, and whether these are the last.
+    fn take(&self, lines: &mut Vec<u8>) -> (u64, bool) {
+        let nothing = |waiting: &mut Waiting| {
+            waiting.idle = waiting.lines.is_empty() && waiting.dropped == 0 && !waiting.closing;
+            waiting.idle
+        };
+        let waiting = self.changed.wait_while(self.waiting(), nothing);
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut waiting.lines, lines);
+        (std::mem::take(&mut waiting.dropped), waiting.closing)
+    }
+
+    /// Lets lines come together for a while, unless the end has come.
+    fn pause(&self) {
+        drop(self.changed.wait_timeout_while(self.waiting(), PAUSE, |waiting| !waiting.closing));
+    }
+
+    fn close(&self) {
+        self.waiting().closing = true;
+        self.changed.notify_one();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The thread, for whoever ends it.
 pub struct Writer {
-    sender: SyncSender<Entry>,
-    shared: Arc<Shared>,
+    queue: Arc<Queue>,
     ended: Receiver<()>,
 }
 
 impl Writer {
-    pub(super) fn start(
-        file: LogFile,
-        (sender, entries): (SyncSender<Entry>, Receiver<Entry>),
-        shared: Arc<Shared>,
-    ) -> io::Result<Self> {
+    pub(super) fn start(file: LogFile, queue: Arc<Queue>) -> io::Result<Self> {
         let (end, ended) = std::sync::mpsc::channel();
-        let thread = Thread { file, entries, shared: shared.clone(), lost: 0, failing: false };
+        let thread = Thread { file, queue: queue.clone(), lost: 0, failing: false };
         thread::Builder::new().name("wharf-audit".into()).spawn(move || {
             thread.run();
             // Nobody may be waiting.
             let _ = end.send(());
         })?;
-        Ok(Self { sender, shared, ended })
+        Ok(Self { queue, ended })
     }
 
     /// Writes what is in the queue, if that takes no longer.
     pub fn close(self, patience: Duration) {
-        self.shared.closing.store(true, Ordering::Release);
-        // A full queue wakes it too.
-        if let Err(TrySendError::Disconnected(_)) = self.sender.try_send(Entry::Wake) {
-            return;
-        }
+        self.queue.close();
         if self.ended.recv_timeout(patience).is_err() {
             tracing::warn!("the end of the audit log could not be written in time");
         }
@@ -69,8 +110,7 @@ impl Writer {
 
 struct Thread {
     file: LogFile,
-    entries: Receiver<Entry>,
-    shared: Arc<Shared>,
+    queue: Arc<Queue>,
     /// Records that are not in the file, of which it does not say so yet.
     lost: u64,
     failing: bool,
@@ -78,41 +118,42 @@ struct Thread {
 
 impl Thread {
     fn run(mut self) {
+        let mut lines = Vec::new();
         loop {
-            // What was recorded before the end was asked for is in the queue by then.
-            let closing = self.shared.closing.load(Ordering::Acquire);
-            let first = if closing { self.entries.try_recv().ok() } else { self.entries.recv().ok() };
-            let Some(first) = first else {
-                return self.write(&[]);
-            };
-            let mut batch = Vec::new();
-            batch.extend(record(first));
-            while batch.len() < BATCH
-                && let Ok(entry) = self.entries.try_recv()
-            {
-                batch.extend(record(entry));
+            let (dropped, last) = self.queue.take(&mut lines);
+            self.lost += dropped;
+            let mut rest = &lines[..];
+            while !rest.is_empty() {
+                let end = memchr::memchr(b'\n', &rest[rest.len().min(BATCH) - 1..]);
+                let end = end.map_or(rest.len(), |at| rest.len().min(BATCH) + at);
+                let (batch, later) = rest.split_at(end);
+                self.write(batch);
+                rest = later;
             }
-            self.write(&batch);
-            if batch.len() < BATCH && !closing {
-                thread::sleep(PAUSE);
+            if self.lost > 0 && (lines.is_empty() || last) {
+                self.write(&[]);
             }
+            if last {
+                return;
+            }
+            lines.clear();
+            // A burst is over some time.
+            lines.shrink_to(BATCH);
+            self.queue.pause();
         }
     }
 
-    fn write(&mut self, batch: &[Box<Record>]) {
-        self.lost += self.shared.dropped.swap(0, Ordering::Relaxed);
-        if batch.is_empty() && self.lost == 0 {
-            return;
-        }
+    fn write(&mut self, batch: &[u8]) {
+        let lines = || batch.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
         let lost = &mut self.lost;
         let written = self.file.append(|link, bytes, cut| {
             // At least the one of the line that was cut off.
             *lost += u64::from(cut);
             if *lost > 0 {
-                line::write_lost(*lost, link, bytes);
+                line::place(&line::render_lost(*lost), link, bytes);
             }
-            for record in batch {
-                line::write(record, link, bytes);
+            for rendered in lines() {
+                line::place(rendered, link, bytes);
             }
         });
         match written {
@@ -123,18 +164,11 @@ impl Thread {
                 self.lost = 0;
             }
             Err(error) => {
-                self.lost += batch.len() as u64;
+                self.lost += lines().count() as u64;
                 if !std::mem::replace(&mut self.failing, true) {
                     tracing::error!("calls go on without audit: failed to {error}");
                 }
             }
         }
-    }
-}
-
-fn record(entry: Entry) -> Option<Box<Record>> {
-    match entry {
-        Entry::Record(record) => Some(record),
-        Entry::Wake => None,
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
 /// is decided which could not be recorded.
 pub(super) fn decided((audit, writer): (Audit, Option<Writer>), event: Event, id: &PluginId, content: Digest) {
     let content = Some(*content.as_bytes());
-    audit.record(Record { plugin: Some(id.to_string()), content, ..Record::new(event) });
+    audit.record(&Record { plugin: Some(id.to_string()), content, ..Record::new(event) });
     if let Some(writer) = writer {
         writer.close(CLOSING);
     }

@@ -54,17 +54,18 @@ pub(super) async fn run(
     let serve = async {
         let Some((listener, settings)) = http else {
             stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown).await;
-            return;
+            return Ok(());
         };
         notify(NotifyState::Ready);
         let shutdown = async {
             shutdown.await;
             notify(NotifyState::Stopping);
         };
-        transport::http::serve(server, listener, settings, shutdown).await;
+        let served = transport::http::serve(server, listener, settings, shutdown).await;
+        served.map_err(|error| Failure::new(format!("start the threads that serve connections: {error}")))
     };
     let ended = tokio::select! {
-        () = serve => Ok(ExitCode::SUCCESS),
+        served = serve => served.map(|()| ExitCode::SUCCESS),
         Some(failure) = failed.recv() => Err(failure),
     };
     if let Some(writer) = writer {
@@ -126,7 +127,7 @@ async fn follow(
         let tell = |event: &FolderEvent| {
             report::log(event);
             if let Some(record) = audit::folder_record(event) {
-                audit.record(record);
+                audit.record(&record);
             }
         };
         report::first_scan(&mut events, &tell).await;

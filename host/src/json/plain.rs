@@ -1,5 +1,6 @@
 //! How long a text goes on with nothing in it that JSON treats apart.
-//! It is looked at in blocks, which the compiler makes vector instructions of.
+//! It is looked at in blocks, which the compiler makes vector instructions of, and what is shorter
+//! eight bytes at a time.
 
 const BLOCK: usize = 32;
 
@@ -18,7 +19,24 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
         }
         at += BLOCK;
     }
-    at + bytes[at..].iter().position(|byte| ends(*byte)).unwrap_or(bytes.len() - at)
+    let (words, rest) = bytes[at..].as_chunks();
+    for word in words {
+        if let Some(found) = first_end(u64::from_le_bytes(*word)) {
+            return at + found;
+        }
+        at += word.len();
+    }
+    at + rest.iter().position(|byte| ends(*byte)).unwrap_or(rest.len())
+}
+
+/// The first of eight bytes that ends a string. A byte that is too small borrows from its
+/// neighbour, which marks its highest bit; what is marked above the first mark means nothing.
+fn first_end(word: u64) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 0xff;
+    let below = |bytes: u64, least: u64| bytes.wrapping_sub(ONES * least) & !bytes;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let marks = (below(word, 0x20) | equal(b'"') | equal(b'\\')) & (ONES << 7);
+    (marks != 0).then_some(marks.trailing_zeros() as usize / 8)
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Program {
         let (plugin, audit) = (id.clone(), sandbox.audit.clone());
         let breaker = Breaker::new(move |pause| {
             tracing::warn!(%plugin, seconds = pause.as_secs(), "quarantined: its calls fail again and again");
-            audit.record(Record {
+            audit.record(&Record {
                 plugin: Some(plugin.to_string()),
                 content: Some(*digest.as_bytes()),
                 took: Some(pause),

@@ -4,9 +4,14 @@
 //! Whoever brings calls says when it waits for the next ([`super::sandbox::Sandbox::rest`]).
 //! Where nobody does, the next call does it, or the ticker before it falls asleep: a process
 //! that does nothing keeps no instance. Each instance still serves one call.
+//!
+//! A thread finds what it has left itself: memory that one thread takes and another gives back
+//! has both wait for the allocator.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -17,8 +22,11 @@ use super::call::Program;
 use super::function::Live;
 use super::state::State;
 
-/// Instances that exist beside those of the calls that run: one that is ready, one that is used.
-pub(super) const BESIDE: u32 = 2;
+/// More threads than this share them.
+const SHELVES: usize = 8;
+/// Instances that exist beside those of the calls that run: on each shelf one that is ready and
+/// one that is used.
+pub(super) const BESIDE: u32 = 2 * SHELVES as u32;
 /// Bytes; an instance that has taken more is taken down at once.
 const LIGHT: u64 = 4 << 20;
 
@@ -29,7 +37,7 @@ pub(super) struct Spare {
 }
 
 pub(super) struct Spares {
-    shelf: Mutex<Shelf>,
+    shelves: [Mutex<Shelf>; SHELVES],
     /// Dropping what a guest had open may need the runtime that it was opened in.
     guests: Handle,
 }
@@ -53,7 +61,7 @@ impl Shelf {
 
 impl Spares {
     pub(super) fn new(guests: Handle) -> Arc<Self> {
-        Arc::new(Self { shelf: Mutex::default(), guests })
+        Arc::new(Self { shelves: Default::default(), guests })
     }
 
     /// An instance of this program, if one is ready.
@@ -105,19 +113,28 @@ impl Spares {
 
     /// Takes everything down.
     pub(super) fn clear(&self) {
-        let shelf = std::mem::take(&mut *self.shelf());
         let _entered = self.guests.enter();
-        drop(shelf);
+        for shelf in &self.shelves {
+            let taken = std::mem::take(&mut *lock(shelf));
+            drop(taken);
+        }
     }
 
     #[cfg(test)]
     pub(super) fn is_ready(&self) -> bool {
-        self.shelf().ready.is_some()
+        self.shelves.iter().any(|shelf| lock(shelf).ready.is_some())
     }
 
+    /// That of the thread that asks.
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut hasher = DefaultHasher::new();
+        thread::current().id().hash(&mut hasher);
+        lock(&self.shelves[hasher.finish() as usize % SHELVES])
     }
+}
+
+fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The next instance of a program; one that takes long to make is the last for a while.

@@ -152,6 +152,10 @@ fn rest(revision: Revision, meta: &Object<'_>) -> String {
 /// only the second label does (basic, "_meta"). `traceparent` and its kin are reserved
 /// for the meaning they have everywhere, so they pass.
 pub fn is_reserved(revision: Revision, key: &str) -> bool {
+    // What nearly every key is.
+    if key.starts_with("io.modelcontextprotocol/") {
+        return true;
+    }
     let Some((prefix, _)) = key.split_once('/') else {
         return key == PROGRESS_TOKEN;
     };

@@ -115,7 +115,7 @@ impl Trail {
             quote(record.tool.as_deref().unwrap_or_default(), SHOWN),
             record.code.unwrap_or_default()
         );
-        self.audit.record(Record { took: Some(took), ..record });
+        self.audit.record(&Record { took: Some(took), ..record });
     }
 }
 

@@ -20,9 +20,11 @@ mod reply;
 mod session;
 mod sse;
 mod stall;
+mod threads;
 mod tls;
 
 use std::convert::Infallible;
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,7 @@ use tokio::task::JoinSet;
 use crate::server::Server;
 use admission::Admission;
 use front::Front;
+use threads::Threads;
 
 pub use auth::{Principal, Token};
 pub use listen::{Address, ListenError, Listener};
@@ -106,11 +109,20 @@ impl Default for Settings {
 
 /// Serves all who connect, until `shutdown` is ready. Streams then get their last word and
 /// calls the time that [`Settings`] gives them.
-pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, shutdown: impl Future<Output = ()>) {
+///
+/// # Errors
+/// If the system gives no threads to serve on.
+pub async fn serve(
+    server: Arc<Server>,
+    listener: Listener,
+    settings: Settings,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let (drain, tls) = (settings.drain, settings.tls.is_some());
     let admission = Admission::new(settings.connections, settings.connections_per_address);
     let front = Arc::new(Front::new(server, listener.local_address(), settings));
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
+    let threads = Threads::start()?;
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut end_idle = pin!(front.end_idle());
@@ -121,7 +133,7 @@ pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, 
         }
     });
     loop {
-        let (stream, peer) = tokio::select! {
+        let (accepted, peer) = tokio::select! {
             () = &mut shutdown => break,
             never = &mut end_idle => match never {},
             never = &mut certificates => match never {},
@@ -130,10 +142,11 @@ pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, 
             accepted = listener.accept() => accepted,
         };
         if let Some(place) = admission.admit(peer) {
-            connections.spawn(connection::serve(stream, peer, front.clone(), place));
+            let (thread, seat) = threads.seat();
+            connections.spawn_on(connection::serve(accepted, peer, front.clone(), (place, seat)), thread);
         } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
             tokio::spawn(async move {
-                let _ = tokio::time::timeout(TURNING_AWAY, connection::turn_away(stream, tls)).await;
+                let _ = tokio::time::timeout(TURNING_AWAY, connection::turn_away(accepted, tls)).await;
                 drop(permit);
             });
         }
@@ -147,4 +160,5 @@ pub async fn serve(server: Arc<Server>, listener: Listener, settings: Settings, 
         tracing::warn!("requests were still running at the end, and were cancelled");
     }
     connections.shutdown().await;
+    Ok(())
 }

@@ -15,8 +15,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::admission::Place;
 use super::front::Front;
-use super::listen::Stream;
+use super::listen::{Accepted, Stream};
 use super::stall::Stall;
+use super::threads::Seat;
 
 /// Bytes of a request's line and headers together.
 const HEAD: usize = 64 << 10;
@@ -26,7 +27,8 @@ const BUSY: &[u8] =
 
 /// Serves until the client goes, breaks a rule or is too slow, or the server is about to end
 /// and what was begun is answered.
-pub(super) async fn serve(stream: Box<dyn Stream>, peer: Option<IpAddr>, front: Arc<Front>, _place: Place) {
+pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<Front>, _held: (Place, Seat)) {
+    let Some(stream) = accepted.enter() else { return };
     let stream = Stall::new(stream, front.settings.write_timeout);
     let Some(tls) = &front.settings.tls else { return serve_http(stream, peer, front).await };
     let handshake = tokio::select! {
@@ -76,7 +78,8 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
 
 /// Tells one connection too many to come back later. In plain text only: a client of TLS is
 /// closed on.
-pub(super) async fn turn_away(mut stream: Box<dyn Stream>, tls: bool) {
+pub(super) async fn turn_away(accepted: Accepted, tls: bool) {
+    let Some(mut stream) = accepted.enter() else { return };
     if tls || stream.write_all(BUSY).await.is_err() || stream.shutdown().await.is_err() {
         return;
     }

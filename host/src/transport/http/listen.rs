@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use listenfd::ListenFd;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener, UnixSocket};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixSocket, UnixStream};
 
 /// After an error of the system (no descriptors are left, say) before the next attempt.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -71,6 +71,23 @@ pub struct Listener {
 enum Socket {
     Tcp(TcpListener),
     Unix(UnixListener),
+}
+
+/// A connection that is not yet of any runtime.
+pub(super) enum Accepted {
+    Tcp(std::net::TcpStream),
+    Unix(std::os::unix::net::UnixStream),
+}
+
+impl Accepted {
+    /// Makes it one of the runtime of whoever calls this.
+    pub(super) fn enter(self) -> Option<Box<dyn Stream>> {
+        let entered: io::Result<Box<dyn Stream>> = match self {
+            Self::Tcp(stream) => TcpStream::from_std(stream).map(|stream| Box::new(stream) as _),
+            Self::Unix(stream) => UnixStream::from_std(stream).map(|stream| Box::new(stream) as _),
+        };
+        entered.inspect_err(|error| tracing::warn!(%error, "serve a connection")).ok()
+    }
 }
 
 impl Drop for Listener {
@@ -134,17 +151,19 @@ impl Listener {
     }
 
     /// The next connection, and where it comes from if it has an address.
-    pub(super) async fn accept(&self) -> (Box<dyn Stream>, Option<IpAddr>) {
+    pub(super) async fn accept(&self) -> (Accepted, Option<IpAddr>) {
         loop {
-            let accepted: io::Result<(Box<dyn Stream>, _)> = match &self.socket {
-                Socket::Tcp(listener) => listener.accept().await.map(|(stream, peer)| {
+            let accepted = match &self.socket {
+                Socket::Tcp(listener) => listener.accept().await.and_then(|(stream, peer)| {
                     // What is written is whole messages: nothing is gained by waiting for more.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "set TCP_NODELAY");
                     }
-                    (Box::new(stream) as _, Some(peer.ip()))
+                    Ok((Accepted::Tcp(stream.into_std()?), Some(peer.ip())))
                 }),
-                Socket::Unix(listener) => listener.accept().await.map(|(stream, _)| (Box::new(stream) as _, None)),
+                Socket::Unix(listener) => {
+                    listener.accept().await.and_then(|(stream, _)| Ok((Accepted::Unix(stream.into_std()?), None)))
+                }
             };
             match accepted {
                 Ok(connection) => return connection,
