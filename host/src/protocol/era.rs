@@ -4,9 +4,10 @@
 //! Source: 2026-07-28 basic/versioning, "Dual-era servers".
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::error::{self, ErrorObject};
-use super::meta::{self, Meta};
+use super::meta::{self, LastMeta, Meta};
 use super::params::Params;
 use super::revision::Revision;
 use crate::jsonrpc::{Frame, Invalid, Message, Notification, RequestId};
@@ -15,7 +16,7 @@ use crate::jsonrpc::{Frame, Invalid, Message, Notification, RequestId};
 #[derive(Debug)]
 pub enum Verdict {
     /// It stands by itself.
-    Modern(Revision, Box<Meta>),
+    Modern(Revision, Arc<Meta>),
     /// A handshake; it sets or replaces the legacy state.
     Initialize,
     /// It belongs to the session that the handshake opened.
@@ -27,8 +28,8 @@ pub enum Verdict {
 
 /// Judges a request on a line-delimited stream. `legacy` is what a handshake on this
 /// connection agreed on.
-pub fn request(method: &str, params: &Params<'_>, legacy: Option<Revision>) -> Verdict {
-    match Meta::parse(params) {
+pub fn request(method: &str, params: &Params<'_>, last: &mut LastMeta, legacy: Option<Revision>) -> Verdict {
+    match last.read(params) {
         Ok(Some(meta)) => modern(meta.revision(), meta),
         Ok(None) => handshake(method, legacy),
         Err(error) => Verdict::Error(error),
@@ -38,9 +39,15 @@ pub fn request(method: &str, params: &Params<'_>, legacy: Option<Revision>) -> V
 /// Judges the body of a POST. `header` is `MCP-Protocol-Version`, trimmed; `legacy` is
 /// what the session named by the request's session id agreed on. An error that is
 /// modern is for status 400.
-pub fn post(method: &str, params: &Params<'_>, header: Option<&str>, legacy: Option<Revision>) -> Verdict {
+pub fn post(
+    method: &str,
+    params: &Params<'_>,
+    last: &mut LastMeta,
+    header: Option<&str>,
+    legacy: Option<Revision>,
+) -> Verdict {
     let known = header.map(Revision::parse);
-    match Meta::parse(params) {
+    match last.read(params) {
         // The header is compared before the version is judged: a client that names two
         // different unknown versions has a header mismatch.
         Ok(Some(meta)) => match header {
@@ -128,9 +135,9 @@ fn mismatch(detail: &str) -> ErrorObject {
     error::header_mismatch("MCP-Protocol-Version", detail)
 }
 
-fn modern(revision: Result<Revision, ErrorObject>, meta: Meta) -> Verdict {
+fn modern(revision: Result<Revision, ErrorObject>, meta: Arc<Meta>) -> Verdict {
     match revision {
-        Ok(revision) => Verdict::Modern(revision, Box::new(meta)),
+        Ok(revision) => Verdict::Modern(revision, meta),
         Err(error) => Verdict::Error(error),
     }
 }

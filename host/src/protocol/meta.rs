@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -47,7 +48,7 @@ impl ProgressToken {
 pub struct Meta {
     /// As the client wrote it; [`Meta::revision`] says whether it is served.
     pub version: String,
-    pub client_capabilities: ClientCapabilities,
+    pub client_capabilities: Arc<ClientCapabilities>,
     pub client: Option<Implementation>,
     /// No `notifications/message` may be sent without it.
     pub log_level: Option<Level>,
@@ -78,12 +79,37 @@ impl Meta {
         let capabilities = params::required(capabilities, At(CLIENT_CAPABILITIES))?;
         Ok(Some(Self {
             version,
-            client_capabilities: ClientCapabilities::parse(revision, capabilities, At(CLIENT_CAPABILITIES))?,
+            client_capabilities: ClientCapabilities::parse(revision, capabilities, At(CLIENT_CAPABILITIES))?.into(),
             client: client.map(|raw| Implementation::parse(raw, At(CLIENT_INFO))).transpose()?,
             log_level: level.map(|raw| parse_level(raw, At(LOG_LEVEL))).transpose()?,
             progress_token: parse_token(token)?,
             rest: rest(revision, &meta),
         }))
+    }
+}
+
+/// The `_meta` that was read last: most clients say the same in each request.
+#[derive(Debug, Default)]
+pub struct LastMeta(Option<(Box<str>, Arc<Meta>)>);
+
+impl LastMeta {
+    /// Bytes; a longer text is read anew each time.
+    const KEPT: usize = 4 << 10;
+
+    /// As [`Meta::parse`].
+    pub fn read(&mut self, params: &Params<'_>) -> Result<Option<Arc<Meta>>, ErrorObject> {
+        let [raw] = params.members(["_meta"])?;
+        let text = raw.map(RawValue::get);
+        if let Some((known, meta)) = &self.0
+            && text == Some(known)
+        {
+            return Ok(Some(meta.clone()));
+        }
+        let meta = Meta::parse(params)?.map(Arc::new);
+        if let (Some(text), Some(meta)) = (text.filter(|text| text.len() <= Self::KEPT), &meta) {
+            self.0 = Some((text.into(), meta.clone()));
+        }
+        Ok(meta)
     }
 }
 

@@ -25,6 +25,7 @@ use super::session::Session;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::headers::Headers;
+use crate::protocol::meta::LastMeta;
 use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
 
 /// How long who asks what there is waits until the names of the plugins' files are known.
@@ -75,6 +76,7 @@ pub struct Connection {
     server: Arc<Server>,
     outbox: mpsc::Sender<Outgoing>,
     session: Mutex<Option<Session>>,
+    last_meta: Mutex<LastMeta>,
     principal: Arc<str>,
     in_flight: InFlight,
     asked: Arc<Asked>,
@@ -95,6 +97,7 @@ impl Connection {
             server,
             outbox,
             session: Mutex::default(),
+            last_meta: Mutex::default(),
             principal,
             in_flight: InFlight::default(),
             asked: Arc::default(),
@@ -178,6 +181,11 @@ impl Connection {
 
     pub(super) fn server(&self) -> &Arc<Server> {
         &self.server
+    }
+
+    /// Who it is that asks.
+    pub fn principal(&self) -> &str {
+        &self.principal
     }
 
     /// For whoever brings frames and waits for the next one; see [`Server::rest`].
@@ -319,5 +327,9 @@ impl Connection {
 
     fn session(&self) -> MutexGuard<'_, Option<Session>> {
         self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn last_meta(&self) -> MutexGuard<'_, LastMeta> {
+        self.last_meta.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

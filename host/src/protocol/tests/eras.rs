@@ -4,6 +4,7 @@ use super::{read, reason};
 use crate::jsonrpc::{Frame, Message, decode};
 use crate::protocol::Revision;
 use crate::protocol::era::{self, Verdict};
+use crate::protocol::meta::LastMeta;
 
 const META: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
 
@@ -31,6 +32,7 @@ fn a_line_is_judged_by_itself() {
     let legacy = Some(Revision::V2025_06_18);
     let unknown = meta("\"v999.0.0\"", "{}", "");
     let handshake_only = meta("\"2025-11-25\"", "{}", "");
+    let mut last = LastMeta::default();
     for (method, params, state, expected) in [
         ("tools/list", META, None, "modern"),
         ("tools/list", META, legacy, "modern"),
@@ -55,7 +57,7 @@ fn a_line_is_judged_by_itself() {
         ("tools/list", r#"{"_meta":[]}"#, legacy, "-32602 invalid_params"),
         ("tools/list", r#"{"_meta":{},"_meta":{}}"#, legacy, "-32602 invalid_params"),
     ] {
-        assert_eq!(shown(era::request(method, &read(params), state)), expected, "{method} {params}");
+        assert_eq!(shown(era::request(method, &read(params), &mut last, state)), expected, "{method} {params}");
     }
 }
 
@@ -64,6 +66,7 @@ fn a_post_is_judged_with_its_header() {
     let modern = Some("2026-07-28");
     let session = Some(Revision::V2025_11_25);
     let unknown = meta("\"v999.0.0\"", "{}", "");
+    let mut last = LastMeta::default();
     for (method, params, header, state, expected) in [
         ("tools/list", META, modern, None, "modern"),
         ("initialize", META, modern, None, "modern"),
@@ -82,7 +85,7 @@ fn a_post_is_judged_with_its_header() {
         ("tools/list", "", None, session, "legacy 2025-11-25"),
         ("server/discover", "", None, None, "-32602 missing_meta"),
     ] {
-        let verdict = era::post(method, &read(params), header, state);
+        let verdict = era::post(method, &read(params), &mut last, header, state);
         assert_eq!(shown(verdict), expected, "{method} {params} {header:?}");
     }
 }
@@ -90,6 +93,7 @@ fn a_post_is_judged_with_its_header() {
 #[test]
 fn a_modern_request_says_all_that_it_must() {
     const VERSION: &str = "\"2026-07-28\"";
+    let mut last = LastMeta::default();
     for (params, place) in [
         (meta("5", "{}", ""), "protocolVersion"),
         (meta("null", "{}", ""), "protocolVersion"),
@@ -105,7 +109,7 @@ fn a_modern_request_says_all_that_it_must() {
         (meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":"loud""#), "logLevel"),
         (meta(VERSION, "{}", r#","io.modelcontextprotocol/logLevel":3"#), "logLevel"),
     ] {
-        let Verdict::Error(error) = era::request("tools/list", &read(&params), None) else {
+        let Verdict::Error(error) = era::request("tools/list", &read(&params), &mut last, None) else {
             panic!("{params} is accepted");
         };
         let path = error.data.as_ref().unwrap()["path"].as_str().unwrap();
@@ -115,7 +119,9 @@ fn a_modern_request_says_all_that_it_must() {
 
 #[test]
 fn the_error_before_a_handshake_names_both_openings() {
-    let Verdict::Error(error) = era::request("tools/list", &read(""), None) else { panic!("no error") };
+    let Verdict::Error(error) = era::request("tools/list", &read(""), &mut LastMeta::default(), None) else {
+        panic!("no error")
+    };
     for word in ["initialize", "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"]
     {
         assert!(error.message.contains(word), "{}", error.message);

@@ -26,8 +26,10 @@ impl Connection {
         let legacy = session.as_ref().map(|session| session.revision);
         let params = Params::read(request.params);
         let verdict = match arrival.headers {
-            None => era::request(&request.method, &params, legacy),
-            Some(headers) => era::post(&request.method, &params, headers.version.as_deref(), legacy),
+            None => era::request(&request.method, &params, &mut self.last_meta(), legacy),
+            Some(headers) => {
+                era::post(&request.method, &params, &mut self.last_meta(), headers.version.as_deref(), legacy)
+            }
         };
         let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
             (Verdict::Error(error), _) => return Reply::Refused(error),
@@ -38,8 +40,9 @@ impl Connection {
                 {
                     return Reply::Refused(error);
                 }
-                let client = Client::new(Arc::new(meta.client_capabilities), arrival.stream.clone(), None);
-                (revision, meta.rest, meta.progress_token, client, Verbosity::Request(meta.log_level))
+                let client = Client::new(meta.client_capabilities.clone(), arrival.stream.clone(), None);
+                let progress = meta.progress_token.clone();
+                (revision, meta.rest.clone(), progress, client, Verbosity::Request(meta.log_level))
             }
             (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, &params) {
                 Ok((progress, meta)) => {

@@ -2,7 +2,7 @@
 //!
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream;
@@ -21,17 +21,48 @@ const OUTBOX: usize = 64;
 /// connection for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Cancels what runs when the client has gone.
-struct Abandon(Arc<Connection>);
+/// A connection of the server for one request at a time. Dropped, it cancels what runs: the
+/// client has gone.
+struct Line {
+    connection: Arc<Connection>,
+    outbox: mpsc::Sender<Outgoing>,
+    messages: mpsc::Receiver<Outgoing>,
+}
 
-impl Drop for Abandon {
+impl Line {
+    fn new(mcp: &Mcp, principal: &str) -> Self {
+        let (outbox, messages) = mpsc::channel(OUTBOX);
+        Self { connection: mcp.server.connect(outbox.clone(), principal), outbox, messages }
+    }
+}
+
+impl Drop for Line {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.connection.abandon();
+    }
+}
+
+/// Where a client's connection keeps a line for its next request, if nothing was left on it.
+#[derive(Default)]
+pub(super) struct Kept(Mutex<Option<Line>>);
+
+impl Kept {
+    fn take(&self, principal: &str) -> Option<Line> {
+        self.slot().take().filter(|line| line.connection.principal() == principal)
+    }
+
+    fn put(&self, line: Line) {
+        *self.slot() = Some(line);
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Line>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 pub(super) async fn post(
     mcp: &Mcp,
+    kept: &Kept,
     principal: &str,
     frame: Frame<'_>,
     size: usize,
@@ -39,40 +70,49 @@ pub(super) async fn post(
     accepts: Accepts,
 ) -> Response {
     let is_request = matches!(frame, Frame::Single(Message::Request(_)));
-    let (outbox, mut messages) = mpsc::channel(OUTBOX);
-    let connection = mcp.server.connect(outbox.clone(), principal);
-    let guard = Abandon(connection.clone());
-    let mut answered = connection.receive_post(frame, size, headers, &outbox, accepts.events).await;
+    let mut line = kept.take(principal).unwrap_or_else(|| Line::new(mcp, principal));
+    let answered = line.connection.receive_post(frame, size, headers, &line.outbox, accepts.events).await;
     if !is_request {
         return refusal::empty(StatusCode::ACCEPTED);
     }
+    let suits = |kind: Kind| kind != Kind::Said && (accepts.json || kind != Kind::Result);
+    let mut at_once = match answered {
+        // Nothing runs, and nothing was said before.
+        Some(answered) if suits(answered.message.kind) => {
+            kept.put(line);
+            return in_json(answered.message);
+        }
+        answered => answered.map(|answered| answered.message),
+    };
     let first = loop {
         let patience = if accepts.events { PATIENCE } else { Duration::MAX };
         let next = async {
-            match answered.take() {
-                Some(answered) => Some(answered.message),
-                None => messages.recv().await,
+            match at_once.take() {
+                Some(message) => Some(message),
+                None => line.messages.recv().await,
             }
         };
         match tokio::time::timeout(patience, next).await {
             // Only its answer can be said without a stream.
             Ok(Some(Outgoing { kind: Kind::Said, .. })) if !accepts.events => {}
-            Ok(Some(message)) if message.kind != Kind::Said && (accepts.json || message.kind != Kind::Result) => {
-                return refusal::json(reply::status_alone(message.kind), message.text);
-            }
+            Ok(Some(message)) if suits(message.kind) => return in_json(message),
             Ok(first) => break first,
             Err(_) => break None,
         }
     };
-    reply::events(stream::unfold((first, messages, guard, false), |(first, mut messages, guard, over)| async move {
+    reply::events(stream::unfold((first, line, false), |(first, mut line, over)| async move {
         if over {
             return None;
         }
         let message = match first {
             Some(message) => message,
-            None => messages.recv().await?,
+            None => line.messages.recv().await?,
         };
         let over = message.kind != Kind::Said;
-        Some((Event::message(None, message.text), (None, messages, guard, over)))
+        Some((Event::message(None, message.text), (None, line, over)))
     }))
+}
+
+fn in_json(message: Outgoing) -> Response {
+    refusal::json(reply::status_alone(message.kind), message.text)
 }

@@ -14,7 +14,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::admission::Place;
-use super::front::Front;
+use super::alone::Kept;
+use super::front::{Caller, Front};
 use super::listen::{Accepted, Stream};
 use super::stall::Stall;
 use super::threads::Seat;
@@ -45,10 +46,10 @@ pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<F
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let of_service = front.clone();
+    let of_service = (front.clone(), Arc::new(Caller { peer, kept: Kept::default() }));
     let answer = service_fn(move |request| {
-        let front = of_service.clone();
-        async move { Ok::<_, Infallible>(front.answer(request, peer).await) }
+        let (front, caller) = of_service.clone();
+        async move { Ok::<_, Infallible>(front.answer(request, &caller).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

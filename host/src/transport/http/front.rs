@@ -14,6 +14,7 @@ use http::{Method, StatusCode};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
+use super::alone::Kept;
 use super::auth::Tokens;
 use super::body::{self, Bodies};
 use super::guard::{self, Guard};
@@ -29,6 +30,12 @@ pub(super) struct Front {
     bodies: Bodies,
     mcp: Arc<Mcp>,
     stop: CancellationToken,
+}
+
+/// The other end of a connection.
+pub(super) struct Caller {
+    pub(super) peer: Option<IpAddr>,
+    pub(super) kept: Kept,
 }
 
 impl Front {
@@ -61,13 +68,13 @@ impl Front {
         self.mcp.close(grace).await;
     }
 
-    pub(super) async fn answer(&self, request: http::Request<Incoming>, peer: Option<IpAddr>) -> Response {
+    pub(super) async fn answer(&self, request: http::Request<Incoming>, caller: &Caller) -> Response {
         // A message with both lengths may be meant to be read in two ways. Only the chunks count,
         // the other length is not seen here, and nothing is read after it (RFC 9112, section 6.3).
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match self.health(&request) {
             Some(response) => response,
-            None => self.guarded(request, peer).await,
+            None => self.guarded(request, caller).await,
         };
         if last {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -89,7 +96,7 @@ impl Front {
         })
     }
 
-    async fn guarded(&self, request: http::Request<Incoming>, peer: Option<IpAddr>) -> Response {
+    async fn guarded(&self, request: http::Request<Incoming>, caller: &Caller) -> Response {
         let origin = match self.guard.check(request.uri(), request.headers()) {
             Ok(origin) => origin,
             Err(refusal) => return self.refuse(request, refusal),
@@ -99,7 +106,7 @@ impl Front {
         {
             return response;
         }
-        let mut response = self.admitted(request, peer).await;
+        let mut response = self.admitted(request, caller).await;
         if let Some(origin) = &origin {
             guard::allow(&mut response, origin);
         }
@@ -107,8 +114,8 @@ impl Front {
     }
 
     /// The order of the checks is that in which one may learn of the server.
-    async fn admitted(&self, mut request: http::Request<Incoming>, peer: Option<IpAddr>) -> Response {
-        let principal = match self.tokens.authenticate(request.headers(), peer) {
+    async fn admitted(&self, mut request: http::Request<Incoming>, caller: &Caller) -> Response {
+        let principal = match self.tokens.authenticate(request.headers(), caller.peer) {
             Ok(principal) => principal,
             Err(refusal) => return self.refuse(request, refusal),
         };
@@ -116,7 +123,7 @@ impl Front {
             return self.refuse(request, refusal);
         }
         match self.bodies.read(request.body_mut()).await {
-            Ok(bytes) => self.mcp.handle(principal.name(), request.map(|_| bytes)).await,
+            Ok(bytes) => self.mcp.handle(&caller.kept, principal.name(), request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
     }

@@ -12,6 +12,7 @@ use http::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
+use super::alone::Kept;
 use super::replay::{Place, Reader};
 use super::reply::{self, Event};
 use super::session::{Session, SessionSettings, Sessions};
@@ -82,8 +83,8 @@ impl Mcp {
         self.stop.cancel();
     }
 
-    /// Answers a request whose body has been read.
-    pub(super) async fn handle(&self, principal: &str, request: Request) -> Response {
+    /// Answers a request whose body has been read. `kept` is of the connection that it came by.
+    pub(super) async fn handle(&self, kept: &Kept, principal: &str, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         match parts.uri.path() {
             EVENTS => return self.sse.get(&self.server, principal, MESSAGES),
@@ -96,7 +97,7 @@ impl Mcp {
         };
         let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
         match parts.method {
-            Method::POST => self.post(principal, &parts.headers, &said, &body).await,
+            Method::POST => self.post(kept, principal, &parts.headers, &said, &body).await,
             Method::GET | Method::DELETE if modern => not_allowed("POST"),
             Method::GET => self.get(principal, &parts.headers, &said),
             Method::DELETE => self.delete(principal, &parts.headers, &said),
@@ -104,7 +105,14 @@ impl Mcp {
         }
     }
 
-    async fn post(&self, principal: &str, headers: &HeaderMap, said: &Arc<Headers>, body: &Bytes) -> Response {
+    async fn post(
+        &self,
+        kept: &Kept,
+        principal: &str,
+        headers: &HeaderMap,
+        said: &Arc<Headers>,
+        body: &Bytes,
+    ) -> Response {
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
             let error = ErrorObject::invalid_request("accept", "answers are application/json or text/event-stream");
@@ -117,7 +125,7 @@ impl Mcp {
         let size = body.len();
         match posted(&frame, said.version.as_deref()) {
             Posted::Refused(invalid) => self.bad_request(principal, headers, &invalid),
-            Posted::Alone => alone::post(self, principal, frame, size, said, accepts).await,
+            Posted::Alone => alone::post(self, kept, principal, frame, size, said, accepts).await,
             Posted::Handshake => self.handshake(principal, frame, size, said, accepts).await,
             Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
                 Ok(session) => self.post_in(&session, frame, size, said, accepts).await,
