@@ -14,7 +14,8 @@ pub enum UnreadableId {
 
 /// The answer to a request that succeeded.
 pub fn result(id: &RequestId, result_json: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, json::single_line(result_json))
+    let (id, result) = (id.as_json(), json::single_line(result_json));
+    [r#"{"jsonrpc":"2.0","id":"#, id, r#","result":"#, &result, "}"].concat()
 }
 
 /// The answer to a request that failed, or to something that was none.

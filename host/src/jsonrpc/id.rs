@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -12,7 +13,7 @@ use crate::json::{self, Kind};
 /// `100` and `1e2` are the same.
 #[derive(Debug, Clone)]
 pub struct RequestId {
-    raw: Box<str>,
+    raw: Arc<str>,
     /// What to compare when `raw` is not already the canonical spelling.
     canonical: Option<Box<str>>,
 }

@@ -42,10 +42,16 @@ impl Implementation {
 
     /// As JSON, with the members that `revision` has.
     pub fn to_json(&self, revision: Revision) -> String {
-        let mut out = String::from("{\"name\":");
-        json::write_str(&mut out, &self.name);
+        let mut out = String::new();
+        self.write(revision, &mut out);
+        out
+    }
+
+    pub(super) fn write(&self, revision: Revision, out: &mut String) {
+        out.push_str("{\"name\":");
+        json::write_str(out, &self.name);
         out.push_str(",\"version\":");
-        json::write_str(&mut out, &self.version);
+        json::write_str(out, &self.version);
         let optional = [
             ("title", &self.title, revision.has_title()),
             ("description", &self.description, revision.has_icons()),
@@ -54,10 +60,9 @@ impl Implementation {
         for (name, value, allowed) in optional {
             if let (Some(value), true) = (value, allowed) {
                 out.push_str(&format!(",\"{name}\":"));
-                json::write_str(&mut out, value);
+                json::write_str(out, value);
             }
         }
         out.push('}');
-        out
     }
 }

@@ -124,6 +124,11 @@ pub fn parse_legacy(revision: Revision, params: &Params<'_>) -> Result<(Option<P
 
 /// Whether params claim to stand by themselves, see [`Meta::parse`].
 pub fn is_modern(params: Option<&RawValue>) -> Result<bool, ErrorObject> {
+    // Without the word, also in escapes, there is none.
+    let text = params.map_or("", RawValue::get).as_bytes();
+    if memchr::memmem::find(text, b"_meta").is_none() && memchr::memchr(b'\\', text).is_none() {
+        return Ok(false);
+    }
     let Some(meta) = object(&Params::read(params))? else { return Ok(false) };
     let [version] = members(&meta, [PROTOCOL_VERSION])?;
     Ok(version.is_some())

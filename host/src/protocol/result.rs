@@ -104,6 +104,9 @@ fn push_meta(object: &mut String, revision: Revision, server: &Implementation, e
         push(object, &format!("{}:{value}", json::quote(key)));
     }
     if revision.is_modern() {
-        push(object, &format!("{}:{}", json::quote(SERVER_INFO), server.to_json(revision)));
+        push(object, "\"");
+        object.push_str(SERVER_INFO);
+        object.push_str("\":");
+        server.write(revision, object);
     }
 }

@@ -12,6 +12,7 @@ mod connection;
 mod front;
 mod guard;
 mod headers;
+mod kept;
 mod listen;
 mod mcp;
 mod refusal;

@@ -2,12 +2,17 @@
 
 use crate::json;
 
+/// Bytes for which there is room from the beginning.
+const USUAL: usize = 128;
+
 /// An object being written. Keys are literals of the protocol and need no escapes.
 pub(in crate::server) struct Object(String);
 
 impl Default for Object {
     fn default() -> Self {
-        Self(String::from("{"))
+        let mut text = String::with_capacity(USUAL);
+        text.push('{');
+        Self(text)
     }
 }
 
@@ -59,9 +64,17 @@ impl Object {
     }
 
     /// Elements are JSON texts.
-    pub(in crate::server) fn array(self, key: &'static str, elements: impl IntoIterator<Item = String>) -> Self {
-        let elements: Vec<String> = elements.into_iter().collect();
-        self.raw(key, &format!("[{}]", elements.join(",")))
+    pub(in crate::server) fn array(mut self, key: &'static str, elements: impl IntoIterator<Item = String>) -> Self {
+        self.key(key);
+        self.0.push('[');
+        for (index, element) in elements.into_iter().enumerate() {
+            if index > 0 {
+                self.0.push(',');
+            }
+            self.0.push_str(&element);
+        }
+        self.0.push(']');
+        self
     }
 
     pub(in crate::server) fn is_empty(&self) -> bool {

@@ -2,13 +2,14 @@
 //!
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream;
 use http::StatusCode;
 use tokio::sync::mpsc;
 
+use super::kept::Kept;
 use super::mcp::{Accepts, Mcp};
 use super::reply::{self, Event};
 use super::{Response, refusal};
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection of the server for one request at a time. Dropped, it cancels what runs: the
 /// client has gone.
-struct Line {
+pub(super) struct Line {
     connection: Arc<Connection>,
     outbox: mpsc::Sender<Outgoing>,
     messages: mpsc::Receiver<Outgoing>,
@@ -34,29 +35,20 @@ impl Line {
         let (outbox, messages) = mpsc::channel(OUTBOX);
         Self { connection: mcp.server.connect(outbox.clone(), principal), outbox, messages }
     }
+
+    pub(super) fn is_of(&self, principal: &str) -> bool {
+        self.connection.principal() == principal
+    }
+
+    /// Whether nothing is left of a request: no word, and nobody who could say one but the line itself.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.messages.is_empty() && self.outbox.strong_count() == 2
+    }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         self.connection.abandon();
-    }
-}
-
-/// Where a client's connection keeps a line for its next request, if nothing was left on it.
-#[derive(Default)]
-pub(super) struct Kept(Mutex<Option<Line>>);
-
-impl Kept {
-    fn take(&self, principal: &str) -> Option<Line> {
-        self.slot().take().filter(|line| line.connection.principal() == principal)
-    }
-
-    fn put(&self, line: Line) {
-        *self.slot() = Some(line);
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Line>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,16 +62,15 @@ pub(super) async fn post(
     accepts: Accepts,
 ) -> Response {
     let is_request = matches!(frame, Frame::Single(Message::Request(_)));
-    let mut line = kept.take(principal).unwrap_or_else(|| Line::new(mcp, principal));
+    let mut line = kept.line(principal).unwrap_or_else(|| Line::new(mcp, principal));
     let answered = line.connection.receive_post(frame, size, headers, &line.outbox, accepts.events).await;
     if !is_request {
         return refusal::empty(StatusCode::ACCEPTED);
     }
     let suits = |kind: Kind| kind != Kind::Said && (accepts.json || kind != Kind::Result);
     let mut at_once = match answered {
-        // Nothing runs, and nothing was said before.
         Some(answered) if suits(answered.message.kind) => {
-            kept.put(line);
+            kept.keep_line(line);
             return in_json(answered.message);
         }
         answered => answered.map(|answered| answered.message),

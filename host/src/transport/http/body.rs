@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderValue};
 use http::{Request, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -30,13 +30,13 @@ const SMALL: usize = 64 << 10;
 /// 415 otherwise.
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let unsupported = |reason, detail| Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason, detail));
-    let essence = |value: &[u8]| value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii().to_vec();
-    let content_type = headers.get(header::CONTENT_TYPE).map(|value| essence(value.as_bytes()));
-    if !content_type.is_some_and(|name| name.eq_ignore_ascii_case(b"application/json")) {
+    let content_type = headers.get(header::CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    if !essence.eq_ignore_ascii_case(b"application/json") {
         return unsupported("content_type", "the Content-Type is not application/json");
     }
     // Nothing is unpacked: a few bytes could become gigabytes.
-    let is_plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
         return unsupported("content_encoding", "a Content-Encoding is not taken; send the body as it is");
     }

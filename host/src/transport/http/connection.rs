@@ -14,8 +14,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::admission::Place;
-use super::alone::Kept;
 use super::front::{Caller, Front};
+use super::kept::Kept;
 use super::listen::{Accepted, Stream};
 use super::stall::Stall;
 use super::threads::Seat;

@@ -14,10 +14,10 @@ use http::{Method, StatusCode};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 
-use super::alone::Kept;
 use super::auth::Tokens;
 use super::body::{self, Bodies};
 use super::guard::{self, Guard};
+use super::kept::Kept;
 use super::mcp::{self, Mcp};
 use super::refusal::{Refusal, plain};
 use super::{Response, Settings};

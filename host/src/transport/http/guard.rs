@@ -4,7 +4,6 @@
 //! Only whole, exact names are compared. It reads headers and no body.
 //! Source: MCP 2026-07-28, basic/transports/streamable-http, "Security"; RFC 6454, section 6.
 
-use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -18,21 +17,20 @@ const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, R
 const METHODS: &str = "GET, POST, DELETE";
 
 pub(super) struct Guard {
-    /// As in `Host`, in lower case.
-    hosts: HashSet<String>,
-    /// As in `Origin`, in lower case.
-    origins: HashSet<String>,
+    /// As in `Host`.
+    hosts: Vec<String>,
+    /// As in `Origin`.
+    origins: Vec<String>,
     /// Those of other sites, which get CORS headers.
-    foreign: HashSet<String>,
+    foreign: Vec<String>,
 }
 
 impl Guard {
     /// `bound` is where the server listens; `None` for a Unix socket.
     pub(super) fn new(bound: Option<SocketAddr>, tls: bool, settings: &Settings) -> Self {
-        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect::<Vec<_>>();
-        let mut hosts: HashSet<String> = own_names(bound, tls).into_iter().collect();
-        hosts.extend(lower(&settings.allowed_hosts));
-        let foreign: HashSet<String> = lower(&settings.allowed_origins).into_iter().collect();
+        let mut hosts = own_names(bound, tls);
+        hosts.extend_from_slice(&settings.allowed_hosts);
+        let foreign = settings.allowed_origins.clone();
         let own = hosts.iter().flat_map(|host| [format!("http://{host}"), format!("https://{host}")]);
         let origins = own.chain(foreign.iter().cloned()).collect();
         Self { hosts, origins, foreign }
@@ -48,7 +46,7 @@ impl Guard {
         // A target that names a host of its own stands above the header (RFC 9112, section 3.2.2).
         let target = uri.authority().map(|authority| authority.as_str());
         for name in std::iter::once(text(host)).chain(target) {
-            if !self.hosts.contains(&name.to_ascii_lowercase()) {
+            if !is_among(&self.hosts, name) {
                 return Err(forbidden(
                     "host_not_allowed",
                     "this Host is not one of the server's names; server.http.allowed-hosts adds to them",
@@ -56,14 +54,14 @@ impl Guard {
             }
         }
         let Some(origin) = only(headers, &header::ORIGIN)? else { return Ok(None) };
-        let name = text(origin).to_ascii_lowercase();
-        if !self.origins.contains(&name) {
+        let name = text(origin);
+        if !is_among(&self.origins, name) {
             return Err(forbidden(
                 "origin_not_allowed",
                 "pages of this Origin may not use the server; server.http.allowed-origins adds to those that may",
             ));
         }
-        Ok(self.foreign.contains(&name).then(|| origin.clone()))
+        Ok(is_among(&self.foreign, name).then(|| origin.clone()))
     }
 }
 
@@ -120,6 +118,11 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a Head
         (first, None) => Ok(first),
         _ => Err(forbidden("header_repeated", &format!("there is more than one {name} header"))),
     }
+}
+
+/// Names and schemes are the same in either case.
+fn is_among(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Bytes that are no ASCII are in no list.

@@ -12,7 +12,7 @@ use http::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::alone::Kept;
+use super::kept::Kept;
 use super::replay::{Place, Reader};
 use super::reply::{self, Event};
 use super::session::{Session, SessionSettings, Sessions};
@@ -126,9 +126,9 @@ impl Mcp {
         match posted(&frame, said.version.as_deref()) {
             Posted::Refused(invalid) => self.bad_request(principal, headers, &invalid),
             Posted::Alone => alone::post(self, kept, principal, frame, size, said, accepts).await,
-            Posted::Handshake => self.handshake(principal, frame, size, said, accepts).await,
+            Posted::Handshake => self.handshake(kept, principal, frame, size, said, accepts).await,
             Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
-                Ok(session) => self.post_in(&session, frame, size, said, accepts).await,
+                Ok(session) => self.post_in(kept, &session, frame, size, said, accepts).await,
                 Err(response) => *response,
             },
         }
@@ -144,6 +144,7 @@ impl Mcp {
 
     async fn handshake(
         &self,
+        kept: &Kept,
         principal: &str,
         frame: Frame<'_>,
         size: usize,
@@ -157,7 +158,7 @@ impl Mcp {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("60"));
             return response;
         };
-        let mut response = self.post_in(&session, frame, size, said, accepts).await;
+        let mut response = self.post_in(kept, &session, frame, size, said, accepts).await;
         // A handshake that failed opens nothing.
         if session.connection.revision().is_some()
             && let Ok(id) = HeaderValue::from_str(&session.id)
@@ -235,6 +236,7 @@ impl Mcp {
     /// what runs goes on without it.
     async fn post_in(
         &self,
+        kept: &Kept,
         session: &Arc<Session>,
         frame: Frame<'_>,
         size: usize,
@@ -243,9 +245,12 @@ impl Mcp {
     ) -> Response {
         // An answer to a batch may also be that there are no batches.
         let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
-        let (outbox, messages) = Session::channel();
+        let (outbox, messages) = kept.channel().unwrap_or_else(Session::channel);
         match session.connection.receive_post(frame, size, said, &outbox, accepts.events).await {
-            Some(answered) if accepts.json => return answer_in(answered.message),
+            Some(answered) if accepts.json => {
+                kept.keep_channel((outbox, messages));
+                return answer_in(answered.message);
+            }
             Some(answered) => answered.send(&outbox).await,
             None => {}
         }

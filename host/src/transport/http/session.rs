@@ -39,6 +39,9 @@ impl Default for SessionSettings {
     }
 }
 
+/// Where the messages of one POST are put, and where they come out.
+pub(super) type Channel = (mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>);
+
 pub(super) struct Sessions {
     settings: SessionSettings,
     all: Mutex<HashMap<String, Arc<Session>>>,
@@ -145,8 +148,7 @@ impl Sessions {
 }
 
 impl Session {
-    /// Where the messages of one POST are put, and where they come out.
-    pub(super) fn channel() -> (mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>) {
+    pub(super) fn channel() -> Channel {
         mpsc::channel(OUTBOX)
     }
 
