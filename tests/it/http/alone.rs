@@ -160,6 +160,42 @@ fn answers_come_as_the_client_can_read_them() {
     assert_eq!((refused.status, refused.header("content-type")), (400, Some("application/json")));
 }
 
+/// What the server keeps of one request for the next on its connection changes no answer.
+#[test]
+fn a_connection_serves_one_request_after_the_other() {
+    let front = front();
+    let client = Endpoint::new(front.address);
+    let call = |name: &str, token: Value| {
+        let params = json!({"name": name, "arguments": {"seconds": 0}, "_meta": {"progressToken": token}});
+        client.post(&alone(1, "tools/call", params)).set("Accept", "application/json")
+    };
+    let notice = json!({"jsonrpc": "2.0", "method": "notifications/none", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}});
+    let mut line = front.connect();
+    for round in 0..30 {
+        let done = line.ask(&call("everything_slow_compute", json!(round)));
+        assert_eq!((done.status, &json_of(&done)["result"]["isError"]), (200, &Value::Null), "{done:?}");
+        for (what, request, status, code) in [
+            ("a token that is none", call("everything_slow_compute", json!([])), 400, -32602),
+            ("no such tool", call("everything_none", json!(0)), 200, -32602),
+            (
+                "another version",
+                call("everything_slow_compute", json!(0)).set("MCP-Protocol-Version", "1"),
+                400,
+                -32020,
+            ),
+        ] {
+            let refused = line.ask(&request);
+            let error = json_of(&refused);
+            assert_eq!(
+                (refused.status, &error["id"], &error["error"]["code"]),
+                (status, &json!(1), &json!(code)),
+                "{what}: {refused:?}"
+            );
+        }
+        assert_eq!(line.ask(&client.post(&notice)).status, 202);
+    }
+}
+
 /// P12: nobody's id is anybody else's, and a cancellation by message does nothing.
 #[test]
 fn p12_ids_are_of_one_request() {
