@@ -28,15 +28,14 @@ impl Threads {
     /// # Errors
     /// If the system gives none.
     pub(super) fn start() -> io::Result<Self> {
-        let stop = CancellationToken::new();
-        let mut threads = Vec::new();
+        let mut started = Self { threads: Vec::new(), stop: CancellationToken::new() };
         for _ in 0..thread::available_parallelism()?.get() {
             let runtime = Builder::new_current_thread().enable_all().build()?;
-            threads.push(Thread { runtime: runtime.handle().clone(), seats: Arc::default() });
-            let stop = stop.clone();
+            started.threads.push(Thread { runtime: runtime.handle().clone(), seats: Arc::default() });
+            let stop = started.stop.clone();
             thread::Builder::new().name("wharf-http".into()).spawn(move || runtime.block_on(stop.cancelled()))?;
         }
-        Ok(Self { threads, stop })
+        Ok(started)
     }
 
     /// The thread that has the fewest connections, and a place there.
