@@ -8,6 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use rustix::process::setpriority_process;
+
 use super::file::LogFile;
 use super::line;
 
@@ -17,6 +20,11 @@ pub(super) const QUEUE: usize = 8 << 20;
 const BATCH: usize = 64 << 10;
 /// Between two looks: whoever records must not wake the thread each time.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Whoever serves a call goes before the record of another. With a third of the weight of the
+/// others there is still more time for records than they need.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
 
 /// What waits to be written.
 #[derive(Default)]
@@ -118,6 +126,9 @@ struct Thread {
 
 impl Thread {
     fn run(mut self) {
+        // Of this thread alone, on Linux. Where it cannot be had, calls wait a little more often.
+        #[cfg(target_os = "linux")]
+        let _ = setpriority_process(None, NICE);
         let mut lines = Vec::new();
         loop {
             let (dropped, last) = self.queue.take(&mut lines);
