@@ -81,11 +81,11 @@ impl Client {
     }
 
     /// Sends a request and gives the next line as it comes, and how long that took from before the
-    /// write.
-    pub fn exchange(&mut self, method: &str, params: Value) -> Result<(Duration, Vec<u8>)> {
+    /// write. `line` is empty, and may have room.
+    pub fn exchange(&mut self, method: &str, params: Value, mut line: Vec<u8>) -> Result<(Duration, Vec<u8>)> {
         let id = self.ids(1);
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        let (request, mut line) = (format!("{request}\n"), Vec::new());
+        let request = format!("{request}\n");
         let sent = Instant::now();
         self.process.write(request.as_bytes())?;
         self.process.read_line(&mut line)?;

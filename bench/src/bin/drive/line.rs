@@ -54,12 +54,16 @@ impl Line {
 
     /// A response's body, to its end.
     pub fn body(&mut self, head: &Head) -> Result<Vec<u8>> {
+        self.body_into(head, Vec::new())
+    }
+
+    /// As [`Self::body`], where `body` is empty and may have room.
+    pub fn body_into(&mut self, head: &Head, mut body: Vec<u8>) -> Result<Vec<u8>> {
         if let Some(length) = head.length {
-            let mut body = vec![0; length];
+            body.resize(length, 0);
             self.0.read_exact(&mut body).context("read a body")?;
             return Ok(body);
         }
-        let mut body = Vec::new();
         while let Some(chunk) = self.chunk()? {
             body.extend(chunk);
         }

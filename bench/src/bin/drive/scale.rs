@@ -90,7 +90,7 @@ fn payloads(bench: &Bench, contender: &Contender, home: &Home, report: &mut Repo
         let mut times = Vec::new();
         for call in 0..bench.options.size(200, 20) {
             let params = json!({ "name": contender.echo(), "arguments": { "message": said } });
-            let (took, line) = client.exchange("tools/call", params)?;
+            let (took, line) = client.exchange("tools/call", params, Vec::new())?;
             let answer: Value = serde_json::from_slice(&line).context("read an answer")?;
             ensure!(answer["result"]["content"][0]["text"] == said, "have said back what was said");
             // The first ten do not count.
