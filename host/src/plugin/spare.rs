@@ -8,10 +8,10 @@
 //! A thread finds what it has left itself: memory that one thread takes and another gives back
 //! has both wait for the allocator.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::cell::OnceCell;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -38,6 +38,8 @@ pub(super) struct Spare {
 
 pub(super) struct Spares {
     shelves: [Mutex<Shelf>; SHELVES],
+    /// Threads that have come.
+    threads: AtomicUsize,
     /// Dropping what a guest had open may need the runtime that it was opened in.
     guests: Handle,
 }
@@ -61,7 +63,7 @@ impl Shelf {
 
 impl Spares {
     pub(super) fn new(guests: Handle) -> Arc<Self> {
-        Arc::new(Self { shelves: Default::default(), guests })
+        Arc::new(Self { shelves: Default::default(), threads: AtomicUsize::new(0), guests })
     }
 
     /// An instance of this program, if one is ready.
@@ -127,9 +129,13 @@ impl Spares {
 
     /// That of the thread that asks.
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        let mut hasher = DefaultHasher::new();
-        thread::current().id().hash(&mut hasher);
-        lock(&self.shelves[hasher.finish() as usize % SHELVES])
+        thread_local! {
+            /// The how many-th it was. Any number will do, if few threads have the same.
+            static NUMBER: OnceCell<usize> = const { OnceCell::new() };
+        }
+        let next = || self.threads.fetch_add(1, Ordering::Relaxed);
+        let number = NUMBER.with(|number| *number.get_or_init(next));
+        lock(&self.shelves[number % SHELVES])
     }
 }
 
