@@ -116,6 +116,13 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    /// Without [`Writer::close`] nobody waits for what is in the queue.
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
 struct Thread {
     file: LogFile,
     queue: Arc<Queue>,
