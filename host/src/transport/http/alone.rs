@@ -68,28 +68,22 @@ pub(super) async fn post(
         return refusal::empty(StatusCode::ACCEPTED);
     }
     let suits = |kind: Kind| kind != Kind::Said && (accepts.json || kind != Kind::Result);
-    let mut at_once = match answered {
+    let first = match answered {
         Some(answered) if suits(answered.message.kind) => {
             kept.keep_line(line);
             return in_json(answered.message);
         }
-        answered => answered.map(|answered| answered.message),
-    };
-    let first = loop {
-        let patience = if accepts.events { PATIENCE } else { Duration::MAX };
-        let next = async {
-            match at_once.take() {
-                Some(message) => Some(message),
-                None => line.messages.recv().await,
+        Some(answered) => Some(answered.message),
+        None => loop {
+            let patience = if accepts.events { PATIENCE } else { Duration::MAX };
+            match tokio::time::timeout(patience, line.messages.recv()).await {
+                // Only its answer can be said without a stream.
+                Ok(Some(Outgoing { kind: Kind::Said, .. })) if !accepts.events => {}
+                Ok(Some(message)) if suits(message.kind) => return in_json(message),
+                Ok(first) => break first,
+                Err(_) => break None,
             }
-        };
-        match tokio::time::timeout(patience, next).await {
-            // Only its answer can be said without a stream.
-            Ok(Some(Outgoing { kind: Kind::Said, .. })) if !accepts.events => {}
-            Ok(Some(message)) if suits(message.kind) => return in_json(message),
-            Ok(first) => break first,
-            Err(_) => break None,
-        }
+        },
     };
     reply::events(stream::unfold((first, line, false), |(first, mut line, over)| async move {
         if over {
