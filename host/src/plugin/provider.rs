@@ -106,6 +106,9 @@ pub trait Provider: Send + Sync {
 pub struct Call {
     /// The host's name for the call, for its log. Not the JSON-RPC id.
     pub id: String,
+    /// For whom it is made: callers share a plugin's turns and its queue fairly. Empty for the
+    /// host itself.
+    pub caller: Arc<str>,
     /// What the plugin may ask the client for.
     pub client: ClientFeatures,
     /// Answers to what an earlier round asked for.
@@ -128,6 +131,7 @@ impl Call {
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
+            caller: Arc::default(),
             client: ClientFeatures::empty(),
             answers: Vec::new(),
             state: None,
