@@ -78,6 +78,7 @@ pub struct Connection {
     session: Mutex<Option<Session>>,
     last_meta: Mutex<LastMeta>,
     principal: Arc<str>,
+    caller: Arc<str>,
     in_flight: InFlight,
     asked: Arc<Asked>,
     room: Room,
@@ -88,7 +89,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(server: Arc<Server>, outbox: mpsc::Sender<Outgoing>, principal: Arc<str>) -> Arc<Self> {
+    pub(super) fn new(
+        server: Arc<Server>,
+        outbox: mpsc::Sender<Outgoing>,
+        principal: Arc<str>,
+        caller: Arc<str>,
+    ) -> Arc<Self> {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Arc::new(Self {
             room: Room::new(server.settings.waiting, server.large.clone()),
@@ -99,6 +105,7 @@ impl Connection {
             session: Mutex::default(),
             last_meta: Mutex::default(),
             principal,
+            caller,
             in_flight: InFlight::default(),
             asked: Arc::default(),
             closing: CancellationToken::new(),
