@@ -3,6 +3,7 @@
 //! ARCHITECTURE.md says how the modules stand on each other.
 
 pub mod audit;
+pub mod budget;
 pub mod catalog;
 pub mod cli;
 pub mod config;

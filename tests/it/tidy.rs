@@ -9,21 +9,22 @@ use crate::support::home::repository;
 
 /// What each module of the host may use of its siblings, and words that it must not know.
 /// `*` is everything.
-const FLOORS: [(&str, &[&str], &[&str]); 15] = [
+const FLOORS: [(&str, &[&str], &[&str]); 16] = [
     ("audit", &[], &["tokio", "wasmtime"]),
+    ("budget", &[], &["wasmtime", "mcp"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
     ("wall", &[], &["tokio", "wasmtime", "plugin"]),
-    ("plugin", &["audit", "json", "wall"], &["jsonrpc"]),
+    ("plugin", &["audit", "budget", "json", "wall"], &["jsonrpc"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["plugin"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "plugin", "pins"], &["serde_json"]),
     (
         "server",
-        &["audit", "json", "jsonrpc", "protocol", "plugin", "catalog"],
+        &["audit", "budget", "json", "jsonrpc", "protocol", "plugin", "catalog"],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
-    ("transport", &["json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),
+    ("transport", &["budget", "json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),
     ("config", &["audit", "json", "plugin", "pins"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),

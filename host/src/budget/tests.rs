@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+
+use super::{Budget, Parts};
+
+#[test]
+fn every_level_has_its_limit_and_gets_all_back() {
+    let all = Budget::new(100);
+    let (one, other) = (all.part(60), all.part(60));
+    let first = one.try_take(60).expect("there is room");
+    assert!(one.try_take(1).is_err_and(|full| full.is(&one)), "its own limit");
+    assert!(other.try_take(41).is_err_and(|full| full.is(&all)), "that of all");
+    assert_eq!((one.taken(), other.taken(), all.taken()), (60, 0, 60), "what was refused has taken nothing");
+    let second = other.try_take(40).expect("there is room to the last byte");
+    drop(first);
+    assert_eq!((one.taken(), other.taken(), all.taken()), (0, 40, 40));
+    drop(second);
+    assert_eq!((other.taken(), all.taken()), (0, 0));
+    assert!(one.try_take(usize::MAX).is_err());
+}
+
+#[test]
+fn what_is_taken_anyway_is_seen() {
+    let all = Budget::new(10);
+    let one = all.part(10);
+    let over = one.take(25);
+    assert!(one.try_take(0).is_err() && !one.is_open());
+    drop(over);
+    assert!(one.is_open());
+    assert_eq!(all.taken(), 0);
+}
+
+#[test]
+fn it_is_open_while_half_is_free_at_every_level() {
+    let all = Budget::new(100);
+    let (one, other) = (all.part(60), all.part(1000));
+    let mut held = one.try_take(31).expect("there is room");
+    assert!(!one.is_open() && other.is_open() && all.is_open());
+    held.shrink_to(30);
+    assert_eq!(held.bytes(), 30);
+    assert!(one.is_open(), "half is not more than half");
+    let _much = other.try_take(21).expect("there is room");
+    assert!(!one.is_open() && !other.is_open() && !all.is_open());
+}
+
+#[tokio::test]
+async fn who_waits_hears_of_the_level_that_was_in_the_way() {
+    let all = Budget::new(100);
+    let (one, other) = (all.part(100), all.part(100));
+    let (mine, others) = (one.take(40), other.take(40));
+    let mut waiting = Box::pin(one.open());
+    assert!(waiting.as_mut().now_or_never().is_none());
+    drop(others);
+    waiting.await;
+    let _more = one.take(40);
+    let mut waiting = Box::pin(one.open());
+    assert!(waiting.as_mut().now_or_never().is_none());
+    drop(mine);
+    waiting.await;
+}
+
+#[test]
+fn a_name_has_one_part_and_is_forgotten_with_it() {
+    let parts = Parts::new(Budget::new(100), 50);
+    let name = |number: usize| Arc::<str>::from(number.to_string());
+    let part = parts.of(&name(0));
+    assert!(parts.of(&name(0)).is(&part));
+    assert!(!parts.of(&name(1)).is(&part));
+    for number in 2..10_000 {
+        let _ = parts.of(&name(number));
+    }
+    assert!(parts.known() <= 64, "{}", parts.known());
+    assert!(parts.of(&name(0)).is(&part), "somebody has it");
+}
