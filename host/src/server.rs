@@ -132,7 +132,7 @@ pub struct Server {
     pages: Pages,
     /// See [`room::Room`].
     large: Budget,
-    /// What waits to be read, by principal.
+    /// What waits to be read, by caller.
     unread: Parts,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
@@ -180,7 +180,19 @@ impl Server {
     ///
     /// `principal` is who it is, as far as that is known.
     pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>, principal: &str) -> Arc<Connection> {
-        Connection::new(self.clone(), outbox, principal.into())
+        let principal: Arc<str> = principal.into();
+        Connection::new(self.clone(), outbox, principal.clone(), principal)
+    }
+
+    /// As [`Self::connect`], for one of several clients that are the same principal: `caller` is
+    /// the key under which they share fairly.
+    pub fn connect_for(
+        self: &Arc<Self>,
+        outbox: mpsc::Sender<Outgoing>,
+        principal: &str,
+        caller: &Arc<str>,
+    ) -> Arc<Connection> {
+        Connection::new(self.clone(), outbox, principal.into(), caller.clone())
     }
 
     /// For a transport that waits for its client: what can be done ahead is done now.

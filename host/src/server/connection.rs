@@ -101,6 +101,7 @@ pub struct Connection {
     session: Mutex<Option<Session>>,
     last_meta: Mutex<LastMeta>,
     principal: Arc<str>,
+    caller: Arc<str>,
     in_flight: InFlight,
     asked: Arc<Asked>,
     room: Room,
@@ -112,9 +113,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(server: Arc<Server>, outbox: mpsc::Sender<Outgoing>, principal: Arc<str>) -> Arc<Self> {
+    pub(super) fn new(
+        server: Arc<Server>,
+        outbox: mpsc::Sender<Outgoing>,
+        principal: Arc<str>,
+        caller: Arc<str>,
+    ) -> Arc<Self> {
         let settings = &server.settings;
-        let unread = server.unread.of(&principal).part(settings.unread);
+        let unread = server.unread.of(&caller).part(settings.unread);
         Arc::new(Self {
             room: Room::new(settings.waiting, server.large.clone()),
             bounds: Arc::new(Bounds::new(unread, settings.in_flight, settings.patience)),
@@ -125,6 +131,7 @@ impl Connection {
             session: Mutex::default(),
             last_meta: Mutex::default(),
             principal,
+            caller,
             in_flight: InFlight::default(),
             asked: Arc::default(),
             closing: CancellationToken::new(),

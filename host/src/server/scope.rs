@@ -23,6 +23,9 @@ pub(in crate::server) struct Scope {
     /// Who it is that asks, as far as this is known: what one principal was given to keep
     /// is no good for another.
     pub(in crate::server) principal: Arc<str>,
+    /// The key under which callers share fairly: the principal, or the address of the client's
+    /// network where everybody is the same principal.
+    pub(in crate::server) caller: Arc<str>,
     pub(in crate::server) client: Client,
     /// The client wants to know how far the request is.
     pub(in crate::server) progress: Option<ProgressToken>,

@@ -8,6 +8,7 @@ mod admission;
 mod alone;
 mod auth;
 mod body;
+mod caller;
 mod connection;
 mod front;
 mod guard;

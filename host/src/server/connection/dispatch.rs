@@ -66,6 +66,7 @@ impl Connection {
             revision,
             meta,
             principal: self.principal.clone(),
+            caller: self.caller.clone(),
             client,
             progress,
             verbosity,

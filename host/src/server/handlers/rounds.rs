@@ -114,7 +114,7 @@ pub(in crate::server) async fn once<'a, T>(
 /// What every call of this request is about.
 fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
     Call {
-        caller: scope.principal.clone(),
+        caller: scope.caller.clone(),
         unread: Some(scope.client.bounds.unread.clone()),
         meta: Some(scope.meta.clone()),
         events: Some(relay.events()),

@@ -3,8 +3,10 @@
 //! Counts; it does not know what passes over them.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::caller::network;
 
 pub(super) struct Admission {
     most: usize,
@@ -35,7 +37,7 @@ impl Admission {
     /// A place for a connection from there, if one is free. A Unix socket has no address, and
     /// all of its clients are one user.
     pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
-        let address = address.map(neighbourhood);
+        let address = address.map(network);
         let mut counts = self.open.counts();
         if counts.all >= self.most {
             return None;
@@ -70,14 +72,6 @@ impl Drop for Place {
                 counts.by_address.remove(&address);
             }
         }
-    }
-}
-
-/// One host of IPv6 has a network of 2^64 addresses to itself.
-fn neighbourhood(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-        address => address,
     }
 }
 

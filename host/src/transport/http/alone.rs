@@ -9,6 +9,7 @@ use futures_util::stream;
 use http::StatusCode;
 use tokio::sync::mpsc;
 
+use super::caller::Caller;
 use super::kept::Kept;
 use super::mcp::{Accepts, Mcp};
 use super::reply::{self, Event};
@@ -31,9 +32,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn new(mcp: &Mcp, principal: &str) -> Self {
+    fn new(mcp: &Mcp, caller: &Caller) -> Self {
         let (outbox, messages) = mpsc::channel(OUTBOX);
-        Self { connection: mcp.server.connect(outbox.clone(), principal), outbox, messages }
+        Self { connection: mcp.server.connect_for(outbox.clone(), &caller.principal, &caller.key), outbox, messages }
     }
 
     pub(super) fn is_of(&self, principal: &str) -> bool {
@@ -55,14 +56,14 @@ impl Drop for Line {
 pub(super) async fn post(
     mcp: &Mcp,
     kept: &Kept,
-    principal: &str,
+    caller: &Caller,
     frame: Frame<'_>,
     size: usize,
     headers: &Arc<Headers>,
     accepts: Accepts,
 ) -> Response {
     let is_request = matches!(frame, Frame::Single(Message::Request(_)));
-    let mut line = kept.line(principal).unwrap_or_else(|| Line::new(mcp, principal));
+    let mut line = kept.line(&caller.principal).unwrap_or_else(|| Line::new(mcp, caller));
     let answered = line.connection.receive_post(frame, size, headers, &line.outbox, accepts.events).await;
     if !is_request {
         return refusal::empty(StatusCode::ACCEPTED);

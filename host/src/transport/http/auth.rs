@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 
+use super::caller::{Caller, Peer};
 use super::refusal::Refusal;
 
 /// Wrong tokens of one address in one second; more are told to wait.
 const FAILURES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Addresses that are remembered before those of past seconds are forgotten.
+/// Networks that are remembered at the same time. With so many in one second a further one is
+/// told to wait.
 const REMEMBERED: usize = 4096;
 
 /// Who it is that asks.
@@ -56,7 +58,7 @@ impl Token {
 pub(super) struct Tokens {
     tokens: Vec<Token>,
     everybody: Principal,
-    /// Of each address: the second that began with its first failure, and how many since.
+    /// Of each network: the second that began with its first failure, and how many since.
     failures: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
 }
 
@@ -65,23 +67,23 @@ impl Tokens {
         Self { tokens, everybody: Principal::local(), failures: Mutex::default() }
     }
 
-    /// The principal of a request. A right token is always taken, however many wrong ones came
+    /// Whose a request is. A right token is always taken, however many wrong ones came
     /// from its address: who guesses must not lock out his neighbours.
     ///
     /// # Errors
     /// 401 without a right token, 429 after too many of those in a second.
-    pub(super) fn authenticate(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Principal, Refusal> {
+    pub(super) fn authenticate(&self, headers: &HeaderMap, peer: &Peer) -> Result<Caller, Refusal> {
         if self.tokens.is_empty() {
-            return Ok(self.everybody.clone());
+            return Ok(peer.caller(self.everybody.clone(), false));
         }
         let (challenge, detail) = match bearer(headers) {
             Some(secret) => match self.find(secret) {
-                Some(principal) => return Ok(principal),
+                Some(principal) => return Ok(peer.caller(principal, true)),
                 None => ("Bearer error=\"invalid_token\"", "the bearer token is not one of the server's"),
             },
             None => ("Bearer", "this server wants a bearer token in the Authorization header"),
         };
-        if self.too_many_failures(peer) {
+        if self.too_many_failures(peer.network) {
             let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many wrong tokens");
             return Err(refusal.header(RETRY_AFTER, "1"));
         }
@@ -94,15 +96,18 @@ impl Tokens {
         self.tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
     }
 
-    /// Counts one more failure of that address.
-    fn too_many_failures(&self, peer: Option<IpAddr>) -> bool {
+    /// Counts one more failure from there.
+    fn too_many_failures(&self, network: Option<IpAddr>) -> bool {
         let now = Instant::now();
         let is_past = |started: Instant| now.duration_since(started) >= WINDOW;
         let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if failures.len() >= REMEMBERED {
             failures.retain(|_, (started, _)| !is_past(*started));
+            if failures.len() >= REMEMBERED && !failures.contains_key(&network) {
+                return true;
+            }
         }
-        let (started, count) = failures.entry(peer).or_insert((now, 0));
+        let (started, count) = failures.entry(network).or_insert((now, 0));
         if is_past(*started) {
             (*started, *count) = (now, 0);
         }

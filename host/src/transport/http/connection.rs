@@ -14,7 +14,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::admission::Place;
-use super::front::{Caller, Front};
+use super::caller::Peer;
+use super::front::{Front, Link};
 use super::kept::Kept;
 use super::listen::{Accepted, Stream};
 use super::stall::Stall;
@@ -46,10 +47,10 @@ pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<F
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let of_service = (front.clone(), Arc::new(Caller { peer, kept: Kept::default() }));
+    let of_service = (front.clone(), Arc::new(Link { peer: Peer::new(peer), kept: Kept::default() }));
     let answer = service_fn(move |request| {
-        let (front, caller) = of_service.clone();
-        async move { Ok::<_, Infallible>(front.answer(request, &caller).await) }
+        let (front, link) = of_service.clone();
+        async move { Ok::<_, Infallible>(front.answer(request, &link).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -5,7 +5,7 @@
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::auth::Tokens;
 use super::body::{self, Bodies};
+use super::caller::Peer;
 use super::guard::{self, Guard};
 use super::kept::Kept;
 use super::mcp::{self, Mcp};
@@ -32,9 +33,9 @@ pub(super) struct Front {
     stop: CancellationToken,
 }
 
-/// The other end of a connection.
-pub(super) struct Caller {
-    pub(super) peer: Option<IpAddr>,
+/// What a connection is to those who answer its requests.
+pub(super) struct Link {
+    pub(super) peer: Peer,
     pub(super) kept: Kept,
 }
 
@@ -68,13 +69,13 @@ impl Front {
         self.mcp.close(grace).await;
     }
 
-    pub(super) async fn answer(&self, request: http::Request<Incoming>, caller: &Caller) -> Response {
+    pub(super) async fn answer(&self, request: http::Request<Incoming>, link: &Link) -> Response {
         // A message with both lengths may be meant to be read in two ways. Only the chunks count,
         // the other length is not seen here, and nothing is read after it (RFC 9112, section 6.3).
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match self.health(&request) {
             Some(response) => response,
-            None => self.guarded(request, caller).await,
+            None => self.guarded(request, link).await,
         };
         if last {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -96,7 +97,7 @@ impl Front {
         })
     }
 
-    async fn guarded(&self, request: http::Request<Incoming>, caller: &Caller) -> Response {
+    async fn guarded(&self, request: http::Request<Incoming>, link: &Link) -> Response {
         let origin = match self.guard.check(request.uri(), request.headers()) {
             Ok(origin) => origin,
             Err(refusal) => return self.refuse(request, refusal),
@@ -106,7 +107,7 @@ impl Front {
         {
             return response;
         }
-        let mut response = self.admitted(request, caller).await;
+        let mut response = self.admitted(request, link).await;
         if let Some(origin) = &origin {
             guard::allow(&mut response, origin);
         }
@@ -114,16 +115,16 @@ impl Front {
     }
 
     /// The order of the checks is that in which one may learn of the server.
-    async fn admitted(&self, mut request: http::Request<Incoming>, caller: &Caller) -> Response {
-        let principal = match self.tokens.authenticate(request.headers(), caller.peer) {
-            Ok(principal) => principal,
+    async fn admitted(&self, mut request: http::Request<Incoming>, link: &Link) -> Response {
+        let caller = match self.tokens.authenticate(request.headers(), &link.peer) {
+            Ok(caller) => caller,
             Err(refusal) => return self.refuse(request, refusal),
         };
         if let Err(refusal) = self.expected(request.uri().path(), request.method(), request.headers()) {
             return self.refuse(request, refusal);
         }
         match self.bodies.read(request.body_mut()).await {
-            Ok(bytes) => self.mcp.handle(&caller.kept, principal.name(), request.map(|_| bytes)).await,
+            Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
     }

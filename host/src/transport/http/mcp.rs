@@ -12,6 +12,7 @@ use http::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
+use super::caller::Caller;
 use super::kept::Kept;
 use super::replay::{Place, Reader};
 use super::reply::{self, Event};
@@ -84,11 +85,11 @@ impl Mcp {
     }
 
     /// Answers a request whose body has been read. `kept` is of the connection that it came by.
-    pub(super) async fn handle(&self, kept: &Kept, principal: &str, request: Request) -> Response {
+    pub(super) async fn handle(&self, kept: &Kept, caller: &Caller, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         match parts.uri.path() {
-            EVENTS => return self.sse.get(&self.server, principal, MESSAGES),
-            MESSAGES => return self.sse.post(principal, parts.uri.query(), &body).await,
+            EVENTS => return self.sse.get(&self.server, caller, MESSAGES),
+            MESSAGES => return self.sse.post(&caller.principal, parts.uri.query(), &body).await,
             _ => {}
         }
         let said = match headers::read(&parts.headers) {
@@ -97,10 +98,10 @@ impl Mcp {
         };
         let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
         match parts.method {
-            Method::POST => self.post(kept, principal, &parts.headers, &said, &body).await,
+            Method::POST => self.post(kept, caller, &parts.headers, &said, &body).await,
             Method::GET | Method::DELETE if modern => not_allowed("POST"),
-            Method::GET => self.get(principal, &parts.headers, &said),
-            Method::DELETE => self.delete(principal, &parts.headers, &said),
+            Method::GET => self.get(caller, &parts.headers, &said),
+            Method::DELETE => self.delete(caller, &parts.headers, &said),
             _ => not_allowed("GET, POST, DELETE"),
         }
     }
@@ -108,7 +109,7 @@ impl Mcp {
     async fn post(
         &self,
         kept: &Kept,
-        principal: &str,
+        caller: &Caller,
         headers: &HeaderMap,
         said: &Arc<Headers>,
         body: &Bytes,
@@ -120,14 +121,14 @@ impl Mcp {
         }
         let frame = match jsonrpc::decode(body) {
             Ok(frame) => frame,
-            Err(invalid) => return self.bad_request(principal, headers, &invalid),
+            Err(invalid) => return self.bad_request(caller, headers, &invalid),
         };
         let size = body.len();
         match posted(&frame, said.version.as_deref()) {
-            Posted::Refused(invalid) => self.bad_request(principal, headers, &invalid),
-            Posted::Alone => alone::post(self, kept, principal, frame, size, said, accepts).await,
-            Posted::Handshake => self.handshake(kept, principal, frame, size, said, accepts).await,
-            Posted::InSession => match self.session(principal, headers, id_of(&frame)) {
+            Posted::Refused(invalid) => self.bad_request(caller, headers, &invalid),
+            Posted::Alone => alone::post(self, kept, caller, frame, size, said, accepts).await,
+            Posted::Handshake => self.handshake(kept, caller, frame, size, said, accepts).await,
+            Posted::InSession => match self.session(caller, headers, id_of(&frame)) {
                 Ok(session) => self.post_in(kept, &session, frame, size, said, accepts).await,
                 Err(response) => *response,
             },
@@ -135,8 +136,8 @@ impl Mcp {
     }
 
     /// The answer to what is no message: in a session, as its revision has it.
-    fn bad_request(&self, principal: &str, headers: &HeaderMap, invalid: &Invalid) -> Response {
-        match self.session(principal, headers, None) {
+    fn bad_request(&self, caller: &Caller, headers: &HeaderMap, invalid: &Invalid) -> Response {
+        match self.session(caller, headers, None) {
             Ok(session) => refusal::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid).text),
             Err(_) => refused(StatusCode::BAD_REQUEST, invalid.id.as_ref(), &invalid.error),
         }
@@ -145,13 +146,13 @@ impl Mcp {
     async fn handshake(
         &self,
         kept: &Kept,
-        principal: &str,
+        caller: &Caller,
         frame: Frame<'_>,
         size: usize,
         said: &Arc<Headers>,
         accepts: Accepts,
     ) -> Response {
-        let Some(session) = self.sessions.open(&self.server, principal) else {
+        let Some(session) = self.sessions.open(&self.server, caller) else {
             let error =
                 ErrorObject::invalid_request("too_many_sessions", "there are too many sessions, try again later");
             let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id_of(&frame), &error);
@@ -170,12 +171,12 @@ impl Mcp {
     }
 
     /// A stream of what belongs to no request, or the rest of one that was lost.
-    fn get(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response {
+    fn get(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Response {
         if !Accepts::of(headers).events {
             let error = ErrorObject::invalid_request("accept", "the answer is text/event-stream");
             return refused(StatusCode::NOT_ACCEPTABLE, None, &error);
         }
-        let session = match self.known(principal, headers, said) {
+        let session = match self.known(caller, headers, said) {
             Ok(session) => session,
             Err(response) => return *response,
         };
@@ -189,8 +190,8 @@ impl Mcp {
         reply::events(events.take_until(ended))
     }
 
-    fn delete(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Response {
-        match self.known(principal, headers, said) {
+    fn delete(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Response {
+        match self.known(caller, headers, said) {
             Ok(session) => {
                 self.sessions.end(&session);
                 refusal::empty(StatusCode::OK)
@@ -200,7 +201,7 @@ impl Mcp {
     }
 
     /// The session of a request without a body.
-    fn known(&self, principal: &str, headers: &HeaderMap, said: &Headers) -> Result<Arc<Session>, Box<Response>> {
+    fn known(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Result<Arc<Session>, Box<Response>> {
         if let Some(version) = &said.version
             && Revision::parse(version).is_none()
         {
@@ -208,12 +209,12 @@ impl Mcp {
                 ErrorObject::invalid_request("unsupported_protocol_version", "the version in the header is unknown");
             return Err(Box::new(refused(StatusCode::BAD_REQUEST, None, &error)));
         }
-        self.session(principal, headers, None)
+        self.session(caller, headers, None)
     }
 
     fn session(
         &self,
-        principal: &str,
+        caller: &Caller,
         headers: &HeaderMap,
         id: Option<&RequestId>,
     ) -> Result<Arc<Session>, Box<Response>> {
@@ -226,7 +227,7 @@ impl Mcp {
                 "Mcp-Session-Id is missing; initialize gives one, or put the version into params._meta",
             );
         };
-        match self.sessions.get(session, principal) {
+        match self.sessions.get(session, &caller.principal) {
             Some(session) => Ok(session),
             None => refuse(StatusCode::NOT_FOUND, "session_not_found", "there is no such session; initialize again"),
         }

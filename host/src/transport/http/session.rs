@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::caller::Caller;
 use super::replay::{Place, Replay};
 use crate::server::{Connection, Outgoing, Server};
 
@@ -49,7 +50,7 @@ pub(super) struct Sessions {
 
 pub(super) struct Session {
     pub(super) id: String,
-    principal: Box<str>,
+    principal: Arc<str>,
     pub(super) connection: Arc<Connection>,
     /// What belongs to no request.
     pub(super) own: Arc<Replay>,
@@ -66,7 +67,7 @@ impl Sessions {
     }
 
     /// A session that is not in service yet. `None`: there are as many as may be.
-    pub(super) fn open(&self, server: &Arc<Server>, principal: &str) -> Option<Arc<Session>> {
+    pub(super) fn open(&self, server: &Arc<Server>, caller: &Caller) -> Option<Arc<Session>> {
         self.end_idle();
         if self.lock().len() >= self.settings.most {
             return None;
@@ -76,8 +77,8 @@ impl Sessions {
         let (outbox, messages) = mpsc::channel(OUTBOX);
         Some(Arc::new(Session {
             id: format!("{:032x}", u128::from_be_bytes(secret)),
-            principal: principal.into(),
-            connection: server.connect(outbox, principal),
+            principal: caller.principal.clone(),
+            connection: server.connect_for(outbox, &caller.principal, &caller.key),
             own: Replay::of(0, messages),
             streams: Mutex::default(),
             next: AtomicU64::new(1),

@@ -12,6 +12,7 @@ use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
+use super::caller::Caller;
 use super::mcp::refused;
 use super::reply::{self, Event};
 use super::{Response, refusal};
@@ -59,16 +60,16 @@ impl Drop for Leave {
 
 impl Sse {
     /// The stream of one client. `messages` is the path that it posts to.
-    pub(super) fn get(&self, server: &Arc<Server>, principal: &str, messages: &str) -> Response {
+    pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, messages: &str) -> Response {
         let mut secret = [0; 16];
         if self.0.lock().len() >= MOST || getrandom::fill(&mut secret).is_err() {
             return refusal::empty(StatusCode::SERVICE_UNAVAILABLE);
         }
         let id = format!("{:032x}", u128::from_be_bytes(secret));
         let (outbox, incoming) = mpsc::channel(OUTBOX);
-        let connection = server.connect(outbox.clone(), principal);
+        let connection = server.connect_for(outbox.clone(), &caller.principal, &caller.key);
         let endpoint = Event { id: None, kind: Some("endpoint"), data: format!("{messages}?session={id}") };
-        self.0.lock().insert(id.clone(), Client { principal: principal.into(), connection, outbox });
+        self.0.lock().insert(id.clone(), Client { principal: caller.principal.clone(), connection, outbox });
         let leave = Leave { id, clients: self.0.clone() };
         let said = stream::unfold((incoming, leave), |(mut incoming, leave)| async move {
             let message = incoming.recv().await?;

@@ -3,8 +3,9 @@ use std::net::IpAddr;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 
-use super::{Principal, Token, Tokens};
+use super::{Principal, REMEMBERED, Token, Tokens};
 use crate::transport::http::Response;
+use crate::transport::http::caller::Peer;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -22,7 +23,8 @@ fn ask(tokens: &Tokens, values: &[&str], from: &str) -> Result<Principal, Box<Re
         headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a value"));
     }
     let peer: IpAddr = from.parse().expect("an address");
-    tokens.authenticate(&headers, Some(peer)).map_err(|refusal| Box::new(refusal.into()))
+    let caller = tokens.authenticate(&headers, &Peer::new(Some(peer)));
+    caller.map(|caller| Principal::new(caller.principal)).map_err(|refusal| Box::new(refusal.into()))
 }
 
 /// Abuse P22.
@@ -34,7 +36,10 @@ fn a_token_is_its_bearer() {
     assert_eq!(who(&format!("bearer   {SECRET}")), Some(Principal::new("ci")));
     assert_eq!(who("Bearer another-secret-of-mine"), Some(Principal::new("me")));
     assert_eq!(who("Bearer and-its-successor"), Some(Principal::new("me")), "two tokens of one principal");
-    assert_eq!(Tokens::new(Vec::new()).authenticate(&HeaderMap::new(), None).ok(), Some(Principal::local()));
+    assert_eq!(
+        Tokens::new(Vec::new()).authenticate(&HeaderMap::new(), &Peer::new(None)).map(|caller| caller.principal).ok(),
+        Some("local".into())
+    );
 }
 
 /// Abuse P22.
@@ -75,4 +80,19 @@ fn who_guesses_is_slowed_down_and_locks_out_nobody() {
     assert!(ask(&tokens, &[&format!("Bearer {SECRET}")], "10.0.0.1").is_ok());
     let elsewhere = ask(&tokens, &["Bearer wrong"], "10.0.0.2").expect_err("no token of ours");
     assert_eq!(elsewhere.status(), StatusCode::UNAUTHORIZED);
+}
+
+/// A network of IPv6 is one guesser, and however many guess, no more are remembered.
+#[test]
+fn who_guesses_from_many_addresses_is_counted_and_bounded() {
+    let tokens = tokens();
+    let guess = |from: &str| ask(&tokens, &["Bearer wrong"], from).expect_err("no token of ours").status();
+    let last = (0..12).map(|host| guess(&format!("2001:db8::{host:x}"))).last();
+    assert_eq!(last, Some(StatusCode::TOO_MANY_REQUESTS), "another address of the same network");
+    assert_eq!(guess("2001:db8:0:1::1"), StatusCode::UNAUTHORIZED, "another network");
+    for network in 0..2 * REMEMBERED {
+        guess(&format!("10.{}.{}.1", network / 256, network % 256));
+    }
+    assert!(tokens.failures.lock().expect("not poisoned").len() <= REMEMBERED);
+    assert!(ask(&tokens, &[&format!("Bearer {SECRET}")], "10.255.0.1").is_ok());
 }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::server;
+use crate::transport::http::Principal;
+use crate::transport::http::caller::Peer;
 
 /// P26: what nobody uses is gone from memory, without another client who makes the server look.
 #[tokio::test]
@@ -8,7 +10,8 @@ async fn p26_idle_sessions_take_no_memory() {
     let idle = Duration::from_millis(20);
     let sessions = Arc::new(Sessions::new(SessionSettings { idle, ..SessionSettings::default() }));
     let open = || {
-        let session = sessions.open(&server, "local").expect("there is room");
+        let session =
+            sessions.open(&server, &Peer::new(None).caller(Principal::local(), false)).expect("there is room");
         sessions.put(&session);
         session
     };

@@ -1,0 +1,84 @@
+//! Whose a request is, and with whom it shares: the principal, or where everybody is the same
+//! one, the network that the client is in.
+//!
+//! Decides nothing; it only names.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use super::auth::Principal;
+
+/// The other end of a connection.
+pub(super) struct Peer {
+    /// `None` for a Unix socket.
+    pub(super) network: Option<IpAddr>,
+    /// Of whoever has no name of its own.
+    key: Arc<str>,
+}
+
+/// Who asks.
+pub(super) struct Caller {
+    pub(super) principal: Arc<str>,
+    /// Callers of different keys share fairly; those of the same are one.
+    pub(super) key: Arc<str>,
+}
+
+impl Peer {
+    pub(super) fn new(address: Option<IpAddr>) -> Self {
+        let network = address.map(network);
+        let key = match network {
+            Some(network) if !network.is_loopback() => network.to_string().into(),
+            // Who is on this machine has all of its addresses.
+            _ => Principal::local().name().clone(),
+        };
+        Self { network, key }
+    }
+
+    /// A principal that has shown a token is one caller, wherever it comes from.
+    pub(super) fn caller(&self, principal: Principal, has_token: bool) -> Caller {
+        let principal = principal.name().clone();
+        let key = if has_token { principal.clone() } else { self.key.clone() };
+        Caller { principal, key }
+    }
+}
+
+/// What one client has to itself: an address, and of IPv6 a network of 2^64.
+pub(super) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Caller, Peer};
+    use crate::transport::http::Principal;
+
+    fn caller(address: &str, has_token: bool) -> Caller {
+        let address = (!address.is_empty()).then(|| address.parse().expect("an address"));
+        Peer::new(address).caller(Principal::new("local"), has_token)
+    }
+
+    #[test]
+    fn who_has_no_name_is_its_network() {
+        let key = |address: &str| caller(address, false).key;
+        assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
+        assert_eq!(key("192.0.2.1"), key("::ffff:192.0.2.1"));
+        assert_eq!(key("2001:db8:1:1::1"), key("2001:db8:1:1:ffff::2"));
+        assert_ne!(key("2001:db8:1:1::1"), key("2001:db8:1:2::1"));
+        for local in ["127.0.0.1", "127.9.9.9", "::1", ""] {
+            assert_eq!(&*key(local), "local", "{local:?}");
+        }
+    }
+
+    #[test]
+    fn who_has_a_token_is_one_caller_wherever_it_is() {
+        for address in ["192.0.2.1", "2001:db8::1", "127.0.0.1"] {
+            assert_eq!(&*caller(address, true).key, "local");
+            assert_eq!(&*caller(address, false).principal, "local");
+        }
+    }
+}
