@@ -4,6 +4,7 @@
 //! It knows no sockets, no stdin and no headers, and runs no component itself.
 
 mod asked;
+mod bounds;
 mod client;
 mod connection;
 mod discovery;
@@ -24,9 +25,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::audit::Audit;
+use crate::budget::{Budget, Parts};
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
 use handlers::page::Pages;
@@ -50,12 +53,21 @@ pub struct Settings {
     pub page_size: usize,
     /// How long a first request waits for the first scan of the plugin folder.
     pub first_scan: Duration,
-    /// Requests of one connection that run at the same time.
+    /// Requests of one connection that are with one plugin at the same time.
     pub in_flight: usize,
-    /// KiB of requests of one connection that run or wait; more are refused.
+    /// How long a request waits for its turn to be with a plugin, and for its client to read.
+    pub patience: Duration,
+    /// Bytes of requests of one connection that run or wait; more are refused.
     pub waiting: usize,
     /// The same of all connections together, for requests of more than 64 KiB.
     pub waiting_together: usize,
+    /// Bytes that wait to be read by the client of one connection. While more than half of it
+    /// waits no call begins, and an answer beyond it is not kept.
+    pub unread: usize,
+    /// The same of all connections of one principal.
+    pub unread_of_principal: usize,
+    /// The same of all connections together.
+    pub unread_together: usize,
     /// Resources of which one connection can hear.
     pub followed: usize,
     /// `subscriptions/listen` streams of one connection.
@@ -86,8 +98,12 @@ impl Default for Settings {
             page_size: 1000,
             first_scan: Duration::from_secs(30),
             in_flight: 256,
-            waiting: 64 << 10,
-            waiting_together: 256 << 10,
+            patience: Duration::from_secs(5),
+            waiting: 64 << 20,
+            waiting_together: 256 << 20,
+            unread: 64 << 20,
+            unread_of_principal: 128 << 20,
+            unread_together: 256 << 20,
             followed: 1024,
             listens: 64,
             list_changed_pause: Duration::from_millis(250),
@@ -115,9 +131,12 @@ pub struct Server {
     updates: Updates,
     pages: Pages,
     /// See [`room::Room`].
-    large: Arc<Semaphore>,
+    large: Budget,
+    /// What waits to be read, by caller.
+    unread: Parts,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
+    cut_off: CancellationToken,
 }
 
 impl Server {
@@ -140,7 +159,8 @@ impl Server {
             discovery::put_into(&catalog);
         }
         Arc::new(Self {
-            large: Arc::new(Semaphore::new(settings.waiting_together)),
+            large: Budget::new(settings.waiting_together),
+            unread: Parts::new(Budget::new(settings.unread_together), settings.unread_of_principal),
             catalog,
             settings,
             implementation,
@@ -151,6 +171,7 @@ impl Server {
             pages: Pages::default(),
             calls: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
+            cut_off: CancellationToken::new(),
         })
     }
 
@@ -182,6 +203,11 @@ impl Server {
     /// Ends the listen streams of all clients with their results.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
+    }
+
+    /// Stops work on all requests; each is answered that it was.
+    pub fn cut_off(&self) {
+        self.cut_off.cancel();
     }
 
     /// Whether the plugins of the first scan are in service, and it is not about to stop.

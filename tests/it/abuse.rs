@@ -371,7 +371,7 @@ fn p15_meta_is_whole_or_refused() {
 fn p30_requests_that_run_are_counted_together() {
     const LARGE: usize = 1 << 20;
     let home = Home::with(&["echo", "everything"]);
-    let settings = Settings { waiting_together: 3 * LARGE / 2 / 1024, ..Settings::default() };
+    let settings = Settings { waiting_together: 3 * LARGE / 2, ..Settings::default() };
     let memory = Memory::serve_with(&home, settings);
     let beside = memory.beside();
     let mut one = Client::able(memory, "2025-11-25", json!({"roots": {}}));

@@ -134,6 +134,9 @@ impl Program {
             let own = Instant::now() + limit;
             let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
             let _permits = program.turn(deadline).await?;
+            if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
+                return Err(Fault::Busy);
+            }
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
             let future = Box::pin(program.run(invocation, call, deadline, cpu.clone()));

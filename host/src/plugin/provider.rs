@@ -19,6 +19,7 @@ use super::id::{Digest, PluginId};
 use super::limits::Limits;
 use super::load::LoadError;
 use super::surface::Surface;
+use crate::budget::Budget;
 
 /// A source of tools, resources and prompts. Dropping a call's future cancels the call; what
 /// is not there to be called is not found.
@@ -109,6 +110,9 @@ pub struct Call {
     /// For whom it is made: callers share a plugin's turns and its queue fairly. Empty for the
     /// host itself.
     pub caller: Arc<str>,
+    /// Counts the bytes that wait for the caller. The call begins only while that is open: it
+    /// may have closed while the call waited for its turn.
+    pub unread: Option<Budget>,
     /// What the plugin may ask the client for.
     pub client: ClientFeatures,
     /// Answers to what an earlier round asked for.
@@ -132,6 +136,7 @@ impl Call {
         Self {
             id: id.into(),
             caller: Arc::default(),
+            unread: None,
             client: ClientFeatures::empty(),
             answers: Vec::new(),
             state: None,

@@ -3,7 +3,6 @@
 //!
 //! Source: 2026-07-28 basic/versioning, "Dual-era servers".
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::error::{self, ErrorObject};
@@ -182,12 +181,10 @@ pub fn batch(messages: &[Message<'_>], legacy: Option<Revision>) -> Result<Vec<O
         let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
         return Err(error::batch_not_allowed(&detail));
     }
-    let mut seen = HashSet::new();
     let verdicts = messages.iter().map(|message| match message {
         Message::Request(request) if request.method == "initialize" => {
             Some(error::batch_not_allowed("initialize must be sent alone"))
         }
-        Message::Request(request) if !seen.insert(&request.id) => Some(error::id_in_use()),
         Message::Invalid(invalid) => Some(invalid.error.clone()),
         _ => None,
     });

@@ -214,6 +214,30 @@ pub fn too_many_requests() -> ErrorObject {
     internal("too_many_requests", "too many requests, or too large ones, are waiting; send fewer at a time")
 }
 
+/// -32603: nothing was done, and it may be asked for again.
+pub fn busy(detail: &str) -> ErrorObject {
+    internal("busy", &format!("busy: {detail}"))
+}
+
+/// -32603: so many bytes of answers wait for this client that no request is begun any more.
+pub fn unread_answers() -> ErrorObject {
+    busy("too many bytes of answers wait to be read; read them, and send this request again")
+}
+
+/// -32603: it was done, and its answer has no room among those that wait to be read.
+pub fn answer_not_kept(bytes: usize) -> ErrorObject {
+    let detail = format!(
+        "the request was worked on, but its answer of {bytes} bytes was not kept: too many bytes of answers \
+         wait to be read"
+    );
+    internal("answer_not_kept", &detail)
+}
+
+/// -32603: the server ends before the request has.
+pub fn shutting_down() -> ErrorObject {
+    internal("shutting_down", "the server is shutting down, and has stopped work on this request")
+}
+
 /// -32020. `detail` says which header and what was expected.
 pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(

@@ -11,24 +11,42 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::outgoing::Outgoing;
 use super::wire::Object;
+use crate::budget::{Budget, Taken};
 use crate::jsonrpc::{Outcome, RequestId, Response};
 
 /// A result, or why there is none: a sentence for the plugin.
 pub(in crate::server) type Answered = Result<Box<RawValue>, String>;
 
-#[derive(Default)]
+/// Questions of one connection that wait for their answers.
+const WAITING: usize = 1024;
+/// Bytes of answers of one connection that nobody has taken yet.
+const ANSWERS: usize = 32 << 20;
+
 pub(in crate::server) struct Asked {
     next: AtomicU64,
-    waiting: Mutex<HashMap<RequestId, oneshot::Sender<Answered>>>,
+    waiting: Mutex<HashMap<RequestId, oneshot::Sender<(Answered, Taken)>>>,
+    answers: Budget,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { next: AtomicU64::new(0), waiting: Mutex::default(), answers: Budget::new(ANSWERS) }
+    }
 }
 
 impl Asked {
-    /// Takes up a request that is about to be sent. `outbox` is for taking it back.
-    pub(in crate::server) fn enter(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>) -> Pending {
+    /// Takes up a request that is about to be sent. `outbox` is for taking it back. `None`: too
+    /// many wait for their answers.
+    pub(in crate::server) fn enter(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>) -> Option<Pending> {
         let id = RequestId::new_number(self.next.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
-        self.lock().insert(id.clone(), answer);
-        Pending { id, answered, asked: self.clone(), outbox }
+        let mut waiting = self.lock();
+        if waiting.len() >= WAITING {
+            return None;
+        }
+        waiting.insert(id.clone(), answer);
+        drop(waiting);
+        Some(Pending { id, answered, asked: self.clone(), outbox })
     }
 
     /// Takes the client's answer. One that nobody waits for is dropped, as the
@@ -39,15 +57,22 @@ impl Asked {
             tracing::debug!("ignored an answer to no request");
             return;
         };
+        let (answer, size) = match response.outcome {
+            Outcome::Result(result) => match self.answers.try_take(result.get().len()) {
+                Ok(held) => (Ok(result.to_owned()), held),
+                Err(_) => (Err("too many answers of the client wait to be used".into()), self.answers.take(0)),
+            },
+            Outcome::Error(error) => {
+                let why = format!("the client answered with error {}: {}", error.code, error.message);
+                (Err(why), self.answers.take(0))
+            }
+            Outcome::Malformed(why) => (Err(format!("the client's answer is malformed: {why}")), self.answers.take(0)),
+        };
         // An error means that nobody waits any more.
-        let _ = waiting.send(match response.outcome {
-            Outcome::Result(result) => Ok(result.to_owned()),
-            Outcome::Error(error) => Err(format!("the client answered with error {}: {}", error.code, error.message)),
-            Outcome::Malformed(why) => Err(format!("the client's answer is malformed: {why}")),
-        });
+        let _ = waiting.send((answer, size));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<Answered>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<(Answered, Taken)>>> {
         self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -55,7 +80,7 @@ impl Asked {
 /// A request that was sent. Dropping it before its answer takes it back.
 pub(in crate::server) struct Pending {
     id: RequestId,
-    answered: oneshot::Receiver<Answered>,
+    answered: oneshot::Receiver<(Answered, Taken)>,
     asked: Arc<Asked>,
     outbox: mpsc::Sender<Outgoing>,
 }
@@ -67,7 +92,7 @@ impl Pending {
 
     pub(in crate::server) async fn answer(&mut self) -> Answered {
         // The sender goes only with the connection.
-        (&mut self.answered).await.unwrap_or_else(|_| Err("the client is gone".into()))
+        (&mut self.answered).await.map_or_else(|_| Err("the client is gone".into()), |(answer, _)| answer)
     }
 }
 

@@ -7,6 +7,7 @@ mod batch;
 mod dispatch;
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -17,11 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::asked::Asked;
-use super::handlers::{Later, Reply, subscriptions};
+use super::bounds::Bounds;
+use super::handlers::{Answer, Later, Reply, subscriptions};
 use super::in_flight::InFlight;
 use super::outgoing::Outgoing;
 use super::room::{Room, Taken};
 use super::session::Session;
+use crate::budget::Budget;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::headers::Headers;
@@ -30,6 +33,10 @@ use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
 
 /// How long who asks what there is waits until the names of the plugins' files are known.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// How long, at the end, those are waited for that have only to say that they were cut off.
+const LAST_WORD: Duration = Duration::from_secs(1);
+/// Bytes of an answer that is kept in any case: to say that it was not would take as many.
+const SMALL: usize = 4 << 10;
 
 /// How a frame came, and where what belongs to it goes.
 struct Arrival<'a> {
@@ -47,7 +54,13 @@ struct Arrival<'a> {
 /// An answer that was there before anybody had to wait for it, and what its request held.
 pub struct Answered {
     pub message: Outgoing,
-    held: Option<(Taken, OwnedSemaphorePermit)>,
+    held: Option<Held>,
+}
+
+/// What a request holds until its answer has been sent.
+struct Held {
+    _room: Taken,
+    _listen: Option<OwnedSemaphorePermit>,
 }
 
 impl Answered {
@@ -67,6 +80,16 @@ impl Answered {
     }
 }
 
+/// What becomes of a request.
+enum Begun {
+    /// It is answered, or refused.
+    Now(Outgoing),
+    /// To be polled until it is answered or, when cancelled, is not.
+    Work(Work),
+}
+
+type Work = Pin<Box<dyn Future<Output = Option<Answered>> + Send>>;
+
 /// If nobody takes messages any more it is dropped, and the transport is about to end.
 async fn send(stream: &mpsc::Sender<Outgoing>, message: Outgoing) {
     let _ = stream.send(message).await;
@@ -82,10 +105,11 @@ pub struct Connection {
     in_flight: InFlight,
     asked: Arc<Asked>,
     room: Room,
-    /// One for each request that may run.
-    running: Arc<Semaphore>,
+    bounds: Arc<Bounds>,
     listens: Arc<Semaphore>,
     closing: CancellationToken,
+    /// What still runs is to be answered without a result: the server ends.
+    cut_off: CancellationToken,
 }
 
 impl Connection {
@@ -95,11 +119,13 @@ impl Connection {
         principal: Arc<str>,
         caller: Arc<str>,
     ) -> Arc<Self> {
-        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        let settings = &server.settings;
+        let unread = server.unread.of(&caller).part(settings.unread);
         Arc::new(Self {
-            room: Room::new(server.settings.waiting, server.large.clone()),
-            running: semaphore(server.settings.in_flight),
-            listens: semaphore(server.settings.listens),
+            room: Room::new(settings.waiting, server.large.clone()),
+            bounds: Arc::new(Bounds::new(unread, settings.in_flight, settings.patience)),
+            listens: Arc::new(Semaphore::new(settings.listens)),
+            cut_off: server.cut_off.child_token(),
             server,
             outbox,
             session: Mutex::default(),
@@ -122,7 +148,8 @@ impl Connection {
     }
 
     /// Puts an answer into the connection's own stream.
-    pub async fn answer(&self, answered: Answered) {
+    pub async fn answer(&self, mut answered: Answered) {
+        answered.message.hold(self.unread());
         answered.send(&self.outbox).await;
     }
 
@@ -172,13 +199,21 @@ impl Connection {
     }
 
     /// Ends the listen streams with their results, gives running requests `grace` to finish,
-    /// and cancels the rest.
+    /// and cuts off the rest, which are told so.
     pub async fn close(&self, grace: Duration) {
         self.closing.cancel();
         if tokio::time::timeout(grace, self.in_flight.idle()).await.is_err() {
-            tracing::warn!("requests were still running at the end, and were cancelled");
+            tracing::warn!("requests were still running at the end, and were cut off");
+            self.cut_off.cancel();
+            // What is not even polled any more is left.
+            let _ = tokio::time::timeout(LAST_WORD, self.in_flight.idle()).await;
         }
         self.in_flight.cancel_all();
+    }
+
+    /// Where bytes are counted that wait for this client.
+    pub fn unread(&self) -> &Budget {
+        &self.bounds.unread
     }
 
     /// Cancelled when the connection is about to end.
@@ -201,7 +236,8 @@ impl Connection {
     }
 
     /// Puts a message into the connection's own stream.
-    pub(super) async fn send(&self, message: Outgoing) {
+    pub(super) async fn send(&self, mut message: Outgoing) {
+        message.hold(self.unread());
         send(&self.outbox, message).await;
     }
 
@@ -227,51 +263,58 @@ impl Connection {
 
     /// Begins with a request here. What is not over before it has to wait goes on in a task.
     fn start(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Option<Answered> {
-        let refuse = |error| Answered::now(Outgoing::answer(&request.id, Err(error)));
-        // Also where the answer is there at once: two answers under one id are one too many.
-        if self.in_flight.has(&request.id) {
-            return refuse(error::id_in_use());
-        }
-        let cancelled = CancellationToken::new();
-        let (places, later, grace) = match self.dispatch(arrival, &request, &cancelled) {
-            Reply::Now(answer) => return Answered::now(Outgoing::answer(&request.id, answer)),
-            Reply::Refused(error) => {
-                return Answered::now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
-            }
-            Reply::Later(later) => (&self.running, later, self.server.settings.cancel_grace),
-            // Nothing may follow its cancellation.
-            Reply::Listen(later) if self.listens.available_permits() > 0 => (&self.listens, later, Duration::ZERO),
-            Reply::Listen(_) => {
-                return refuse(error::internal("too_many_listens", "this connection has too many listen streams"));
-            }
+        let mut work = match self.admit(arrival, request) {
+            Begun::Now(message) => return Answered::now(message),
+            Begun::Work(work) => work,
         };
-        let Some(room) = self.room.take(arrival.size) else { return refuse(error::too_many_requests()) };
-        if !self.in_flight.start(&request.id, cancelled.clone()) {
-            return refuse(error::id_in_use());
-        }
-        let (this, places) = (self.clone(), places.clone());
-        let mut work = Box::pin(async move {
-            let place = tokio::select! {
-                biased;
-                () = cancelled.cancelled() => return None,
-                place = places.acquire_owned() => place.ok()?,
-            };
-            let message = this.run(request.id, later, cancelled, grace).await?;
-            Some(Answered { message, held: Some((room, place)) })
-        });
         // Whoever polls it next registers a waker of its own.
         if !arrival.more
             && let Poll::Ready(answered) = work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         {
             return answered;
         }
-        let stream = arrival.stream.clone();
+        let (stream, bounds) = (arrival.stream.clone(), self.bounds.clone());
         tokio::spawn(async move {
-            if let Some(answered) = work.await {
+            if let Some(mut answered) = work.await {
+                answered.message.hold(&bounds.unread);
                 answered.send(&stream).await;
             }
         });
         None
+    }
+
+    /// The one gate of all requests: whether there is an answer at once, or work.
+    fn admit(self: &Arc<Self>, arrival: &Arrival<'_>, request: Request<'_>) -> Begun {
+        let refuse = |error| Begun::Now(Outgoing::answer(&request.id, Err(error)));
+        // Also where the answer is there at once: two answers under one id are one too many.
+        if self.in_flight.has(&request.id) {
+            return refuse(error::id_in_use());
+        }
+        let cancelled = CancellationToken::new();
+        let (listen, later, grace) = match self.dispatch(arrival, &request, &cancelled) {
+            Reply::Now(answer) => return Begun::Now(self.answer_to(&request.id, answer)),
+            Reply::Refused(error) => {
+                return Begun::Now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
+            }
+            Reply::Later(later) => (None, later, self.server.settings.cancel_grace),
+            Reply::Listen(later) => match self.listens.clone().try_acquire_owned() {
+                // Nothing may follow its cancellation.
+                Ok(listen) => (Some(listen), later, Duration::ZERO),
+                Err(_) => {
+                    return refuse(error::internal("too_many_listens", "this connection has too many listen streams"));
+                }
+            },
+        };
+        let Some(room) = self.room.take(arrival.size) else { return refuse(error::too_many_requests()) };
+        if !self.in_flight.start(&request.id, cancelled.clone()) {
+            return refuse(error::id_in_use());
+        }
+        let this = self.clone();
+        let held = Held { _room: room, _listen: listen };
+        Begun::Work(Box::pin(async move {
+            let message = this.run(request.id, later, cancelled, grace).await?;
+            Some(Answered { message, held: Some(held) })
+        }))
     }
 
     /// Works on a request until it is answered or cancelled. What is cancelled may go on
@@ -294,13 +337,24 @@ impl Connection {
                 return None;
             }
             answer = &mut later => answer,
+            () = self.cut_off.cancelled() => Ok(Err(error::shutting_down())),
         };
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!("a request's handler panicked");
             Err(error::internal("host_error", "the host failed while it worked on this request"))
         });
         // Whoever takes the request out decides; a cancellation may have been first.
-        self.in_flight.finish(&id).then(|| Outgoing::answer(&id, answer))
+        self.in_flight.finish(&id).then(|| self.answer_to(&id, answer))
+    }
+
+    /// The answer as it is sent: a large one only if there is room for it to wait.
+    fn answer_to(&self, id: &RequestId, answer: Answer) -> Outgoing {
+        let mut message = Outgoing::answer(id, answer);
+        if message.text.len() > SMALL && !message.try_hold(self.unread()) {
+            tracing::debug!(bytes = message.text.len(), "an answer was not kept: its client does not read");
+            return Outgoing::answer(id, Err(error::answer_not_kept(message.text.len())));
+        }
+        message
     }
 
     fn notice(self: &Arc<Self>, notification: &Notification<'_>) {

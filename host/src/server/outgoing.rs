@@ -1,15 +1,40 @@
 //! One message on its way to a client, and what a transport may have to know of it beside
 //! its text.
 
+use bytes::Bytes;
+
 use super::handlers::Answer;
+use crate::budget::{Budget, Taken};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outgoing {
     /// JSON on one line.
     pub text: String,
     pub kind: Kind,
+    /// Where its bytes are counted until the client has taken them.
+    held: Option<Taken>,
+}
+
+/// A copy is counted nowhere: that is for whoever keeps it.
+impl Clone for Outgoing {
+    fn clone(&self) -> Self {
+        Self::new(self.text.clone(), self.kind)
+    }
+}
+
+impl AsRef<[u8]> for Outgoing {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+/// Its text, which is counted until the last of it is dropped.
+impl From<Outgoing> for Bytes {
+    fn from(message: Outgoing) -> Self {
+        if message.held.is_some() { Self::from_owner(message) } else { message.text.into() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +52,46 @@ pub enum Kind {
 }
 
 impl Outgoing {
+    pub fn new(text: String, kind: Kind) -> Self {
+        Self { text, kind, held: None }
+    }
+
+    /// Counts it from now on, also beyond the limits. What is counted already stays as it is.
+    pub fn hold(&mut self, unread: &Budget) {
+        if self.held.is_none() {
+            self.held = Some(unread.take(self.text.len()));
+        }
+    }
+
+    /// Counts it, if there is room.
+    pub(in crate::server) fn try_hold(&mut self, unread: &Budget) -> bool {
+        if self.held.is_none() {
+            self.held = unread.try_take(self.text.len()).ok();
+        }
+        self.held.is_some()
+    }
+
+    /// No longer counts it: whoever keeps it counts what he keeps.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+
+    /// What counts it, apart from it.
+    pub fn take_hold(&mut self) -> Option<Taken> {
+        self.held.take()
+    }
+
     pub(in crate::server) fn notification(method: &str, params: Option<&str>) -> Self {
-        Self { text: encode::notification(method, params), kind: Kind::Said }
+        Self::new(encode::notification(method, params), Kind::Said)
     }
 
     pub(in crate::server) fn request(id: &RequestId, method: &str, params: Option<&str>) -> Self {
-        Self { text: encode::request(id, method, params), kind: Kind::Said }
+        Self::new(encode::request(id, method, params), Kind::Said)
     }
 
     pub(in crate::server) fn answer(id: &RequestId, answer: Answer) -> Self {
         match answer {
-            Ok(result) => Self { text: encode::result(id, &result), kind: Kind::Result },
+            Ok(result) => Self::new(encode::result(id, &result), Kind::Result),
             Err(error) => Self::error(Some(id), UnreadableId::Omit, &error, false),
         }
     }
@@ -48,12 +102,12 @@ impl Outgoing {
         error: &ErrorObject,
         of_envelope: bool,
     ) -> Self {
-        Self { text: encode::error(id, unreadable, error), kind: Kind::Error { code: error.code, of_envelope } }
+        Self::new(encode::error(id, unreadable, error), Kind::Error { code: error.code, of_envelope })
     }
 
     /// The answers to one batch.
     pub(in crate::server) fn batch(answers: Vec<Self>) -> Self {
         let texts: Vec<String> = answers.into_iter().map(|answer| answer.text).collect();
-        Self { text: encode::batch(&texts), kind: Kind::Result }
+        Self::new(encode::batch(&texts), Kind::Result)
     }
 }

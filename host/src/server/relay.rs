@@ -4,6 +4,9 @@
 //! Notices of changes are not for the client of this request but for whoever follows; they
 //! are handed on. Nothing is sent after a cancellation or after the answer.
 //!
+//! A client that does not read is waited for once, for some seconds, and then no more: what it
+//! does not take is dropped and counted, and the call and its request end as they would.
+//!
 //! Source: MCP, server/utilities/logging and basic/utilities/progress of each revision.
 
 use std::sync::Arc;
@@ -36,6 +39,8 @@ pub(in crate::server) struct Relay<'a> {
     progress: f64,
     /// A step that came too early; a later one takes its place.
     held: Option<Step>,
+    /// The client has read as long as it was waited for.
+    reads: bool,
 }
 
 struct Step {
@@ -56,6 +61,7 @@ impl<'a> Relay<'a> {
             steps: Pace::new(STEPS),
             progress: f64::NEG_INFINITY,
             held: None,
+            reads: true,
         }
     }
 
@@ -85,7 +91,7 @@ impl<'a> Relay<'a> {
     }
 
     /// Says what could not be said, once, before the answer.
-    pub(in crate::server) async fn end(self) {
+    pub(in crate::server) async fn end(mut self) {
         let dropped = self.dropped + self.events.dropped();
         if dropped > 0 && self.scope.verbosity.admits(Level::Warning) {
             let text = format!("{dropped} more messages of this call were dropped");
@@ -100,9 +106,7 @@ impl<'a> Relay<'a> {
                 if !self.scope.verbosity.admits(level) {
                     return;
                 }
-                if self.messages.admits() {
-                    self.message(level, logger.as_deref(), &data).await;
-                } else {
+                if !self.messages.admits() || !self.message(level, logger.as_deref(), &data).await {
                     self.dropped += 1;
                 }
             }
@@ -126,7 +130,8 @@ impl<'a> Relay<'a> {
         }
     }
 
-    async fn message(&self, level: Level, logger: Option<&str>, data: &LogBody) {
+    /// `false`: it was dropped.
+    async fn message(&mut self, level: Level, logger: Option<&str>, data: &LogBody) -> bool {
         let plugin = self.provider.id();
         let logger = logger.map_or_else(|| plugin.to_string(), |logger| format!("{plugin}/{logger}"));
         let params = Object::default().string("level", level.as_str()).string("logger", &logger);
@@ -134,7 +139,7 @@ impl<'a> Relay<'a> {
             LogBody::Text(text) => params.string("data", text),
             LogBody::Json(json) => params.raw("data", json),
         };
-        self.send("notifications/message", params).await;
+        self.send("notifications/message", params).await
     }
 
     /// Sends the held step, if it is time for one.
@@ -157,13 +162,17 @@ impl<'a> Relay<'a> {
         self.send("notifications/progress", params).await;
     }
 
-    async fn send(&self, method: &str, params: Object) {
+    /// `false`: it was dropped, because the client does not read.
+    async fn send(&mut self, method: &str, params: Object) -> bool {
         // Not before the request has a task: an answer that was there at once would be sent
         // by another way than this, and might be first.
         tokio::task::yield_now().await;
-        if !self.scope.cancelled.is_cancelled() {
-            self.scope.client.notify(method, &params.finish()).await;
+        if self.scope.cancelled.is_cancelled() {
+            return true;
         }
+        let sent = self.scope.client.notify(method, &params.finish(), self.reads).await;
+        self.reads &= sent;
+        sent
     }
 }
 

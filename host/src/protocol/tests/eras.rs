@@ -182,10 +182,6 @@ fn a_batch_is_served_where_the_revision_has_batches() {
             r#"[{"jsonrpc":"2.0","id":1,"method":"initialize"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#,
             "batch_not_allowed serve",
         ),
-        (
-            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":1.0,"method":"ping"},{"jsonrpc":"2.0","id":"1","method":"ping"}]"#,
-            "serve id_in_use serve",
-        ),
         (r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "serve serve"),
         (
             r#"[[{"jsonrpc":"2.0","id":1,"method":"ping"}],{"foo":"boo"},{"jsonrpc":"2.0","method":"n"}]"#,

@@ -31,6 +31,7 @@ impl Connection {
                 era::post(&request.method, &params, &mut self.last_meta(), headers.version.as_deref(), legacy)
             }
         };
+        let bounds = self.bounds.clone();
         let (revision, meta, progress, client, verbosity) = match (verdict, &session) {
             (Verdict::Error(error), _) => return Reply::Refused(error),
             (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
@@ -40,7 +41,7 @@ impl Connection {
                 {
                     return Reply::Refused(error);
                 }
-                let client = Client::new(meta.client_capabilities.clone(), arrival.stream.clone(), None);
+                let client = Client::new(meta.client_capabilities.clone(), arrival.stream.clone(), bounds, None);
                 let progress = meta.progress_token.clone();
                 (revision, meta.rest.clone(), progress, client, Verbosity::Request(meta.log_level))
             }
@@ -48,7 +49,7 @@ impl Connection {
                 Ok((progress, meta)) => {
                     let asked = Some(self.asked.clone());
                     let capabilities = if arrival.hears { session.capabilities.clone() } else { Arc::default() };
-                    let client = Client::new(capabilities, arrival.stream.clone(), asked);
+                    let client = Client::new(capabilities, arrival.stream.clone(), bounds, asked);
                     (revision, meta, progress, client, Verbosity::Session(session.level.clone()))
                 }
                 Err(error) => return Reply::Now(Err(error)),

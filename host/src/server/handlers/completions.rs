@@ -38,7 +38,7 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Com
                 match once(&server, &scope, &provider, complete).await {
                     Ok(completion) => completion,
                     Err(error) => {
-                        let (error, id) = (error.into(), provider.id());
+                        let id = provider.id();
                         trail.refused(&error);
                         let not_found = error::unknown_argument(reference.text(), &argument, []);
                         let error = fault::without_result(&scope, id, "params.argument", not_found, error);

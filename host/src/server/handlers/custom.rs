@@ -58,7 +58,6 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, trail: &m
     match once(server, scope, &provider, |call| provider.call_method(name, &request.params, call)).await {
         Ok(outcome) => Ok(shape(server, scope, &outcome)),
         Err(error) => {
-            let error = error.into();
             trail.refused(&error);
             Err(fault::without_result(scope, provider.id(), "params", not_found(), error))
         }

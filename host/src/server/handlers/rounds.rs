@@ -26,6 +26,7 @@ use crate::protocol::request::Retry;
 use crate::protocol::result::{self, Envelope, ResultType};
 use crate::protocol::{Ask, ErrorObject, error};
 use crate::server::Server;
+use crate::server::bounds::Patience;
 use crate::server::fault::Refusal;
 use crate::server::relay::Relay;
 use crate::server::scope::Scope;
@@ -101,17 +102,20 @@ pub(in crate::server) async fn once<'a, T>(
     scope: &Scope,
     provider: &Arc<dyn Provider>,
     invoke: impl FnOnce(Call) -> Calling<'a, T> + Send,
-) -> Result<T, CallError> {
+) -> Result<T, Refusal> {
     let mut relay = Relay::new(server, scope, provider);
+    let place = scope.client.bounds.enter(provider.id(), &mut Patience::default()).await?;
     let outcome = relay.during(invoke(call(scope, &relay))).await;
+    drop(place);
     relay.end().await;
-    outcome
+    Ok(outcome?)
 }
 
 /// What every call of this request is about.
 fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
+        unread: Some(scope.client.bounds.unread.clone()),
         meta: Some(scope.meta.clone()),
         events: Some(relay.events()),
         cancelled: scope.cancelled.clone(),
@@ -156,8 +160,7 @@ impl<'a> Rounds<'a> {
         let mut unanswered = HashMap::new();
         for round in before + 1..=ROUNDS {
             unanswered.extend(answers.iter().filter_map(without_answer));
-            let call = Call { client: self.scope.client.features(), answers, state, ..call(self.scope, relay) };
-            let wanted = match relay.during(invoke(call)).await?.into() {
+            let wanted = match self.call(&answers, &state, &invoke, relay).await?.into() {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
             };
@@ -178,6 +181,31 @@ impl<'a> Rounds<'a> {
             state = put.state;
         }
         Err(Refusal::TooManyRounds)
+    }
+
+    /// One round, once there is a place for it and the client reads.
+    async fn call<O>(
+        &self,
+        answers: &[Answer],
+        state: &Option<Vec<u8>>,
+        invoke: &(impl Fn(Call) -> Calling<'a, O> + Send),
+        relay: &mut Relay<'a>,
+    ) -> Result<O, Refusal> {
+        let bounds = &self.scope.client.bounds;
+        let mut patience = Patience::default();
+        loop {
+            let place = bounds.enter(self.provider.id(), &mut patience).await?;
+            let features = self.scope.client.features();
+            let round =
+                Call { client: features, answers: answers.to_vec(), state: state.clone(), ..call(self.scope, relay) };
+            let outcome = relay.during(invoke(round)).await;
+            drop(place);
+            match outcome {
+                // When its turn came, too much waited to be read: it has not begun.
+                Err(CallError::Fault(Fault::Busy)) if !bounds.unread.is_open() => {}
+                outcome => return Ok(outcome?),
+            }
+        }
     }
 
     fn resume(&self, brought: Brought) -> Result<Resumed, ErrorObject> {
@@ -304,8 +332,8 @@ impl<'a> Rounds<'a> {
             refused.map(|(question, reply)| Answer { key: question.key.clone(), reply: reply.clone() }).collect();
         for (question, pending) in pending {
             let reply = match pending {
-                None => Err("the client is gone".to_owned()),
-                Some(mut pending) => tokio::select! {
+                Err(why) => Err(why),
+                Ok(mut pending) => tokio::select! {
                     // Who has given up is not waited for.
                     () = self.scope.cancelled.cancelled() => Err("the call was cancelled".to_owned()),
                     answered = timeout_at(until, pending.answer()) => match answered {

@@ -48,7 +48,7 @@ impl Output for Written {
 }
 
 fn message(text: &str) -> Outgoing {
-    Outgoing { text: text.to_owned(), kind: Kind::Said }
+    Outgoing::new(text.to_owned(), Kind::Said)
 }
 
 #[test]
