@@ -1,19 +1,22 @@
-//! JSON as text: checking it, reading the members of one object, writing strings.
-//! Values that only pass through stay text; this module never builds a tree.
+//! JSON as text: checking it, reading the members of one object, writing strings. Values that
+//! only pass through stay text; where a tree is needed, this is the one way to it.
 
 mod check;
 mod members;
+mod names;
 mod plain;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-pub use check::{DEPTH_CAP, check};
+pub use check::{DEPTH_CAP, MAX_EXPONENT, MAX_NUMBER, Seen, check};
 pub use members::{Items, MembersError, Object, entries, items, members};
+pub use tree::{canonical, read, tree};
 
 /// How deep a message may nest: what `serde_json::Value` accepts, so that text which
 /// passed [`check`] can also be parsed to a tree.
@@ -21,6 +24,13 @@ pub const MAX_DEPTH: usize = 127;
 
 /// The reason in a [`JsonError`] when the depth limit was passed.
 pub const NESTING: &str = "nesting is deeper than the limit";
+/// The reason where the same name stands in one object twice: readers take the first or the
+/// last, or show both.
+pub const REPEATED: &str = "a member's name is repeated";
+/// The reason where a name is one that the JSON library keeps for itself.
+pub const RESERVED: &str = "a member's name is reserved for the JSON library";
+/// The reason where a number is too long, or its exponent too large.
+pub const NUMBER: &str = "a number is longer or larger than the limit";
 
 /// Where and why a text is not acceptable JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +39,25 @@ pub struct JsonError {
     pub offset: usize,
     /// A lowercase fragment.
     pub reason: &'static str,
+}
+
+impl JsonError {
+    /// A word for machines.
+    pub fn code(&self) -> &'static str {
+        match self.reason {
+            NESTING => "nesting_limit",
+            REPEATED => "repeated_member",
+            RESERVED => "reserved_name",
+            NUMBER => "number_limit",
+            _ => "invalid_json",
+        }
+    }
+
+    /// Whether the text may be JSON as far as it was read, but not all readers would read the
+    /// same of it, or in bounded time.
+    pub fn is_ambiguous(&self) -> bool {
+        matches!(self.reason, REPEATED | RESERVED | NUMBER)
+    }
 }
 
 impl fmt::Display for JsonError {

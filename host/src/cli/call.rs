@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value};
 
 use super::{Options, ask, is_component, local::Local};
+use crate::json;
 use crate::report::{self, Failure};
 
 pub(super) async fn run(
@@ -17,7 +18,7 @@ pub(super) async fn run(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let arguments = if arguments == "-" { read_stdin()? } else { arguments };
-    let arguments: Value = serde_json::from_str(&arguments).map_err(|error| {
+    let arguments = json::tree(&arguments, json::MAX_DEPTH).map_err(|error| {
         Failure::usage(format!("read the arguments: {error}: {arguments}"))
             .hint("the arguments are one JSON object, for example '{\"text\":\"hello\"}'".to_owned())
     })?;
@@ -32,8 +33,8 @@ pub(super) async fn run(
     let capabilities = ask::capabilities();
     let (result, parsed) = loop {
         let result = local.request("tools/call", params.clone(), capabilities.clone()).await?;
-        let mut parsed: Value =
-            serde_json::from_str(result.get()).map_err(|error| Failure::new(format!("read the result: {error}")))?;
+        let parsed = json::tree(result.get(), json::MAX_DEPTH);
+        let mut parsed = parsed.map_err(|error| Failure::new(format!("read the result: {error}")))?;
         if parsed["resultType"] != "input_required" {
             break (result, parsed);
         }

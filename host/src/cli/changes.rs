@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::json;
 use crate::plugin::text::quote;
 
 /// One thing that changed.
@@ -19,8 +20,16 @@ pub(super) struct Change {
 
 /// All changes from one surface to another, in the order of what is listed.
 pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
-    let read = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
-    let (old, new) = (old.map(read).unwrap_or_default(), read(new));
+    let read = |text: &str| match json::tree(text, json::MAX_DEPTH) {
+        Ok(Value::Object(lists)) => Some(lists),
+        _ => None,
+    };
+    // What cannot be taken apart is shown as it is, never left out.
+    let Some(new) = read(new) else {
+        let whole = |text: &str| Some(Value::from(text));
+        return vec![Change { what: "everything".to_owned(), old: old.and_then(whole), new: whole(new) }];
+    };
+    let old = old.and_then(read).unwrap_or_default();
     let mut found = Vec::new();
     for list in keys(&old, &new) {
         let kind = list.strip_suffix('s').filter(|_| list != "completions").unwrap_or(list);
@@ -80,17 +89,17 @@ fn compare(place: &str, mut old: Map<String, Value>, mut new: Map<String, Value>
 
 impl Change {
     /// Lines that begin with `-` for what was said and `+` for what is said, nothing cut off
-    /// and what cannot be seen spelt out.
+    /// and what cannot be seen spelt out. Two sides that would look alike are written character
+    /// by character.
     pub(super) fn to_text(&self) -> String {
-        let sides = [("-", &self.old), ("+", &self.new)];
-        let lines = sides.iter().filter_map(|(sign, value)| Some((sign, value.as_ref()?))).flat_map(|(sign, value)| {
-            let text = match value {
-                Value::String(text) => text.clone(),
-                other => serde_json::to_string_pretty(other).unwrap_or_default(),
-            };
-            let lines: Vec<String> =
-                text.split('\n').map(|line| format!("      {sign} {}\n", quote(line, usize::MAX))).collect();
-            lines
+        let (old, new) = (self.old.as_ref(), self.new.as_ref());
+        let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&plain(old), &plain(new)));
+        let written = if alike { exact } else { plain };
+        let sides = [("-", old), ("+", new)];
+        let lines = sides.iter().filter_map(|(sign, value)| Some((sign, (*value)?))).flat_map(|(sign, value)| {
+            let text = written(value);
+            let lines = text.split('\n').map(|line| format!("      {sign} {}\n", quote(line, usize::MAX)));
+            lines.collect::<Vec<_>>()
         });
         format!("    {}\n{}", quote(&self.what, usize::MAX), lines.collect::<String>())
     }
@@ -98,6 +107,40 @@ impl Change {
     pub(super) fn to_json(&self) -> Value {
         json!({ "what": self.what, "old": self.old, "new": self.new })
     }
+}
+
+/// As a person reads it: a text as it is, but what could be taken for other JSON in its quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) if json::check(text, json::MAX_DEPTH).is_err() && !text.contains('\\') => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+/// As JSON of visible ASCII and blanks alone.
+fn exact(value: &Value) -> String {
+    let mut units = [0; 2];
+    let text = value.to_string();
+    let letters = text.chars().map(|c| match c {
+        ' '..='~' => c.to_string(),
+        other => other.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    });
+    letters.collect()
+}
+
+/// Whether a person may take two texts for one: they have the same visible ASCII, or differ in a
+/// few characters that are not all ASCII, as an accent of its own or a letter of another alphabet.
+fn look_alike(old: &str, new: &str) -> bool {
+    const A_FEW: usize = 16;
+    let seen = |text: &str| text.chars().filter(char::is_ascii_graphic).collect::<String>();
+    let (old_chars, new_chars): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
+    let pairs = old_chars.iter().zip(&new_chars);
+    let start = pairs.take_while(|(old, new)| old == new).count();
+    let (old_rest, new_rest) = (&old_chars[start..], &new_chars[start..]);
+    let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
+    let few = |rest: &[char]| rest.len() - end <= A_FEW;
+    let foreign = |rest: &[char]| rest[..rest.len() - end].iter().any(|c| !c.is_ascii());
+    seen(old) == seen(new) || (few(old_rest) && few(new_rest) && (foreign(old_rest) || foreign(new_rest)))
 }
 
 #[cfg(test)]

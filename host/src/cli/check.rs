@@ -199,7 +199,7 @@ impl Findings {
         let mut capabilities = json!({ "experimental": {}, "extensions": {} });
         for (place, name, settings) in &self.capabilities {
             // They were checked when it was loaded.
-            capabilities[place][name] = serde_json::from_str(settings).unwrap_or_default();
+            capabilities[place][name] = crate::json::tree(settings, crate::json::MAX_DEPTH).unwrap_or_default();
         }
         json!({
             "file": self.file.display().to_string(),

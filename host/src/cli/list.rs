@@ -15,8 +15,8 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let mut params = Map::new();
     loop {
         let page = local.request("tools/list", params.clone(), serde_json::json!({})).await?;
-        let mut page: Value =
-            serde_json::from_str(page.get()).map_err(|error| Failure::new(format!("read the list: {error}")))?;
+        let page = crate::json::tree(page.get(), crate::json::MAX_DEPTH);
+        let mut page = page.map_err(|error| Failure::new(format!("read the list: {error}")))?;
         if let Some(Value::Array(more)) = page.get_mut("tools").map(Value::take) {
             tools.extend(more);
         }

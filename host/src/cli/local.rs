@@ -12,6 +12,7 @@ use super::{Options, is_component, pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, ask, plugin_of};
 use crate::config::Config;
+use crate::json;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
 use crate::report::{self, Failure};
 use crate::server::{Connection, Outgoing, Server};
@@ -102,7 +103,7 @@ impl Local {
         self.connection.receive(request.as_bytes()).await;
         let failed = |reason: String| Failure::new(format!("get an answer to {method}: {reason}"));
         let answer = self.answers.recv().await.ok_or_else(|| failed("the server gave none".into()))?;
-        let answer: Answer = serde_json::from_str(&answer.text).map_err(|error| failed(error.to_string()))?;
+        let answer: Answer = json::read(&answer.text).map_err(|error| failed(error.to_string()))?;
         match (answer.result, answer.error) {
             (Some(result), _) => Ok(result),
             (None, Some(error)) => Err(error.into_failure()),

@@ -1,35 +1,62 @@
-//! One pass over a text that says whether it is exactly one JSON value (RFC 8259).
-//! It neither recurses nor allocates, and builds nothing.
+//! One pass over a text that says whether it is exactly one JSON value (RFC 8259), and whether
+//! all readers read the same of it. It does not recurse, and builds nothing.
 
+use super::names::{MAX_TEXT, Names};
 use super::plain::plain;
-use super::{JsonError, NESTING};
+use super::{JsonError, NESTING, NUMBER};
 
 /// The deepest nesting that [`check`] can be asked to allow.
 pub const DEPTH_CAP: usize = 256;
 
+/// Characters of a number. Readers take the square of its length to make a number of it;
+/// Python's gives up at 4300 digits.
+pub const MAX_NUMBER: usize = 1000;
+/// The largest exponent of ten, in either direction. Readers that compute exactly write it out;
+/// a double ends at 308.
+pub const MAX_EXPONENT: u32 = 999;
+
+/// What [`check`] saw of a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How deep it nests; a number alone has depth 0.
+    pub depth: usize,
+    /// Values of all kinds, those inside of others too.
+    pub values: usize,
+    /// Members of all objects.
+    pub members: usize,
+}
+
 /// Accepts one JSON value, whitespace around it, nested at most `max_depth` levels
-/// (never more than [`DEPTH_CAP`]). Refuses also what the grammar allows and UTF-8
-/// cannot carry: an escaped surrogate without its partner.
-pub fn check(text: &str, max_depth: usize) -> Result<(), JsonError> {
-    let mut scan = Scan { bytes: text.as_bytes(), at: 0 };
+/// (never more than [`DEPTH_CAP`]). Refuses also what the grammar allows and not every reader
+/// reads alike: an escaped surrogate without its partner, a member's name that stands in an
+/// object twice, names that the JSON library keeps for itself, and numbers beyond
+/// [`MAX_NUMBER`] and [`MAX_EXPONENT`].
+pub fn check(text: &str, max_depth: usize) -> Result<Seen, JsonError> {
+    if text.len() > MAX_TEXT {
+        return Err(JsonError { offset: MAX_TEXT, reason: "the text is longer than 2 GiB" });
+    }
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0, names: Names::new(text), seen: Seen::default() };
     let mut open = Open { objects: [0; DEPTH_CAP / 64], depth: 0, limit: max_depth.min(DEPTH_CAP) };
     loop {
         scan.space();
+        scan.seen.values += 1;
         let closed = match scan.peek() {
             Some(bracket @ (b'{' | b'[')) => {
                 let object = bracket == b'{';
                 open.push(object).ok_or(scan.error(NESTING))?;
+                scan.seen.depth = scan.seen.depth.max(open.depth);
                 scan.at += 1;
                 scan.space();
                 let empty = scan.take(if object { b'}' } else { b']' });
                 if empty {
                     open.depth -= 1;
                 } else if object {
+                    scan.names.begin();
                     scan.key()?;
                 }
                 empty
             }
-            Some(b'"') => scan.string().map(|()| true)?,
+            Some(b'"') => scan.string().map(|_| true)?,
             Some(b'-' | b'0'..=b'9') => scan.number().map(|()| true)?,
             Some(b't') => scan.word(b"true").map(|()| true)?,
             Some(b'f') => scan.word(b"false").map(|()| true)?,
@@ -38,7 +65,7 @@ pub fn check(text: &str, max_depth: usize) -> Result<(), JsonError> {
             None => return Err(scan.error("the text ends where a value was expected")),
         };
         if closed && after_value(&mut scan, &mut open)? {
-            return Ok(());
+            return Ok(scan.seen);
         }
     }
 }
@@ -64,7 +91,7 @@ fn after_value(scan: &mut Scan<'_>, open: &mut Open) -> Result<bool, JsonError> 
                 }
                 return Ok(false);
             }
-            Some(b'}') if object => {}
+            Some(b'}') if object => scan.names.end(scan.at)?,
             Some(b']') if !object => {}
             Some(_) if object => return Err(scan.error("expected a comma or a closing brace")),
             Some(_) => return Err(scan.error("expected a comma or a closing bracket")),
@@ -103,6 +130,8 @@ impl Open {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    names: Names<'a>,
+    seen: Seen,
 }
 
 impl Scan<'_> {
@@ -138,7 +167,10 @@ impl Scan<'_> {
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a member's name in double quotes"));
         }
-        self.string()?;
+        let start = self.at + 1;
+        let escaped = self.string()?;
+        self.names.add(start, self.at - 1, escaped)?;
+        self.seen.members += 1;
         self.space();
         if !self.take(b':') {
             return Err(self.error("expected a colon"));
@@ -146,19 +178,24 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn string(&mut self) -> Result<(), JsonError> {
+    /// Whether the string has escapes.
+    fn string(&mut self) -> Result<bool, JsonError> {
         self.at += 1;
+        let mut escaped = false;
         loop {
             self.at += plain(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => break,
-                Some(b'\\') => self.escape()?,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
                 Some(_) => return Err(self.error("a raw control character in a string")),
                 None => return Err(self.error("the text ends inside a string")),
             }
         }
         self.at += 1;
-        Ok(())
+        Ok(escaped)
     }
 
     fn escape(&mut self) -> Result<(), JsonError> {
@@ -200,6 +237,7 @@ impl Scan<'_> {
     }
 
     fn number(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
         self.take(b'-');
         if !self.take(b'0') {
             self.digits()?;
@@ -207,18 +245,25 @@ impl Scan<'_> {
         if self.take(b'.') {
             self.digits()?;
         }
+        let (digits, mut exponent) = (start..self.at, 0);
         if self.take(b'e') || self.take(b'E') {
             let _sign = self.take(b'+') || self.take(b'-');
-            self.digits()?;
+            let digits = self.digits()?.iter().map(|digit| u32::from(digit - b'0'));
+            exponent = digits.fold(0u32, |number, digit| number.saturating_mul(10).saturating_add(digit));
+        }
+        // A zero is one, whatever its exponent is.
+        let large = exponent > MAX_EXPONENT && self.bytes[digits].iter().any(|byte| matches!(byte, b'1'..=b'9'));
+        if large || self.at - start > MAX_NUMBER {
+            return Err(JsonError { offset: start, reason: NUMBER });
         }
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), JsonError> {
+    fn digits(&mut self) -> Result<&[u8], JsonError> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+        if self.at == start { Err(self.error("expected a digit")) } else { Ok(&self.bytes[start..self.at]) }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{ErrorObject, Frame, Invalid, InvalidId, Message, Notification, Outcome, Request};
 use super::{RequestId, Response};
-use crate::json::{self, Kind, MAX_DEPTH, MembersError};
+use crate::json::{self, JsonError, Kind, MAX_DEPTH, MembersError, Seen};
 
 /// The most elements a batch may have. The bound is here and not with the sessions,
 /// so that a frame of a million junk elements costs no million error objects.
@@ -26,22 +26,29 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
         let detail = format!("not valid UTF-8 at byte {}", error.valid_up_to());
         unanswerable(ErrorObject::parse_error("invalid_utf8", &detail))
     })?;
-    json::check(text, MAX_DEPTH).map_err(|error| {
-        let (reason, detail) = if error.reason == json::NESTING {
-            ("nesting_limit", format!("nesting limit of {MAX_DEPTH} passed at byte {}", error.offset))
-        } else {
-            ("invalid_json", error.to_string())
-        };
-        unanswerable(ErrorObject::parse_error(reason, &detail))
-    })?;
+    // What is only ambiguous can still be told by the id of its request.
+    let ambiguous = match json::check(text, MAX_DEPTH) {
+        Ok(_) => None,
+        Err(error) if error.is_ambiguous() => Some(error),
+        Err(error) => return Err(unanswerable(not_json(&error))),
+    };
     match text.trim_start().as_bytes().first() {
-        Some(b'{') => Ok(Frame::Single(message(text))),
-        Some(b'[') => batch(text),
+        Some(b'{') => Ok(Frame::Single(message(text, ambiguous))),
+        Some(b'[') => batch(text, ambiguous.is_some()),
         _ => Err(unanswerable(not_an_object())),
     }
 }
 
-fn batch(text: &str) -> Result<Frame<'_>, Invalid> {
+fn not_json(error: &JsonError) -> ErrorObject {
+    let detail = match error.reason {
+        json::NESTING => format!("nesting limit of {MAX_DEPTH} passed at byte {}", error.offset),
+        _ => error.to_string(),
+    };
+    ErrorObject::parse_error(error.code(), &detail)
+}
+
+/// With `ambiguous`, one of the elements is: each is checked again by itself.
+fn batch(text: &str, ambiguous: bool) -> Result<Frame<'_>, Invalid> {
     let refuse = |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
     let Some(items) = json::items(text, BATCH_LIMIT) else {
         return refuse("invalid_batch", "the batch could not be read");
@@ -54,10 +61,19 @@ fn batch(text: &str) -> Result<Frame<'_>, Invalid> {
         return refuse("batch_too_long", &detail);
     }
     let messages = items.first.into_iter().map(|raw| match Kind::of(raw) {
-        Kind::Object => message(raw.get()),
+        Kind::Object => element(raw.get(), ambiguous),
         _ => Message::Invalid(unanswerable(not_an_object())),
     });
     Ok(Frame::Batch(messages.collect()))
+}
+
+fn element(text: &str, ambiguous: bool) -> Message<'_> {
+    // One level of the depth is the batch's own.
+    match if ambiguous { json::check(text, MAX_DEPTH - 1) } else { Ok(Seen::default()) } {
+        Ok(_) => message(text, None),
+        Err(error) if error.is_ambiguous() => message(text, Some(error)),
+        Err(error) => Message::Invalid(unanswerable(not_json(&error))),
+    }
 }
 
 fn unanswerable(error: ErrorObject) -> Invalid {
@@ -68,8 +84,9 @@ fn not_an_object() -> ErrorObject {
     ErrorObject::invalid_request("not_an_object", "a message must be an object")
 }
 
-/// One object to one message.
-fn message(object: &str) -> Message<'_> {
+/// One object to one message. What is `ambiguous` is never acted on, and may not be JSON to its
+/// end.
+fn message(object: &str, ambiguous: Option<JsonError>) -> Message<'_> {
     let names = ["jsonrpc", "id", "method", "params", "result", "error"];
     let [version, id, method, params, result, error] = match json::members(object, names) {
         Ok(members) => members,
@@ -79,17 +96,24 @@ fn message(object: &str) -> Message<'_> {
             return Message::Invalid(unanswerable(error));
         }
         Err(error) => {
-            let error = ErrorObject::invalid_request("not_an_object", &error.to_string());
+            let error = match ambiguous {
+                Some(_) => ErrorObject::parse_error("invalid_json", &error.to_string()),
+                None => ErrorObject::invalid_request("not_an_object", &error.to_string()),
+            };
             return Message::Invalid(unanswerable(error));
         }
     };
     let id = id.map(RequestId::parse).transpose();
     let version_ok = version.and_then(json::string).is_some_and(|version| version == "2.0");
     if method.is_none() && (result.is_some() || error.is_some()) {
-        let outcome = if version_ok { outcome(result, error) } else { Outcome::Malformed(VERSION) };
+        let outcome = match ambiguous {
+            _ if !version_ok => Outcome::Malformed(VERSION),
+            Some(fault) => Outcome::Malformed(fault.reason),
+            None => outcome(result, error),
+        };
         return Message::Response(Response { id: id.ok().flatten(), outcome });
     }
-    let parts = Call { version_ok, method, params, answered: result.is_some() || error.is_some() };
+    let parts = Call { version_ok, method, params, answered: result.is_some() || error.is_some(), ambiguous };
     call(parts, &id).unwrap_or_else(|error| Message::Invalid(Invalid { id: id.ok().flatten(), error }))
 }
 
@@ -101,6 +125,7 @@ struct Call<'a> {
     params: Option<&'a RawValue>,
     /// A result or an error stands beside the method.
     answered: bool,
+    ambiguous: Option<JsonError>,
 }
 
 /// A request when there is an id, a notification when there is none.
@@ -113,6 +138,9 @@ fn call<'a>(call: Call<'a>, id: &Result<Option<RequestId>, InvalidId>) -> Result
         Ok(id) => id.clone(),
         Err(error) => return refuse("invalid_id", &format!("member \"id\" {error}")),
     };
+    if let Some(fault) = call.ambiguous {
+        return refuse(fault.code(), &fault.to_string());
+    }
     let Some(method) = call.method else {
         return refuse("missing_method", "member \"method\" is missing");
     };
@@ -151,6 +179,6 @@ fn error_object(raw: &RawValue) -> Option<ErrorObject> {
     Some(ErrorObject {
         code: code?.get().parse().ok()?,
         message: json::string(message?).map(Cow::into_owned)?,
-        data: data.and_then(|data| serde_json::from_str(data.get()).ok()),
+        data: data.and_then(|data| json::tree(data.get(), MAX_DEPTH).ok()),
     })
 }

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use crate::json;
+use serde_json::Value;
+
+use crate::json::{self, JsonError};
 
 /// How deep guests' JSON may nest. Clients' parsers give up soon after.
 pub const MAX_DEPTH: usize = 64;
@@ -16,8 +18,23 @@ pub const MAX_DEPTH: usize = 64;
 /// # Errors
 /// What it is instead, as a fragment that reads after "is".
 pub fn one_line(text: &str) -> Result<Cow<'_, str>, String> {
-    json::check(text, MAX_DEPTH).map_err(|error| format!("not valid JSON: {error}"))?;
+    json::check(text, MAX_DEPTH).map_err(|error| invalid(&error))?;
     Ok(json::single_line(text))
+}
+
+/// The tree of a text.
+///
+/// # Errors
+/// As [`one_line`].
+pub fn tree(text: &str) -> Result<Value, String> {
+    json::tree(text, MAX_DEPTH).map_err(|error| invalid(&error))
+}
+
+fn invalid(error: &JsonError) -> String {
+    match error.is_ambiguous() {
+        true => format!("JSON that readers read differently: {error}"),
+        false => format!("not valid JSON: {error}"),
+    }
 }
 
 /// As [`one_line`], for the text of an object.

@@ -53,8 +53,7 @@ impl Schema {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
         }
-        super::json::one_line(json).map_err(|why| format!("the schema is {why}"))?;
-        let source: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let source = super::json::tree(json).map_err(|why| format!("the schema is {why}"))?;
         let draft = draft(&source)?;
         let max_depth = bounds::check(&source)?;
         let validator = jsonschema::options()
@@ -96,7 +95,7 @@ impl Schema {
     /// # Errors
     /// As [`Schema::validate`]; a text that is not JSON is one violation.
     pub fn validate_text(&self, json: &str) -> Result<(), Vec<Violation>> {
-        match serde_json::from_str(json) {
+        match crate::json::tree(json, crate::json::MAX_DEPTH) {
             Ok(value) => self.validate(&value),
             Err(error) => Err(vec![Violation {
                 path: String::new(),

@@ -69,7 +69,8 @@ impl FrozenTool {
         checks::schema_text(&tool.input_schema)?;
         let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
-        tool.input_schema = json::single_line(&tool.input_schema).into_owned();
+        // What is sent is what is pinned: one text for each schema.
+        tool.input_schema = json::canonical(input.source().clone());
         let output = match &tool.output_schema {
             None => None,
             Some(text) => {
@@ -78,7 +79,7 @@ impl FrozenTool {
                 if !output.source().is_object() {
                     return Err("its output schema is not an object".into());
                 }
-                let text = json::single_line(text).into_owned();
+                let text = json::canonical(output.source().clone());
                 wrapping = Wrapping::of(&output, &text);
                 tool.output_schema = Some(text);
                 Some(output)

@@ -116,7 +116,7 @@ impl Provider for Discovery {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
-        let arguments: Value = serde_json::from_str(arguments).map_err(|_| CallError::Fault(Fault::Host))?;
+        let arguments: Value = json::tree(arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
         // A folder may hold megabytes of descriptions.

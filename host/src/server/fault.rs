@@ -9,6 +9,7 @@ use super::handlers::Answer;
 use super::scope::Scope;
 use super::wire::{Block, Object};
 use crate::catalog::Entry;
+use crate::json;
 use crate::plugin::abi::GuestError;
 use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
@@ -165,7 +166,7 @@ pub(super) fn invalid_arguments(
 /// The pointer, the reason and the part of the schema that was not satisfied.
 fn entry_of(violation: &Violation) -> serde_json::Value {
     let mut entry = json!({"path": violation.path, "reason": violation.reason});
-    if let Ok(expected) = serde_json::from_str::<serde_json::Value>(&violation.expected) {
+    if let Ok(expected) = json::tree(&violation.expected, json::MAX_DEPTH) {
         entry["expected"] = expected;
     }
     entry

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::json;
 use crate::plugin::abi::Ask;
 use crate::plugin::{Digest, PluginId};
 use crate::protocol;
@@ -138,7 +138,8 @@ impl Seal {
         let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(Broken::Foreign)?;
         let payload = Payload { msg: secret, aad: &binding.hash() };
         let plain = self.0.decrypt(&XNonce::from(*nonce), payload).map_err(|_| Broken::Foreign)?;
-        let dated: Dated = serde_json::from_slice(&plain).map_err(|_| Broken::Foreign)?;
+        let plain = str::from_utf8(&plain).map_err(|_| Broken::Foreign)?;
+        let dated: Dated = json::read(plain).map_err(|_| Broken::Foreign)?;
         if dated.until < seconds(now) {
             return Err(Broken::Expired);
         }
@@ -161,39 +162,9 @@ impl Binding<'_> {
 }
 
 /// The same JSON with the members of its objects in the order of their names: a client may
-/// write its request anew for each round. What a tree would not hold whole stays as it is
-/// written: a member that is repeated, of which readers take the first or the last, and an
-/// object that `serde_json` takes for a number.
-fn canonical(json: &str) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
-    if sorted(&mut value) == members(json) { value.to_string() } else { json.to_owned() }
-}
-
-/// Sorts all members, and says how many there are.
-fn sorted(value: &mut Value) -> usize {
-    match value {
-        Value::Array(items) => items.iter_mut().map(sorted).sum(),
-        Value::Object(members) => {
-            members.sort_keys();
-            members.len() + members.values_mut().map(sorted).sum::<usize>()
-        }
-        _ => 0,
-    }
-}
-
-/// How many members stand in a text that is JSON: each has a colon outside of strings.
-fn members(json: &str) -> usize {
-    let (mut count, mut string, mut escaped) = (0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = string,
-            b'"' => string = !string,
-            b':' if !string => count += 1,
-            _ => {}
-        }
-    }
-    count
+/// write its request anew for each round. What has no tree stays as it is written.
+fn canonical(text: &str) -> String {
+    json::tree(text, json::MAX_DEPTH).map_or_else(|_| text.to_owned(), json::canonical)
 }
 
 fn seconds(time: SystemTime) -> u64 {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use super::tool::{Tool, Tools, is_program, output};
+use crate::json;
 use crate::report::Failure;
 
 const TARGET: &str = "wasm32-wasip2";
@@ -94,7 +95,8 @@ fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
 /// The component among what cargo says it has made: that of the package in `dir`.
 fn component(dir: &Path, messages: &[u8]) -> Option<PathBuf> {
     let manifest = fs::canonicalize(dir.join("Cargo.toml")).ok()?;
-    let messages = messages.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let messages = messages.split(|&byte| byte == b'\n');
+    let messages = messages.filter_map(|line| json::tree(str::from_utf8(line).ok()?, json::MAX_DEPTH).ok());
     let of_package = |message: &Value| {
         let path = message["manifest_path"].as_str().map(fs::canonicalize);
         matches!(path, Some(Ok(path)) if path == manifest)

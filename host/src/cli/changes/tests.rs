@@ -38,3 +38,30 @@ fn what_cannot_be_seen_is_spelt_out() {
     let new = "{\"tools\":[{\"name\":\"a\",\"description\":\"\\u001b[2J\\u202ex\"}]}";
     assert_eq!(text(None, new), "    tool a: description\n      + \\u{1b}[2J\\u{202e}x\n");
 }
+
+/// Whatever differs in a byte of what is sent is seen.
+#[test]
+fn sides_that_look_alike_are_spelt() {
+    let surface = |description: &str| format!(r#"{{"tools":[{{"name":"a","description":{description}}}]}}"#);
+    for (old, new, wanted) in [
+        (r#""Adds.""#, r#""Adds. ""#, [r#"- "Adds.""#, r#"+ "Adds. ""#]),
+        (r#""a b""#, r#""a\u00a0b""#, [r#"- "a b""#, r#"+ "a\u00a0b""#]),
+        (r#""pаy""#, r#""pаy😀""#, [r#"- "p\u0430y""#, r#"+ "p\u0430y\ud83d\ude00""#]),
+        (r#""é""#, r#""e\u0301""#, [r#"- "\u00e9""#, r#"+ "e\u0301""#]),
+        ("3", r#""3""#, ["- 3", r#"+ "3""#]),
+        ("null", r#""null""#, ["- null", r#"+ "null""#]),
+        ("[1]", r#""[\n  1\n]""#, ["- [\n      -   1\n", r#"+ "[\n  1\n]""#]),
+        (r#""a\nb""#, r#""a\\nb""#, ["- a\n      - b", r#"+ "a\\nb""#]),
+        (r#""x""#, r#""\\u{1b}""#, ["- x", r#"+ "\\u{1b}""#]),
+        ("1.0", "1", ["- 1.0", "+ 1"]),
+    ] {
+        let shown = text(Some(&surface(old)), &surface(new));
+        assert!(wanted.iter().all(|line| shown.contains(line)), "{shown} for {wanted:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_taken_apart_is_shown_whole() {
+    assert!(text(None, "no JSON").contains("+ no JSON"));
+    assert!(text(Some(OLD), r#"{"tools":[],"tools":[]}"#).contains(r#"+ {"tools":[],"tools":[]}"#));
+}

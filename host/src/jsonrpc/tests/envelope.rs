@@ -47,8 +47,8 @@ fn what_does_no_harm_is_accepted() {
         br#"{"m\u0065thod":"\u0061","\u0069d":1,"jsonrpc":"\u0032.0"}"#,
         br#"{"method":"a","params":null,"id":1,"jsonrpc":"2.0"}"#,
         br#"{"method":"a","params":[1,2],"id":1,"jsonrpc":"2.0"}"#,
-        br#"{"method":"a","foo":1,"foo":2,"Id":7,"id":1,"jsonrpc":"2.0"}"#,
-        br#"{"method":"a","params":{"x":1e400,"x":123456789012345678901234567890},"id":1,"jsonrpc":"2.0"}"#,
+        br#"{"method":"a","foo":1,"Foo":2,"Id":7,"id":1,"jsonrpc":"2.0"}"#,
+        br#"{"method":"a","params":{"x":1e400,"y":123456789012345678901234567890},"id":1,"jsonrpc":"2.0"}"#,
         nested.as_bytes(),
     ];
     for bytes in cases {
@@ -60,7 +60,7 @@ fn what_does_no_harm_is_accepted() {
         }
     }
     let Message::Request(request) = single(cases[6]) else { panic!("no request") };
-    assert_eq!(request.params.unwrap().get(), r#"{"x":1e400,"x":123456789012345678901234567890}"#);
+    assert_eq!(request.params.unwrap().get(), r#"{"x":1e400,"y":123456789012345678901234567890}"#);
     let Message::Request(request) = single(cases[3]) else { panic!("no request") };
     assert!(request.params.is_none());
 }
@@ -96,6 +96,37 @@ fn a_bad_envelope_is_an_invalid_request_with_the_id_when_it_can_be_read() {
         let invalid = invalid(line.as_bytes());
         assert_eq!((invalid.error.code, reason(&invalid)), (-32600, expected), "{line}");
         assert_eq!(invalid.id.as_ref().map(RequestId::as_json), id, "{line}");
+    }
+}
+
+/// What readers may read differently is told by the request's id, and never acted on.
+#[test]
+fn what_is_ambiguous_is_refused_wherever_it_stands() {
+    for (inside, expected) in [
+        (r#"{"a":1,"a":2}"#, "repeated_member"),
+        (r#"{"_meta":{"b":[{"a":1,"\u0061":2}]}}"#, "repeated_member"),
+        (r#"{"arguments":{"$serde_json::private::RawValue":"{}"}}"#, "reserved_name"),
+        (r#"{"arguments":{"n":{"\u0024serde_json::private::Number":"7"}}}"#, "reserved_name"),
+        (r#"{"n":1e1000}"#, "number_limit"),
+    ] {
+        let request = format!(r#"{{"params":{inside},"jsonrpc":"2.0","id":7,"method":"a"}}"#);
+        let refused = invalid(request.as_bytes());
+        assert_eq!((refused.error.code, reason(&refused)), (-32600, expected), "{request}");
+        assert_eq!(refused.id.as_ref().map(RequestId::as_json), Some("7"), "{request}");
+        let other = r#"{"jsonrpc":"2.0","id":8,"method":"b"}"#;
+        let batch = format!("[{request},{other}]");
+        let Ok(Frame::Batch(messages)) = decode(batch.as_bytes()) else {
+            panic!("no batch");
+        };
+        assert!(matches!(&messages[0], Message::Invalid(refused) if reason(refused) == expected), "{messages:?}");
+        assert!(matches!(&messages[1], Message::Request(request) if request.method == "b"), "{messages:?}");
+        // An answer is never answered: it has failed.
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{inside}}}"#);
+        let Message::Response(response) = single(answer.as_bytes()) else { panic!("no response: {answer}") };
+        assert!(matches!(response.outcome, Outcome::Malformed(_)), "{response:?}");
+        // What is no JSON further on is told as that.
+        let refused = invalid(format!("{},}}", &request[..request.len() - 1]).as_bytes());
+        assert_eq!((refused.error.code, refused.id.is_none()), (-32700, true), "{request}");
     }
 }
 

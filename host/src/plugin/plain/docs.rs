@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use crate::json;
 use crate::plugin::sections::custom_section;
 use crate::plugin::text;
 
@@ -60,7 +61,9 @@ impl Docs {
     pub(super) fn of(component: &[u8]) -> Self {
         match custom_section(component, "package-docs") {
             // A byte that is the format's version, and JSON.
-            Some([0 | 1, json @ ..]) if json.len() <= MAX_SECTION => serde_json::from_slice(json).unwrap_or_default(),
+            Some([0 | 1, text @ ..]) if text.len() <= MAX_SECTION => {
+                str::from_utf8(text).ok().and_then(|text| json::read(text).ok()).unwrap_or_default()
+            }
             _ => Self::default(),
         }
     }

@@ -1,12 +1,13 @@
 //! What a plugin offers as one text that is the same for the same words, however often and
-//! in whatever order they are listed; and its hash.
+//! in whatever order they are listed; and its hash. Each entry stands in it as clients get it.
 //!
 //! Resources that one of the plugin's own templates makes are left out: they are what it
 //! keeps, and come and go. Every other word is in it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Surface;
+use crate::json;
 use crate::plugin::abi::{
     Annotations, Capability, Icon, IconTheme, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate,
     Role, TaskSupport, Tool, ToolAnnotations,
@@ -35,7 +36,7 @@ impl Surface {
             "extensions": list(extensions, "name"),
             "methods": list(methods, "name"),
         });
-        sorted(lists).to_string()
+        json::canonical(lists)
     }
 
     /// The hash of [`Surface::canonical`].
@@ -150,29 +151,17 @@ fn object(mut value: Value) -> Value {
     value
 }
 
-/// JSON that was checked when the plugin was asked; what is none after all counts as a text.
-fn parsed(json: Option<&String>) -> Value {
-    json.map_or(Value::Null, |json| serde_json::from_str(json).unwrap_or_else(|_| Value::from(json.as_str())))
+/// JSON that was checked and written canonically when the plugin was asked, so that it stands
+/// here as it is sent; what is none after all counts as a text.
+fn parsed(text: Option<&String>) -> Value {
+    let tree = |text: &String| json::tree(text, json::MAX_DEPTH).unwrap_or_else(|_| Value::from(text.as_str()));
+    text.map_or(Value::Null, tree)
 }
 
 /// Entries in the order of what they are called, which is unique.
 fn list(mut entries: Vec<Value>, key: &str) -> Vec<Value> {
     entries.sort_by(|a, b| a[key].as_str().cmp(&b[key].as_str()));
     entries
-}
-
-/// The same value, the members of each object sorted by name. It nests no deeper than what
-/// is listed may.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<(String, Value)> = members.into_iter().collect();
-            members.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Value::Object(members.into_iter().map(|(name, member)| (name, sorted(member))).collect::<Map<_, _>>())
-        }
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        other => other,
-    }
 }
 
 #[cfg(test)]

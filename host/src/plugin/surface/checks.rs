@@ -5,8 +5,9 @@
 use serde_json::Value;
 
 use super::Listed;
+use crate::json;
 use crate::plugin::abi::Icon;
-use crate::plugin::outcome::tidy;
+use crate::plugin::json::tree;
 use crate::plugin::schema::Schema;
 use crate::plugin::text::{deceptive_in, deceptive_in_line};
 
@@ -57,7 +58,7 @@ pub(super) fn schema_text(schema: &str) -> Result<(), Refused> {
     deceptive(deceptive_in(schema), "its schema")?;
     // Characters may be written as escapes too.
     if schema.contains("\\u")
-        && let Ok(value) = serde_json::from_str::<Value>(schema)
+        && let Ok(value) = tree(schema)
     {
         deceptive(deceptive_in_value(&value), "its schema")?;
     }
@@ -91,8 +92,19 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
     }
 }
 
+/// What is sent of it, which is what is pinned.
 pub(super) fn meta(meta: Option<String>) -> Result<Option<String>, Refused> {
-    meta.map(|meta| tidy::object(&meta)).transpose().map_err(|why| format!("its meta is {why}"))
+    meta.map(|meta| object(&meta, "its meta", "is").map(json::canonical)).transpose()
+}
+
+/// The tree of a JSON object that stands in an entry. Its texts reach the model, too.
+pub(super) fn object(text: &str, place: &str, verb: &str) -> Result<Value, Refused> {
+    let tree = tree(text).map_err(|why| format!("{place} {verb} {why}"))?;
+    if !tree.is_object() {
+        return Err(format!("{place} {verb} not a JSON object"));
+    }
+    deceptive(deceptive_in_value(&tree), place)?;
+    Ok(tree)
 }
 
 /// Drops icons that a client must not fetch.

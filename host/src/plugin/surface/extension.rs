@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::checks::Refused;
-use crate::plugin::outcome::tidy;
+use super::checks::{self, Refused};
+use crate::json;
 
 /// Bytes of a capability's settings: they are in every handshake.
 const MAX_SETTINGS: usize = 8 << 10;
@@ -59,16 +59,15 @@ fn is_own_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-/// The settings on one line.
+/// The settings as they are sent.
 pub(super) fn settings(settings: &str) -> Result<String, Refused> {
     if settings.len() > MAX_SETTINGS {
         return Err(format!("its settings have more than {MAX_SETTINGS} bytes"));
     }
-    let line = tidy::object(settings).map_err(|why| format!("its settings are {why}"))?;
-    match serde_json::from_str(&line) {
-        Ok(value) if is_plain(&value) => Ok(line),
-        Ok(_) => Err("its settings have null, a fraction or too large a number".into()),
-        Err(error) => Err(format!("its settings cannot be read: {error}")),
+    let settings = checks::object(settings, "its settings", "are")?;
+    match is_plain(&settings) {
+        true => Ok(json::canonical(settings)),
+        false => Err("its settings have null, a fraction or too large a number".into()),
     }
 }
 

@@ -27,7 +27,7 @@ const ENVELOPE: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 pub(in crate::server) fn declared(capabilities: &Capabilities) -> Map<String, Value> {
     let parsed = |(name, (_, settings)): (&String, &(_, String))| {
         // It was checked when the plugin was loaded.
-        Some((name.clone(), serde_json::from_str(settings).ok()?))
+        Some((name.clone(), json::tree(settings, json::MAX_DEPTH).ok()?))
     };
     capabilities.iter().filter_map(parsed).collect()
 }

@@ -8,13 +8,14 @@
 use serde_json::{Map, Value, json};
 
 use super::question::Unsaid;
+use crate::json::{self, MAX_DEPTH};
 use crate::protocol::Revision;
 
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
 /// `requestedSchema` as JSON text.
 pub(in crate::server) fn requested_schema(revision: Revision, schema: &str) -> Result<String, Unsaid> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| broken("the form", &error.to_string()))?;
+    let schema = json::tree(schema, MAX_DEPTH).map_err(|error| broken("the form", &error.to_string()))?;
     if schema["type"] != "object" {
         return Err(broken("the form", "is not of type object"));
     }

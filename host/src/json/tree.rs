@@ -1,0 +1,34 @@
+//! From text to trees and typed values. Nothing else reads text of strangers with `serde_json`:
+//! what its trees would hold otherwise than the text has it, [`check`] refuses.
+
+use serde::Deserialize;
+use serde::de::Error as _;
+use serde_json::Value;
+
+use super::{JsonError, MAX_DEPTH, check};
+
+/// The tree of a text that nests at most `max_depth` levels, never more than [`MAX_DEPTH`].
+/// It has the members that the text has, and nests as deep.
+///
+/// # Errors
+/// What [`check`] refuses.
+pub fn tree(text: &str, max_depth: usize) -> Result<Value, JsonError> {
+    check(text, max_depth.min(MAX_DEPTH))?;
+    serde_json::from_str(text).map_err(|_| JsonError { offset: 0, reason: "it cannot be read" })
+}
+
+/// A typed value.
+///
+/// # Errors
+/// What [`check`] refuses at [`MAX_DEPTH`], and what is not of that type.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+    check(text, MAX_DEPTH).map_err(serde_json::Error::custom)?;
+    serde_json::from_str(text)
+}
+
+/// The one text of a tree: no blanks, the members of each object in the order of their names,
+/// characters and numbers spelt in one way. Read again it is the same tree, and the same text.
+pub fn canonical(mut tree: Value) -> String {
+    tree.sort_all_objects();
+    tree.to_string()
+}
