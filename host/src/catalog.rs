@@ -21,7 +21,7 @@ pub use folder::{Folder, PluginSettings};
 pub use names::{Entry, Item, Names, Naming, PublicName, Warning};
 pub use snapshot::{Listings, Snapshot};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
@@ -37,6 +37,15 @@ pub struct Member {
     pub provider: Arc<dyn Provider>,
     pub naming: Naming,
     /// The hash of the surface that it must keep while it serves; `None`: it may change it.
+    pub surface: Option<Digest>,
+}
+
+/// What a plugin in service is to run under.
+pub struct NewSettings {
+    pub id: PluginId,
+    /// `None`: they stay.
+    pub settings: Option<PluginSettings>,
+    /// As [`Member::surface`].
     pub surface: Option<Digest>,
 }
 
@@ -89,29 +98,51 @@ impl Catalog {
     /// Puts a plugin into service in place of the one with its id, if there is one. Calls
     /// in flight finish on what they started with.
     pub fn put(&self, member: Member) -> Vec<Warning> {
+        self.put_all(vec![member])
+    }
+
+    /// The same for several, in one change.
+    pub fn put_all(&self, new: Vec<Member>) -> Vec<Warning> {
+        if new.is_empty() {
+            return Vec::new();
+        }
         self.change(|members| {
-            members.retain(|other| other.provider.id() != member.provider.id());
-            members.push(member);
+            let replaced: HashSet<&PluginId> = new.iter().map(|member| member.provider.id()).collect();
+            members.retain(|other| !replaced.contains(other.provider.id()));
+            members.extend(new);
+            true
         })
     }
 
-    /// Runs a plugin under other settings from its next call on.
-    /// `surface` is that of [`Member::surface`].
-    pub fn reconfigure(
-        self: &Arc<Self>,
-        id: &PluginId,
-        settings: &PluginSettings,
-        surface: Option<Digest>,
-    ) -> Vec<Warning> {
-        let snapshot = self.snapshot();
-        let member = snapshot.members().iter().find(|member| member.provider.id() == id);
-        let provider =
-            member.and_then(|member| member.provider.with_settings(settings.limits.clone(), settings.grants.clone()));
-        let Some(provider) = provider else { return Vec::new() };
-        let warnings = self.put(Member { provider: provider.clone(), naming: settings.naming, surface });
-        // What it lists may follow from what it was granted.
-        self.list_again(&provider);
-        warnings
+    /// Runs plugins under other settings from their next calls on, all in one change. Gives those
+    /// back that it took out of service, because what they say by now is not what they must keep
+    /// to.
+    pub fn reconfigure(&self, settings: Vec<NewSettings>) -> (Vec<Warning>, Vec<PluginId>) {
+        let mut unfit = Vec::new();
+        if settings.is_empty() {
+            return (Vec::new(), unfit);
+        }
+        let mut settings: HashMap<PluginId, NewSettings> =
+            settings.into_iter().map(|new| (new.id.clone(), new)).collect();
+        let warnings = self.change(|members| {
+            members.retain_mut(|member| {
+                let Some(new) = settings.remove(member.provider.id()) else { return true };
+                if new.surface.is_some_and(|fixed| fixed != member.provider.surface().digest()) {
+                    unfit.push(new.id);
+                    return false;
+                }
+                member.surface = new.surface;
+                if let Some(PluginSettings { limits, grants, naming }) = new.settings {
+                    member.naming = naming;
+                    if let Some(provider) = member.provider.with_settings(limits, grants) {
+                        member.provider = provider;
+                    }
+                }
+                true
+            });
+            true
+        });
+        (warnings, unfit)
     }
 
     /// Whether the host's own tools bear that name among plugins.
@@ -119,16 +150,24 @@ impl Catalog {
         self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)
     }
 
-    /// Takes a plugin out of service.
-    pub fn remove(&self, id: &PluginId) -> Vec<Warning> {
-        self.change(|members| members.retain(|other| other.provider.id() != id))
+    /// Takes plugins out of service, all in one change.
+    pub fn remove(&self, ids: &[PluginId]) -> Vec<Warning> {
+        self.change(|members| {
+            let before = members.len();
+            members.retain(|other| !ids.contains(other.provider.id()));
+            members.len() != before
+        })
     }
 
-    fn change(&self, edit: impl FnOnce(&mut Vec<Member>)) -> Vec<Warning> {
+    /// Swaps the whole snapshot, if `edit` says that it has changed something. What that costs
+    /// grows with all that is listed, so changes that come together are made together.
+    fn change(&self, edit: impl FnOnce(&mut Vec<Member>) -> bool) -> Vec<Warning> {
         let _writing = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let before = self.current.load_full();
         let mut members = before.members().to_vec();
-        edit(&mut members);
+        if !edit(&mut members) {
+            return Vec::new();
+        }
         let (after, warnings) = before.succeed(members, self.is_ready());
         let listings = after.listings();
         self.current.store(Arc::new(after));

@@ -12,6 +12,6 @@ mod verdict;
 
 pub use decision::{Reason, Rules, Seen, Trust, decide};
 pub use file::{Lock, LockError};
-pub use guard::{Guard, Version, Watch};
+pub use guard::{Guard, Known, Version, Watch};
 pub use pin::{Pin, Pins};
 pub use verdict::{Decision, Outcome};

@@ -2,14 +2,22 @@
 //!
 //! It looks at names only; what is in a file is found out when it is loaded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::plugin::PluginId;
 
 /// Plugins are few; a folder that holds more than this is a mistake or an attack.
 pub(super) const MAX_PLUGINS: usize = 256;
+
+/// Entries that a scan reads, of all folders together, and subfolders that it looks into. What is
+/// beyond that is not seen: a folder with more is not one of plugins.
+pub(super) const MAX_ENTRIES: usize = 32_768;
+const MAX_FOLDERS: usize = 256;
+
+const FRESH: Duration = Duration::from_millis(500);
 
 /// What a scan found, in path order, however many there are.
 #[derive(Debug, Default)]
@@ -20,6 +28,11 @@ pub(super) struct Scan {
     pub(super) ignored: Vec<(PathBuf, String)>,
     /// The folder itself and its subfolders: what has to be watched.
     pub(super) folders: Vec<PathBuf>,
+    /// There is more than was read.
+    pub(super) cut: bool,
+    /// Those that are looked at later, since they are still being written.
+    pub(super) unfinished: BTreeSet<PathBuf>,
+    read: usize,
 }
 
 /// The plugin that a path stands for. `None` for what is none of our business.
@@ -66,19 +79,47 @@ pub fn plugin_files(folder: &Path) -> io::Result<BTreeMap<PluginId, PathBuf>> {
 /// [`Scan::ignored`].
 pub(super) fn scan(root: &Path) -> io::Result<Scan> {
     let mut scan = Scan::default();
-    let subfolders = scan.read(root)?;
+    let mut subfolders = scan.read(root)?;
+    if subfolders.len() > MAX_FOLDERS {
+        subfolders.truncate(MAX_FOLDERS);
+        scan.cut = true;
+    }
     for folder in subfolders {
+        if scan.read >= MAX_ENTRIES {
+            scan.cut = true;
+            break;
+        }
         if let Err(error) = scan.read(&folder) {
             scan.ignored.push((folder, format!("read the folder: {error}")));
         }
     }
+    if scan.cut {
+        let reason = format!("look at more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders of the folder");
+        scan.ignored.push((root.to_owned(), reason));
+    }
     Ok(scan)
 }
 
+/// Whether a file was written to so recently that its writer may not be done.
+pub(super) fn is_fresh(path: &Path) -> bool {
+    let modified = std::fs::symlink_metadata(path).and_then(|file| file.modified());
+    modified.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < FRESH))
+}
+
 impl Scan {
+    /// Leaves those files for later.
+    pub(super) fn unfinished(&mut self, mut is_unfinished: impl FnMut(&Path) -> bool) {
+        self.unfinished = self.plugins.keys().filter(|path| is_unfinished(path)).cloned().collect();
+    }
+
     fn read(&mut self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         let mut subfolders = Vec::new();
         for entry in std::fs::read_dir(folder)? {
+            if self.read >= MAX_ENTRIES {
+                self.cut = true;
+                break;
+            }
+            self.read += 1;
             let entry = entry?;
             let path = entry.path();
             match plugin_of(&path) {
@@ -87,7 +128,9 @@ impl Scan {
                 }
                 Some(Err(reason)) => self.ignored.push((path, reason)),
                 // A link to a folder is not followed: it may lead out of the plugin folder.
-                None if entry.file_type()?.is_dir() && !entry.file_name().as_encoded_bytes().starts_with(b".") => {
+                None if entry.file_type().is_ok_and(|kind| kind.is_dir())
+                    && !entry.file_name().as_encoded_bytes().starts_with(b".") =>
+                {
                     subfolders.push(path);
                 }
                 None => {}

@@ -4,23 +4,30 @@
 //! the old one serving. It decides when to load, not what loading means.
 
 mod decide;
+mod gone;
+mod look;
 mod settle;
+mod unserved;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{Id, JoinSet};
+use tokio::time;
+use tokio_util::sync::CancellationToken;
 
-use super::files::{self, MAX_PLUGINS, Scan};
+use super::files;
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Asked, Catalog, Denial, FolderEvent, Naming, Refusal, ask};
-use crate::pins::{Guard, Seen};
-use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures, exports_completions};
+use super::{Admission, Asked, Catalog, Denial, FolderEvent, Naming, ask};
+use crate::pins::{Guard, Reason, Seen};
+use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
+use unserved::Unserved;
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
 const PARALLEL_LOADS: usize = 4;
@@ -49,31 +56,45 @@ pub struct Folder {
     ignored: HashSet<PathBuf>,
     /// Files that there is no room for, as long as none of the others goes.
     surplus: BTreeSet<PathBuf>,
+    /// Those of both that are still to be told.
+    unserved: Unserved,
     loads: JoinSet<Loaded>,
+    /// What each of them loads.
+    loading: HashMap<Id, Load>,
     /// Loads that wait for those before them to be pinned.
     asked: Vec<(Load, Asked)>,
     /// At most one: what is pinned at the same time.
-    pinning: JoinSet<Vec<Pinned>>,
+    pinning: JoinSet<Vec<Result<Admission, Denial>>>,
+    /// What that pins.
+    to_pin: Vec<Load>,
     /// How often what a person decides may have changed.
     decisions: u64,
+    /// How many files were taken up so far.
+    taken_up: u64,
 }
 
 struct File {
     id: PluginId,
+    /// Tells it from one that had its path before.
+    number: u64,
     state: State,
     /// What serves, if the last load went well.
     loaded: Option<Digest>,
     /// What serves does so under these.
     settings: Option<PluginSettings>,
+    /// What serves must keep to that surface.
+    surface: Option<Digest>,
     /// What was seen of what serves.
     seen: Option<Seen>,
-    /// What was seen of a version that is held.
-    held: Option<Seen>,
+    /// What was seen of a version that is held, and why it is.
+    held: Option<(Seen, Reason)>,
     /// Whose signatures counted when one was refused for its own.
     unsigned: Option<Signatures>,
     serving: bool,
     /// Its exports say so; what serves may be another version.
     completions: bool,
+    /// There is no file of that name any more; until when it serves on.
+    gone: Option<time::Instant>,
 }
 
 #[derive(PartialEq)]
@@ -89,6 +110,8 @@ enum State {
 /// One load.
 struct Load {
     path: PathBuf,
+    /// [`File::number`]
+    number: u64,
     began: Instant,
     settings: PluginSettings,
     /// Whose signatures counted when it began.
@@ -97,10 +120,8 @@ struct Load {
     decisions: u64,
 }
 
-/// How a load ended.
-type Loaded = (Load, Result<Option<Asked>, Denial>);
-/// What became of it after that.
-type Pinned = (Load, Result<Admission, Denial>);
+/// How a load ended. `None`: the file's bytes are those that serve already.
+type Loaded = Result<Option<Asked>, Denial>;
 
 impl Folder {
     /// `events` hears of everything that happens; it may be dropped.
@@ -124,10 +145,14 @@ impl Folder {
             owners: HashMap::new(),
             ignored: HashSet::new(),
             surplus: BTreeSet::new(),
+            unserved: Unserved::default(),
             loads: JoinSet::new(),
+            loading: HashMap::new(),
             asked: Vec::new(),
             pinning: JoinSet::new(),
+            to_pin: Vec::new(),
             decisions: 0,
+            taken_up: 0,
         }
     }
 
@@ -146,7 +171,7 @@ impl Folder {
         self.take_up(scan);
         loop {
             tokio::select! {
-                Some(load) = self.loads.join_next() => self.finish(load),
+                Some(load) = self.loads.join_next_with_id() => self.finish(load),
                 Some(pinned) = self.pinning.join_next() => self.pinned(pinned),
                 else => break,
             }
@@ -155,14 +180,43 @@ impl Folder {
         Ok(())
     }
 
-    /// Follows the folder for ever. A folder that is deleted empties the catalog, and is
-    /// taken up again when it is back. `settings_changed` says when the settings are to be
-    /// asked for again.
+    /// Follows the folder for ever, on a thread of its own: looking at files and rebuilding lists
+    /// takes its time where there are many. A folder that is deleted empties the catalog, and is
+    /// taken up again when it is back. `settings_changed` says when the settings are to be asked
+    /// for again.
     ///
     /// # Errors
-    /// If the folder cannot be read at the start, or the system cannot watch files.
-    pub async fn follow(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
-        let mut watcher = Watcher::new(self.root.clone()).map_err(io::Error::other)?;
+    /// If the folder cannot be read at the start, or the system gives no thread.
+    pub async fn follow(self, settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
+        let (sender, ended) = oneshot::channel();
+        let dropped = CancellationToken::new();
+        let _ends_it = dropped.clone().drop_guard();
+        thread::Builder::new().name("wharf-folder".into()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+            let failed = runtime.and_then(|runtime| {
+                runtime.block_on(async {
+                    tokio::select! {
+                        failed = self.follow_here(settings_changed) => failed.map(Some),
+                        () = dropped.cancelled() => Ok(None),
+                    }
+                })
+            });
+            // Nobody waits when it was dropped.
+            let _ = sender.send(failed);
+        })?;
+        match ended.await {
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(Some(never))) => match never {},
+            // A bug of ours; what is served is served on.
+            Ok(Ok(None)) | Err(_) => {
+                tracing::error!("the host failed while following the plugin folder; what changes there is not seen");
+                std::future::pending().await
+            }
+        }
+    }
+
+    async fn follow_here(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
+        let mut watcher = Watcher::new(self.root.clone());
         let mut pins = self.guard.watch();
         // Watch, then scan: what changes in between is seen twice rather than never.
         watcher.watch(&files::scan(&self.root)?.folders);
@@ -174,8 +228,9 @@ impl Folder {
             if self.loads.is_empty() && self.pinning.is_empty() && !self.catalog.is_ready() {
                 self.settled();
             }
+            let due = self.due();
             tokio::select! {
-                Some(load) = self.loads.join_next() => self.finish(load),
+                Some(load) = self.loads.join_next_with_id() => self.finish(load),
                 Some(pinned) = self.pinning.join_next() => self.pinned(pinned),
                 Ok(()) = settings_changed.changed() => {
                     self.reconfigure();
@@ -189,128 +244,41 @@ impl Folder {
                 signal = watcher.next() => match signal {
                     Signal::Look(path) => self.look(path),
                     Signal::Rescan => {
-                        let scan = files::scan(&self.root).unwrap_or_default();
-                        watcher.watch(&scan.folders);
+                        watcher.watch(&files::scan(&self.root).unwrap_or_default().folders);
                         // Again, for what appeared in a new subfolder before it was watched.
-                        self.take_up(files::scan(&self.root).unwrap_or_default());
+                        let mut scan = files::scan(&self.root).unwrap_or_default();
+                        scan.unfinished(|path| {
+                            let fresh = !self.files.contains_key(path) && files::is_fresh(path);
+                            if fresh {
+                                watcher.settle(path.to_owned());
+                            }
+                            fresh || watcher.is_written(path)
+                        });
+                        self.take_up(scan);
                     }
                 },
+                () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => self.on_time(),
             }
         }
     }
 
-    fn settled(&self) {
+    /// When there is something to do, whatever happens until then.
+    fn due(&self) -> Option<time::Instant> {
+        self.unserved.due().into_iter().chain(self.next_end()).min()
+    }
+
+    fn on_time(&mut self) {
+        let now = time::Instant::now();
+        if self.unserved.due().is_some_and(|due| due <= now) {
+            self.tell_unserved();
+        }
+        self.end_graces(now);
+    }
+
+    fn settled(&mut self) {
+        self.tell_unserved();
         self.catalog.set_ready();
         self.tell(FolderEvent::Settled);
-    }
-
-    fn take_up(&mut self, scan: Scan) {
-        for (path, reason) in scan.ignored {
-            self.ignore(path, reason);
-        }
-        let gone: Vec<PathBuf> = self.files.keys().filter(|path| !scan.plugins.contains_key(*path)).cloned().collect();
-        for path in gone {
-            self.drop_file(&path);
-        }
-        for path in scan.plugins.into_keys() {
-            self.look(path);
-        }
-        self.catalog.set_looked();
-    }
-
-    fn ignore(&mut self, path: PathBuf, reason: String) {
-        if self.ignored.insert(path.clone()) {
-            self.refuse(path, reason);
-        }
-    }
-
-    fn refuse(&self, path: PathBuf, reason: String) {
-        self.tell(FolderEvent::Refused(Refusal { path, reason, hint: None, still_serving: false }));
-    }
-
-    /// Brings one path in step with the file system.
-    fn look(&mut self, path: PathBuf) {
-        if std::fs::symlink_metadata(&path).is_err() {
-            return self.drop_file(&path);
-        }
-        let id = match files::plugin_of(&path) {
-            Some(Ok(id)) => id,
-            Some(Err(reason)) => return self.ignore(path, reason),
-            None => return,
-        };
-        // Whoever was there first stays, whatever comes and how it sorts.
-        if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
-            if self.surplus.insert(path.clone()) {
-                self.refuse(path, format!("load more than {MAX_PLUGINS} plugins"));
-            }
-            return;
-        }
-        match self.owners.get(&id) {
-            None if self.catalog.host_uses(&id) => {
-                return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
-            }
-            Some(owner) if *owner != path => {
-                let reason = format!("use the plugin's name, which another file has already: {}", owner.display());
-                return self.ignore(path, reason);
-            }
-            _ => self.owners.insert(id.clone(), path.clone()),
-        };
-        let completions = exports_completions(&path);
-        let new = File {
-            id,
-            state: State::Resting,
-            loaded: None,
-            settings: None,
-            seen: None,
-            held: None,
-            unsigned: None,
-            serving: false,
-            completions,
-        };
-        let file = self.files.entry(path).or_insert(new);
-        file.completions = completions;
-        file.state = match file.state {
-            State::Resting | State::Waiting => State::Waiting,
-            State::Loading | State::LoadingAgain => State::LoadingAgain,
-        };
-        self.expect_completions();
-        self.start_loads();
-    }
-
-    /// Tells the catalog what to expect of the files that are being loaded.
-    fn expect_completions(&self) {
-        let expected = |file: &File| file.completions && file.state != State::Resting;
-        self.catalog.expect_completions(self.files.values().any(expected));
-    }
-
-    fn drop_file(&mut self, path: &Path) {
-        self.ignored.remove(path);
-        self.surplus.remove(path);
-        // A load that is under way finds no file to belong to when it ends.
-        let Some(file) = self.files.remove(path) else { return };
-        self.owners.remove(&file.id);
-        self.guard.miss(file.id.clone());
-        if file.serving {
-            self.warn(self.catalog.remove(&file.id));
-            self.tell(FolderEvent::Removed(file.id.clone()));
-        }
-        self.expect_completions();
-        // Another file of that name may have been waiting.
-        let heirs: Vec<PathBuf> = self
-            .ignored
-            .iter()
-            .filter(|path| matches!(files::plugin_of(path), Some(Ok(id)) if id == file.id))
-            .cloned()
-            .collect();
-        for heir in heirs {
-            self.ignored.remove(&heir);
-            self.look(heir);
-        }
-        while self.files.len() < MAX_PLUGINS
-            && let Some(next) = self.surplus.pop_first()
-        {
-            self.look(next);
-        }
     }
 
     fn start_loads(&mut self) {
@@ -325,14 +293,18 @@ impl Folder {
             if !file.serving {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
-            let (settings, signatures) = ((self.settings)(&file.id), self.guard.signatures());
-            let (sandbox, guard, decisions) = (self.sandbox.clone(), self.guard.clone(), self.decisions);
-            let load = Load { path: path.clone(), began: Instant::now(), settings, signatures, decisions };
-            let (id, loaded) = (file.id.clone(), file.loaded);
-            self.loads.spawn(async move {
-                let asked = ask(&sandbox, &guard, &load.path, &id, &load.settings, loaded).await;
-                (load, asked)
-            });
+            let load = Load {
+                path: path.clone(),
+                number: file.number,
+                began: Instant::now(),
+                settings: (self.settings)(&file.id),
+                signatures: self.guard.signatures(),
+                decisions: self.decisions,
+            };
+            let (sandbox, guard, path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
+            let (id, settings, loaded) = (file.id.clone(), load.settings.clone(), file.loaded);
+            let task = self.loads.spawn(async move { ask(&sandbox, &guard, &path, &id, &settings, loaded).await }).id();
+            self.loading.insert(task, load);
         }
     }
 

@@ -88,7 +88,7 @@ fn a_name_stays_with_its_owner_until_it_goes() {
     // A new version of the owner keeps what it had.
     catalog.put(member("late", &[("find", "better")], false));
     assert_eq!(owner(&catalog, "find"), "late");
-    catalog.remove(&id("late"));
+    catalog.remove(&[id("late")]);
     assert_eq!(owner(&catalog, "find"), "early");
 }
 
@@ -119,7 +119,7 @@ fn generations_move_only_when_the_list_does() {
     assert!(!listings.has_changed().expect("the catalog lives"));
     catalog.put(member("a", &[("x", "new words")], true));
     assert_eq!(generation(), 2);
-    catalog.remove(&PluginId::parse("a").expect("an id"));
+    catalog.remove(&[PluginId::parse("a").expect("an id")]);
     assert_eq!(generation(), 3);
 }
 
@@ -130,7 +130,7 @@ fn a_digest_is_of_names_in_their_places_whatever_came_before() {
     catalogs[0].put(member("b", &[("x", "")], true));
     catalogs[0].put(member("a", &[("x", "old words")], true));
     let (before, id) = (digest(0), PluginId::parse("b").expect("an id"));
-    catalogs[0].remove(&id);
+    catalogs[0].remove(&[id]);
     assert_ne!(digest(0), before);
     catalogs[0].put(member("b", &[("x", "")], true));
     for plugin in ["a", "b"] {
@@ -144,7 +144,7 @@ fn a_call_in_flight_keeps_what_it_started_with() {
     let catalog = Catalog::default();
     catalog.put(member("a", &[("x", "old")], true));
     let before = catalog.snapshot();
-    catalog.remove(&PluginId::parse("a").expect("an id"));
+    catalog.remove(&[PluginId::parse("a").expect("an id")]);
     assert!(catalog.snapshot().tools.get("a_x").is_none());
     assert_eq!(before.tools.get("a_x").map(|tool| tool.item().tool.name.as_str()), Some("x"));
 }
@@ -208,7 +208,7 @@ fn uris_of_one_scheme_and_authority_are_one_plugins() {
     let uris = || catalog.snapshot().resources.names().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(uris(), ["notes://work/1", "notes://home/1", "notes://home/2", "mem:x"]);
     assert_eq!(catalog.snapshot().listings(), Listings { resources: 2, ..Listings::default() });
-    catalog.remove(&PluginId::parse("b").expect("an id"));
+    catalog.remove(&[PluginId::parse("b").expect("an id")]);
     assert_eq!(uris(), ["notes://home/3", "notes://work/1", "mem:y"]);
 }
 
@@ -245,7 +245,7 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
         assert_eq!(answers(unknown), None, "{unknown}");
     }
 
-    catalog.remove(&id("a"));
+    catalog.remove(&[id("a")]);
     assert_eq!(catalog.snapshot().extensions.extensions["vendor.example/thing"].0, id("b"));
 }
 

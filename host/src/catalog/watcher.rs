@@ -3,23 +3,30 @@
 //! It never reads a file. Where the system says that a writer has closed a file, that is
 //! the moment; elsewhere a file is ready when two looks at it, a while apart, agree.
 
-use std::collections::{HashMap, HashSet};
+mod polled;
+mod stamp;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind, RecursiveMode};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::files;
+use polled::Polled;
+use stamp::{Identity, Stamp};
 
 /// Between two looks at a file whose writer cannot be heard.
 const SETTLE: Duration = Duration::from_millis(150);
-/// Between attempts to watch a folder that is not there.
-const RETRY: Duration = Duration::from_millis(500);
+/// Between two looks at whether folders are still those that are watched, and at what is in those
+/// that the system cannot watch.
+const LOOK: Duration = Duration::from_secs(1);
 
-/// Between two looks at a folder that the system cannot watch.
-const POLL: Duration = Duration::from_secs(2);
+/// A writer that was not heard of for so long may be none.
+const SILENT: Duration = Duration::from_secs(60);
 
 /// What has to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,69 +37,156 @@ pub(super) enum Signal {
     Rescan,
 }
 
-/// Size, time of change and inode: equal stamps mean that nobody wrote in between.
-type Stamp = Option<(u64, Option<SystemTime>, u64)>;
-
 pub(super) struct Watcher {
     root: PathBuf,
-    notify: Box<dyn notify::Watcher + Send>,
+    /// How some systems call the root in what they say.
+    canonical: Option<PathBuf>,
+    /// `None`: the system has no handle left to watch files with.
+    notify: Option<Box<dyn notify::Watcher + Send>>,
     /// The system says when a writer has closed a file.
     hears_close: bool,
     events: mpsc::UnboundedReceiver<notify::Result<Event>>,
-    watched: HashSet<PathBuf>,
+    /// So that there is one also where nothing is watched.
+    _sender: mpsc::UnboundedSender<notify::Result<Event>>,
+    folders: HashMap<PathBuf, Followed>,
+    /// When they are looked at next.
+    look_at: Instant,
+    /// Files that have just been given a name; whoever opens one next writes it.
+    created: HashSet<PathBuf>,
+    /// Files that somebody has open to write, as far as was heard, and when that was last: their
+    /// close comes.
+    writing: HashMap<PathBuf, Instant>,
     /// Files that may still be written to, and how they looked last.
     settling: HashMap<PathBuf, Stamp>,
+    /// When these are looked at next.
+    settle_at: Option<Instant>,
+    ready: VecDeque<PathBuf>,
+    /// It was told that some folders are polled.
+    told: bool,
+}
+
+/// A folder that is followed.
+struct Followed {
+    identity: Identity,
+    /// What was last seen in it, if the system cannot watch it.
+    polled: Option<Polled>,
 }
 
 impl Watcher {
     /// Where the system has no handle left to watch files with, they are polled.
-    ///
-    /// # Errors
-    /// If they cannot be polled either.
-    pub(super) fn new(root: PathBuf) -> notify::Result<Self> {
+    pub(super) fn new(root: PathBuf) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
+        let heard = sender.clone();
         let handler = move |event| {
             // The receiver is gone only when nobody cares any more.
-            let _ = sender.send(event);
+            let _ = heard.send(event);
         };
-        let (notify, hears_close): (Box<dyn notify::Watcher + Send>, _) =
-            match notify::recommended_watcher(handler.clone()) {
-                Ok(native) => (Box::new(native), cfg!(target_os = "linux")),
-                Err(error) => {
-                    tracing::warn!(%error, "the system cannot watch files; looking every {} s", POLL.as_secs());
-                    let config = notify::Config::default().with_poll_interval(POLL);
-                    (Box::new(notify::PollWatcher::new(handler, config)?), false)
-                }
-            };
-        Ok(Self { hears_close, root, notify, events, watched: HashSet::new(), settling: HashMap::new() })
+        let notify = notify::recommended_watcher(handler)
+            .inspect_err(|error| tracing::debug!(%error, "the system has no handle left to watch files with"));
+        Self {
+            root,
+            canonical: None,
+            notify: notify.ok().map(|native| Box::new(native) as _),
+            hears_close: cfg!(target_os = "linux"),
+            events,
+            _sender: sender,
+            folders: HashMap::new(),
+            look_at: Instant::now() + LOOK,
+            created: HashSet::new(),
+            writing: HashMap::new(),
+            settling: HashMap::new(),
+            settle_at: None,
+            ready: VecDeque::new(),
+            told: false,
+        }
     }
 
     /// Watches exactly these folders. Must be called before they are scanned, so that
     /// nothing falls between the scan and the watch.
     pub(super) fn watch(&mut self, folders: &[PathBuf]) {
-        let wanted: HashSet<PathBuf> = folders.iter().cloned().collect();
-        for gone in self.watched.difference(&wanted) {
+        let wanted: HashSet<&PathBuf> = folders.iter().collect();
+        let gone: Vec<PathBuf> = self.folders.keys().filter(|folder| !wanted.contains(folder)).cloned().collect();
+        for folder in gone {
+            self.forget(&folder);
+        }
+        for folder in folders {
+            if !self.folders.contains_key(folder) {
+                self.follow(folder);
+            }
+        }
+        self.tell_polled();
+    }
+
+    fn follow(&mut self, folder: &Path) {
+        // The identity first: a folder that is replaced right now is seen at the next look.
+        let Some(identity) = self.identity(folder) else { return };
+        let polled = match self.hear(folder) {
+            true => None,
+            false => Some(Polled::look(folder)),
+        };
+        if folder == self.root {
+            self.canonical = folder.canonicalize().ok().filter(|canonical| canonical != folder);
+        }
+        self.folders.insert(folder.to_owned(), Followed { identity, polled });
+    }
+
+    /// Whether the system says what happens in that folder from here on.
+    fn hear(&mut self, folder: &Path) -> bool {
+        let Some(notify) = &mut self.notify else { return false };
+        let heard = notify.watch(folder, RecursiveMode::NonRecursive);
+        heard.inspect_err(|error| tracing::debug!(folder = %folder.display(), %error, "watch a folder")).is_ok()
+    }
+
+    fn forget(&mut self, folder: &Path) {
+        if self.folders.remove(folder).is_some()
+            && let Some(notify) = &mut self.notify
+        {
             // The system forgets a folder that was deleted by itself.
-            let _ = self.notify.unwatch(gone);
+            let _ = notify.unwatch(folder);
         }
-        self.watched.retain(|folder| wanted.contains(folder));
-        for folder in wanted {
-            if self.watched.contains(&folder) {
-                continue;
-            }
-            match self.notify.watch(&folder, RecursiveMode::NonRecursive) {
-                Ok(()) => {
-                    self.watched.insert(folder);
-                }
-                Err(error) => tracing::warn!(folder = %folder.display(), %error, "failed to watch a folder"),
-            }
+    }
+
+    /// The plugin folder may be reached by a link; a subfolder that is one is not followed.
+    fn identity(&self, folder: &Path) -> Option<Identity> {
+        Identity::of(folder, folder == self.root)
+    }
+
+    fn tell_polled(&mut self) {
+        let mut polled =
+            self.folders.iter().filter(|(_, followed)| followed.polled.is_some()).map(|(folder, _)| folder);
+        let Some(folder) = polled.next() else {
+            self.told = false;
+            return;
+        };
+        if !std::mem::replace(&mut self.told, true) {
+            let (folder, more, every) = (folder.display(), polled.count(), LOOK.as_secs());
+            tracing::warn!(
+                %folder, more,
+                "the system cannot watch a folder; it is looked at every {every} s (on Linux, the sysctls \
+                 fs.inotify.max_user_watches and max_user_instances limit that)"
+            );
         }
+    }
+
+    /// Somebody seems to have that file open to write.
+    pub(super) fn is_written(&self, path: &Path) -> bool {
+        self.writing.contains_key(path)
+    }
+
+    /// Looks at a file when it does not change any more.
+    pub(super) fn settle(&mut self, path: PathBuf) {
+        self.settling.insert(path, None);
+        self.settle_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
     /// The next thing to do. Cancel-safe: nothing is lost when the future is dropped.
     pub(super) async fn next(&mut self) -> Signal {
         loop {
-            let lost = !self.watched.contains(&self.root);
+            if let Some(path) = self.ready.pop_front() {
+                return Signal::Look(path);
+            }
+            // A moment and no time from now on: whoever polls this anew must not put it off.
+            let (look_at, settle_at) = (self.look_at, self.settle_at);
             tokio::select! {
                 event = self.events.recv() => match event {
                     Some(Ok(event)) => if let Some(signal) = self.translate(event) {
@@ -102,27 +196,83 @@ impl Watcher {
                         tracing::warn!(%error, "the file watcher stumbled");
                         return Signal::Rescan;
                     }
-                    // `notify` holds the sender, and lives in `self`.
+                    // A sender lives in `self`.
                     None => std::future::pending::<()>().await,
                 },
-                () = tokio::time::sleep(RETRY), if lost => if self.root.is_dir() {
-                    return Signal::Rescan;
-                },
-                () = tokio::time::sleep(SETTLE), if !lost && !self.settling.is_empty() => if let Some(path) = self.settled() {
-                    return Signal::Look(path);
-                },
+                () = tokio::time::sleep_until(look_at) => {
+                    let rescan = self.look_around();
+                    self.look_at = Instant::now() + LOOK;
+                    if rescan {
+                        return Signal::Rescan;
+                    }
+                }
+                () = tokio::time::sleep_until(settle_at.unwrap_or_else(Instant::now)), if settle_at.is_some() => {
+                    self.settled();
+                }
             }
         }
     }
 
-    fn translate(&mut self, event: Event) -> Option<Signal> {
+    /// Whether another folder stands where one is followed, or one came or went.
+    fn look_around(&mut self) -> bool {
+        let is_other = |(folder, followed): (&PathBuf, &Followed)| {
+            let other = self.identity(folder) != Some(followed.identity);
+            other.then(|| folder.clone())
+        };
+        let others: Vec<PathBuf> = self.folders.iter().filter_map(is_other).collect();
+        for folder in &others {
+            self.forget(folder);
+        }
+        let mut rescan = !others.is_empty() || !self.folders.contains_key(&self.root) && self.root.is_dir();
+        let polled: Vec<PathBuf> = self
+            .folders
+            .iter()
+            .filter(|(_, followed)| followed.polled.is_some())
+            .map(|(path, _)| path.clone())
+            .collect();
+        for folder in polled {
+            // It may have become possible; what came before that is found by the look after it.
+            let heard = self.hear(&folder);
+            let now = Polled::look(&folder);
+            let Some(followed) = self.folders.get_mut(&folder) else { continue };
+            let before = followed.polled.take().unwrap_or_default();
+            rescan |= folder == self.root && before.folders != now.folders;
+            let changed = before.changed(&now);
+            followed.polled = (!heard).then_some(now);
+            for path in changed {
+                self.settle(path);
+            }
+        }
+        self.tell_polled();
+        // A close that nobody told of.
+        self.writing.retain(|path, heard| {
+            let rests = heard.elapsed() > SILENT;
+            if rests {
+                self.ready.push_back(files::signed(path));
+            }
+            !rests
+        });
+        rescan
+    }
+
+    fn translate(&mut self, mut event: Event) -> Option<Signal> {
         if event.need_rescan() {
+            // A close may be among what was missed.
+            self.writing.clear();
             return Some(Signal::Rescan);
         }
-        let path = files::signed(event.paths.last()?);
-        if event.paths.iter().any(|path| self.watched.contains(path)) && removes(event.kind) {
+        if let Some(canonical) = &self.canonical {
+            for path in &mut event.paths {
+                if let Ok(below) = path.strip_prefix(canonical) {
+                    *path = self.root.join(below);
+                }
+            }
+        }
+        let named = event.paths.last()?.clone();
+        let path = files::signed(&named);
+        if removes(event.kind) && event.paths.iter().any(|path| self.folders.contains_key(path)) {
             for path in &event.paths {
-                self.watched.remove(path);
+                self.forget(path);
             }
             return Some(Signal::Rescan);
         }
@@ -134,66 +284,71 @@ impl Watcher {
             return new_folder.then_some(Signal::Rescan);
         }
         match event.kind {
-            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
-                self.settling.remove(&path);
-                Some(Signal::Look(path))
-            }
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => self.closed(&named, path),
             EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::From)) | EventKind::Remove(_) => {
-                self.settling.remove(&path);
-                Some(Signal::Look(path))
+                self.closed(&named, path)
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,
-            EventKind::Create(_) if self.hears_close => linked(&path).then_some(Signal::Look(path)),
-            EventKind::Modify(ModifyKind::Metadata(_)) if self.hears_close => Some(Signal::Look(path)),
-            EventKind::Modify(_) if self.hears_close => None,
+            EventKind::Create(_) if self.hears_close && stamp::linked(&named) => Some(Signal::Look(path)),
+            EventKind::Create(_) if self.hears_close => {
+                self.created.insert(named);
+                self.settle(path);
+                None
+            }
+            EventKind::Access(AccessKind::Open(_)) => {
+                if self.created.remove(&named) {
+                    self.is_being_written(named, &path);
+                }
+                None
+            }
             EventKind::Access(_) => None,
+            // Some programs make a file readable before they write it.
+            EventKind::Modify(ModifyKind::Metadata(_)) if self.hears_close => {
+                (!self.writing.contains_key(&named)).then_some(Signal::Look(path))
+            }
+            EventKind::Modify(_) if self.hears_close => {
+                self.is_being_written(named, &path);
+                None
+            }
             _ => {
-                self.settling.insert(path, None);
+                self.settle(path);
                 None
             }
         }
     }
 
-    /// A file that looks as it did last time.
-    fn settled(&mut self) -> Option<PathBuf> {
-        let mut ready = None;
-        for (path, last) in &mut self.settling {
-            let now = stamp(path);
-            if ready.is_none() && (now.is_none() || *last == now) {
-                ready = Some(path.clone());
-            }
+    fn is_being_written(&mut self, named: PathBuf, path: &Path) {
+        self.created.remove(&named);
+        self.settling.remove(path);
+        self.writing.insert(named, Instant::now());
+    }
+
+    fn closed(&mut self, named: &Path, path: PathBuf) -> Option<Signal> {
+        self.created.remove(named);
+        self.writing.remove(named);
+        self.settling.remove(&path);
+        Some(Signal::Look(path))
+    }
+
+    /// Takes the files that look as they did last time for ready.
+    fn settled(&mut self) {
+        self.created.clear();
+        let ready = &mut self.ready;
+        self.settling.retain(|path, last| {
+            let now = stamp::of(path);
+            let rests = now.is_none() || *last == now;
             *last = now;
-        }
-        self.settling.remove(ready.as_ref()?);
-        ready
+            if rests {
+                ready.push_back(path.clone());
+            }
+            !rests
+        });
+        self.settle_at = (!self.settling.is_empty()).then(|| Instant::now() + SETTLE);
     }
 }
 
 fn removes(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)))
-}
-
-/// Whether a new name was given to a file that is there already: nobody will close it.
-fn linked(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::symlink_metadata(path).is_ok_and(|file| file.nlink() > 1 || !file.is_file())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        false
-    }
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let file = std::fs::symlink_metadata(path).ok()?;
-    #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(&file);
-    #[cfg(not(unix))]
-    let inode = 0;
-    Some((file.len(), file.modified().ok(), inode))
 }
 
 #[cfg(test)]

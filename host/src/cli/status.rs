@@ -92,7 +92,7 @@ impl Look {
             }
             status.seen = Some(candidate.seen.clone());
             // One that says nothing without its grants may be held for another reason.
-            let with_grants = self.guard.may_run(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
+            let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
             return match asked {
                 Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => {
                     if with_grants {
@@ -105,7 +105,7 @@ impl Look {
                 Ok(_) => Ok(()),
             };
         }
-        self.guard.may_run(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
+        self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }
 }
 

@@ -66,6 +66,8 @@ pub enum Reason {
     Silent,
     /// What was pinned cannot be known.
     NoLock,
+    /// It cannot be pinned, and the plugin holds grants.
+    NotKept,
 }
 
 impl Reason {
@@ -81,6 +83,7 @@ impl Reason {
             Self::NeedsMore(_) => "needs_more",
             Self::Silent => "silent",
             Self::NoLock => "no_lock",
+            Self::NotKept => "not_kept",
         }
     }
 
@@ -108,6 +111,7 @@ impl fmt::Display for Reason {
             }
             Self::Silent => "the plugin holds grants, and does not say without them what it offers",
             Self::NoLock => "the plugin holds grants, and it cannot be known which version was approved",
+            Self::NotKept => "the plugin holds grants, and the file of pins cannot be written to pin this version",
         })
     }
 }

@@ -21,6 +21,8 @@ const NEXT: &str = "lock.toml.next";
 const TURN: &str = "lock.toml.turn";
 /// Bytes; a pin has some hundreds.
 const MAX_SIZE: u64 = 4 << 20;
+/// Bytes of a large pin.
+const ROOM: usize = 4 << 10;
 /// Others hold the turn for milliseconds; one that is stopped must not stop everybody.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
@@ -77,7 +79,7 @@ impl Lock {
     /// # Errors
     /// As [`Lock::read`], or if it cannot be written; the file is then as it was.
     pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, LockError> {
-        let failed = |error: io::Error| self.error(format!("keep the pins: {error}"), None);
+        let failed = |error: io::Error| self.unwritable(&error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
         // Dropping it ends the turn.
         let _turn = self.turn().map_err(failed)?;
@@ -90,6 +92,22 @@ impl Lock {
             self.replace(&text).map_err(failed)?;
         }
         Ok(result)
+    }
+
+    /// Writes as much as there is, and a pin more, beside the file, and takes it away again: whether
+    /// [`Lock::update`] can do its part.
+    ///
+    /// # Errors
+    /// If it could not.
+    pub fn try_write(&self) -> Result<(), LockError> {
+        let attempt = || -> io::Result<()> {
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+            let _turn = self.turn()?;
+            let there = fs::symlink_metadata(self.folder.join(FILE)).map_or(0, |file| file.len().min(MAX_SIZE));
+            self.write_next(&vec![b'#'; there as usize + ROOM])?;
+            fs::remove_file(self.folder.join(NEXT))
+        };
+        attempt().map_err(|error| self.unwritable(&error))
     }
 
     pub(super) fn stamp(&self) -> Option<Stamp> {
@@ -141,14 +159,29 @@ impl Lock {
 
     /// Readers see the old file or the new one, also after a crash.
     fn replace(&self, text: &str) -> io::Result<()> {
+        self.write_next(text.as_bytes())?;
+        fs::rename(self.folder.join(NEXT), self.folder.join(FILE))?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    fn write_next(&self, bytes: &[u8]) -> io::Result<()> {
         let next = self.folder.join(NEXT);
         // Left there by a process that was killed.
         let _ = fs::remove_file(&next);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&next, self.folder.join(FILE))?;
-        File::open(&self.folder)?.sync_all()
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // What it takes of a full disk, others need.
+            let _ = fs::remove_file(&next);
+        }
+        written
+    }
+
+    fn unwritable(&self, error: &io::Error) -> LockError {
+        self.error(
+            format!("keep the pins: {error}"),
+            Some("make room on that disk, or let this user write that folder; it is tried again by itself"),
+        )
     }
 
     fn error(&self, what: String, hint: Option<&'static str>) -> LockError {

@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use tokio::time::{Interval, MissedTickBehavior};
 
@@ -17,6 +17,10 @@ use crate::plugin::{Digest, PluginId, Signatures, Signer};
 
 /// Between two looks at the file.
 const LOOK: Duration = Duration::from_millis(250);
+/// How long it is taken that a file that could be written still can.
+const FRESH: Duration = Duration::from_secs(1);
+/// Between attempts to write a file that cannot be written.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// What stands between a file and its service.
 pub struct Guard {
@@ -28,7 +32,12 @@ pub struct Guard {
     signatures: Box<dyn Fn() -> Signatures + Send + Sync>,
     /// What was last told of a file that cannot be used.
     told: Mutex<Option<LockError>>,
+    /// When it was last tried to write the file, and whether that went well.
+    tried: Mutex<Option<(Instant, bool)>>,
 }
+
+/// What is pinned, as it was at one moment. `None`: that cannot be known.
+pub type Known = Option<Pins>;
 
 /// A version that was asked what it offers.
 #[derive(Clone, Debug)]
@@ -51,7 +60,7 @@ impl Guard {
         signatures: impl Fn() -> Signatures + Send + Sync + 'static,
     ) -> Self {
         let (rules, signatures) = (Box::new(rules), Box::new(signatures));
-        Self { lock, pins: true, rules, signatures, told: Mutex::default() }
+        Self { lock, pins: true, rules, signatures, told: Mutex::default(), tried: Mutex::default() }
     }
 
     /// Only reads what is pinned.
@@ -73,6 +82,12 @@ impl Guard {
         }
     }
 
+    /// What is pinned now. A round of decisions reads it once.
+    pub fn known(&self) -> Known {
+        let Some(lock) = &self.lock else { return Some(Pins::default()) };
+        lock.read().map_err(|error| self.tell(error)).ok()
+    }
+
     /// Whether a version may be asked what it offers, and if so whether it may use its
     /// plugin's grants meanwhile.
     ///
@@ -80,7 +95,7 @@ impl Guard {
     /// Why it is held, whatever it would say.
     pub async fn may_ask(self: &Arc<Self>, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
         let (guard, id, seen) = (self.clone(), id.clone(), seen.clone());
-        blocking(move || guard.may_run(&id, &seen)).await
+        blocking(move || if guard.pins { guard.may_serve(&id, &seen) } else { guard.may_run(&id, &seen) }).await
     }
 
     /// Whether a version may run, as far as was seen of it; and if so whether it may use its
@@ -89,19 +104,41 @@ impl Guard {
     /// # Errors
     /// Why it is held.
     pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
-        let (rules, known) = ((self.rules)(id), self.read());
+        self.judge_with(&self.known(), id, seen)
+    }
+
+    /// The same for a server, which must pin it first.
+    ///
+    /// # Errors
+    /// Why it is held.
+    pub fn may_serve(&self, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
+        let known = self.known();
+        let trusted = self.judge_with(&known, id, seen)?;
+        let pin = known.as_ref().and_then(|pins| pins.of(id));
+        if must_be_pinned(&(self.rules)(id), pin, seen) && !self.can_write(FRESH) {
+            return Err(Reason::NotKept);
+        }
+        Ok(trusted)
+    }
+
+    fn judge_with(&self, known: &Known, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
+        let rules = (self.rules)(id);
         let pins = usable(known.as_ref(), &rules, seen)?;
         decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)?;
         Ok(is_known(&rules, pins.of(id), seen.content))
     }
 
-    /// Whether a version that was held may be worth another load. One that was approved is,
-    /// whatever it said when it was held: it may say other things with its grants.
-    pub fn may_retry(&self, id: &PluginId, seen: &Seen) -> bool {
-        let (rules, known) = ((self.rules)(id), self.read());
+    /// Whether a version that was held for that reason may be worth another load. One that was
+    /// approved is, whatever it said when it was held: it may say other things with its grants.
+    pub fn may_retry(&self, known: &Known, id: &PluginId, seen: &Seen, reason: &Reason) -> bool {
+        let rules = (self.rules)(id);
         let Ok(pins) = usable(known.as_ref(), &rules, seen) else { return false };
         let known = is_known(&rules, pins.of(id), seen.content);
-        if !known && seen.surface.is_none() {
+        if *reason == Reason::NotKept {
+            if must_be_pinned(&rules, pins.of(id), seen) && !self.could_write() {
+                return false;
+            }
+        } else if !known && seen.surface.is_none() {
             return false;
         }
         let unasked = Seen { surface: None, needs: Default::default(), ..seen.clone() };
@@ -113,13 +150,49 @@ impl Guard {
     ///
     /// # Errors
     /// Why it must.
-    pub fn may_stay(&self, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
+    pub fn may_stay(&self, known: &Known, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
         let rules = (self.rules)(id);
-        let pins = self.read().unwrap_or_default();
+        let none = Pins::default();
+        let pins = known.as_ref().unwrap_or(&none);
         match decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen) {
             Err(reason) if reason.stops_service() => Err(reason),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the file could be written when that was last tried.
+    fn could_write(&self) -> bool {
+        self.tried().is_none_or(|(_, went_well)| went_well)
+    }
+
+    /// Whether the file can be written; it is tried if it was not within that time. Without a place
+    /// to remember anything it cannot.
+    fn can_write(&self, within: Duration) -> bool {
+        let Some(lock) = &self.lock else { return false };
+        let mut tried = self.tried();
+        if let Some((when, went_well)) = *tried
+            && when.elapsed() < within
+        {
+            return went_well;
+        }
+        let outcome = if self.pins || lock.folder().exists() { lock.try_write() } else { Ok(()) };
+        *tried = Some((Instant::now(), outcome.is_ok()));
+        drop(tried);
+        match outcome {
+            Ok(()) => true,
+            Err(error) => {
+                self.tell(error);
+                false
+            }
+        }
+    }
+
+    fn tried(&self) -> MutexGuard<'_, Option<(Instant, bool)>> {
+        self.tried.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn note_write(&self, went_well: bool) {
+        *self.tried() = Some((Instant::now(), went_well));
     }
 
     /// Whether versions may run; those that may are pinned when this returns, all in one write.
@@ -131,7 +204,7 @@ impl Guard {
     }
 
     fn admit_all(&self, versions: &[(PluginId, Version)]) -> Vec<Result<Outcome, Reason>> {
-        let known = self.read();
+        let known = self.known();
         let mut outcomes = Vec::new();
         let mut unpinned = Vec::new();
         for (at, (id, Version { seen, words })) in versions.iter().enumerate() {
@@ -141,11 +214,17 @@ impl Guard {
                 Ok((outcome, rules.trust != Trust::Dev && pins.of(id) != Some(&rules.pin(&pins, id, seen))))
             });
             if let Ok((_, true)) = judged {
-                unpinned.push((at, rules, id, seen, words));
+                unpinned.push((at, rules, id, seen, words.as_str()));
             }
             outcomes.push(judged.map(|(outcome, _)| outcome));
         }
-        let Some(lock) = self.lock.as_ref().filter(|_| self.pins && !unpinned.is_empty()) else { return outcomes };
+        if !self.pins || unpinned.is_empty() {
+            return outcomes;
+        }
+        let Some(lock) = &self.lock else {
+            hold_unkept(&mut outcomes, &unpinned, &known);
+            return outcomes;
+        };
         // Another process may have pinned something meanwhile: they are judged again, in turn.
         let pinned = lock.update(|pins| {
             let mut again = Vec::new();
@@ -161,46 +240,46 @@ impl Guard {
         });
         match pinned {
             Ok((again, pins)) => {
+                self.note_write(true);
                 for (at, outcome) in again {
                     outcomes[at] = outcome;
                 }
                 let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
-                lock.keep_surfaces(admitted.map(|(.., words)| words.as_str()), &pins);
+                lock.keep_surfaces(admitted.map(|(.., words)| *words), &pins);
             }
-            // A full or read-only disk: what ran unasked before does so again.
-            Err(error) => self.tell(error),
+            // A full or read-only disk: what would have to be remembered does not run.
+            Err(error) => {
+                self.note_write(false);
+                self.tell(error);
+                hold_unkept(&mut outcomes, &unpinned, &known);
+            }
         }
         outcomes
     }
 
-    /// Notes that a plugin's file is gone.
-    pub fn miss(self: &Arc<Self>, id: PluginId) {
+    /// Notes that the files of plugins are gone.
+    pub fn miss(self: &Arc<Self>, ids: Vec<PluginId>) {
         let guard = self.clone();
         tokio::task::spawn_blocking(move || {
             let Some(lock) = guard.lock.as_ref().filter(|_| guard.pins) else { return };
-            if lock.read().is_ok_and(|pins| pins.of(&id).is_some())
-                && let Err(error) = lock.update(|pins| pins.miss(&id))
+            let pinned = |pins: &Pins| ids.iter().any(|id| pins.of(id).is_some());
+            if lock.read().is_ok_and(|pins| pinned(&pins))
+                && let Err(error) = lock.update(|pins| ids.iter().for_each(|id| pins.miss(id)))
             {
                 guard.tell(error);
             }
         });
     }
 
-    /// Wakes when other things are pinned.
+    /// Wakes when other things are pinned, and when they can be written again.
     pub fn watch(self: &Arc<Self>) -> Watch {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        Watch { guard: self.clone(), looks, seen: self.stamp() }
+        Watch { guard: self.clone(), looks, seen: self.stamp(), unwritable: false }
     }
 
     fn stamp(&self) -> Option<Stamp> {
         self.lock.as_ref()?.stamp()
-    }
-
-    /// What is pinned, if that can be known.
-    fn read(&self) -> Option<Pins> {
-        let Some(lock) = &self.lock else { return Some(Pins::default()) };
-        lock.read().map_err(|error| self.tell(error)).ok()
     }
 
     fn tell(&self, error: LockError) {
@@ -223,6 +302,26 @@ fn usable<'p>(known: Option<&'p Pins>, rules: &Rules, seen: &Seen) -> Result<Cow
         None => Err(Reason::NoLock),
     }
 }
+
+/// Whether a version may serve only when it is pinned: it holds grants, and no person has said which
+/// version may have them.
+fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, seen: &Seen) -> bool {
+    let free = rules.trust == Trust::Dev || rules.by_hand.is_some() || seen.grants.is_empty();
+    !free && pin.is_none_or(|pin| pin.content != seen.content)
+}
+
+/// Holds those that must be pinned and are not.
+fn hold_unkept(outcomes: &mut [Result<Outcome, Reason>], unpinned: &[Unpinned], known: &Known) {
+    for (at, rules, id, seen, _) in unpinned {
+        let pin = known.as_ref().and_then(|pins| pins.of(id));
+        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, seen) {
+            outcomes[*at] = Err(Reason::NotKept);
+        }
+    }
+}
+
+/// Which of those that were asked for, and what it is to be pinned by.
+type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v Seen, &'v str);
 
 impl Rules {
     fn judge(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Result<Outcome, Reason> {
@@ -270,6 +369,8 @@ pub struct Watch {
     guard: Arc<Guard>,
     looks: Interval,
     seen: Option<Stamp>,
+    /// They could not be written at the last look.
+    unwritable: bool,
 }
 
 impl Watch {
@@ -277,8 +378,19 @@ impl Watch {
     pub async fn changed(&mut self) {
         loop {
             self.looks.tick().await;
+            if !self.guard.could_write() {
+                self.unwritable = true;
+                let guard = self.guard.clone();
+                // A look that nobody waits for any more has told the guard all the same.
+                let _ = tokio::task::spawn_blocking(move || guard.can_write(RETRY)).await;
+            }
+            let again = self.guard.could_write() && std::mem::take(&mut self.unwritable);
+            if again {
+                tracing::info!("the pins can be written again");
+                *self.guard.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+            }
             let now = self.guard.stamp();
-            if now != self.seen {
+            if again || now != self.seen {
                 self.seen = now;
                 return;
             }

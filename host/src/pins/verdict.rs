@@ -56,7 +56,7 @@ impl Decision {
     pub fn hint(&self, folder: &Path) -> String {
         let command = self.command(folder);
         match &self.outcome {
-            Err(Reason::NotTheOnePinned | Reason::NoLock) => command,
+            Err(Reason::NotTheOnePinned | Reason::NoLock | Reason::NotKept) => command,
             _ => format!("to see what it would change: wharf status {}; {command}", word(folder)),
         }
     }
@@ -67,6 +67,11 @@ impl Decision {
         match &self.outcome {
             Err(Reason::NotTheOnePinned) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
             Err(Reason::NoLock) => "the log says what is wrong with the file of pins".into(),
+            Err(Reason::NotKept) => format!(
+                "make room for $XDG_STATE_HOME/wharf, or let this user write there, and it runs within seconds; \
+                 or pin it by hand: pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
+                self.content
+            ),
             _ => format!("to let it run: wharf approve {id} {}", word(folder)),
         }
     }

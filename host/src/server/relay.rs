@@ -119,7 +119,7 @@ impl<'a> Relay<'a> {
                 self.held = Some(Step { progress, total, message });
                 self.send_step().await;
             }
-            Event::ListChanged(_) => self.server.catalog.list_again(self.provider),
+            Event::ListChanged(_) => self.server.catalog.list_again(self.provider.id()),
             Event::ResourceUpdated(uri) => {
                 let owner = self.server.catalog.snapshot().provider_of(&uri);
                 // Nobody speaks for what another plugin answers for.

@@ -1,14 +1,192 @@
-use super::replace;
-use crate::catalog::Member;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+use super::{Replaced, replace};
 use crate::catalog::tests::member;
+use crate::catalog::{Catalog, Member, NewSettings, PluginSettings};
+use crate::plugin::{Digest, Grants, Limits, LoadError, PluginId, Provider, Surface};
 
 #[test]
 fn fixed_words_stay_when_a_plugin_says_others() {
     let (before, after) = (member("p", &[("t", "Does.")], true), member("p", &[("t", "Lies.")], true));
     let words = |member: &Member| member.provider.surface().digest();
-    for (fixed, wanted) in [(None, &after), (Some(words(&before)), &before), (Some(words(&after)), &after)] {
+    for (fixed, wanted, outcome) in [
+        (None, &after, Replaced::Taken),
+        (Some(words(&before)), &before, Replaced::Same),
+        (Some(words(&after)), &after, Replaced::Taken),
+    ] {
         let mut members = [Member { surface: fixed, ..before.clone() }];
-        replace(&mut members, after.provider.clone());
+        assert_eq!(replace(&mut members, &before.provider, after.provider.clone()), outcome);
         assert_eq!(words(&members[0]), words(wanted));
     }
+}
+
+#[test]
+fn who_says_the_same_again_changes_nothing() {
+    let (before, after) = (member("p", &[("t", "Does.")], true), member("p", &[("t", "Does.")], true));
+    let mut members = [before.clone()];
+    assert_eq!(replace(&mut members, &before.provider, after.provider), Replaced::Same);
+    assert!(Arc::ptr_eq(&members[0].provider, &before.provider));
+}
+
+/// A plugin that is as long in listing as the test wants, and tells by its one tool how many
+/// things it is granted and how often it was listed.
+struct Slow {
+    id: PluginId,
+    granted: usize,
+    surface: Surface,
+    /// A permit lets one listing end.
+    may_end: Arc<Semaphore>,
+    begun: Arc<AtomicUsize>,
+    /// So many listings panic first.
+    bugs: Arc<AtomicUsize>,
+}
+
+impl Slow {
+    fn member(granted: usize) -> (Member, Arc<Semaphore>, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+        let slow = Self {
+            id: PluginId::parse("slow").expect("an id"),
+            granted,
+            surface: Surface::default(),
+            may_end: Arc::new(Semaphore::new(0)),
+            begun: Arc::default(),
+            bugs: Arc::default(),
+        };
+        let (may_end, begun, bugs) = (slow.may_end.clone(), slow.begun.clone(), slow.bugs.clone());
+        let member = Member { provider: Arc::new(slow), naming: Default::default(), surface: None };
+        (member, may_end, begun, bugs)
+    }
+
+    fn with(&self, granted: usize, said: &str) -> Arc<dyn Provider> {
+        let tools = member("slow", &[(said, "")], true).provider;
+        let tools = tools.surface().tools.as_deref().unwrap_or_default();
+        let tool = &tools[0].tool;
+        let surface = Surface {
+            tools: Some(vec![crate::plugin::FrozenTool::freeze(tool.clone()).expect("a tool")]),
+            ..Surface::default()
+        };
+        let (may_end, begun, bugs) = (self.may_end.clone(), self.begun.clone(), self.bugs.clone());
+        Arc::new(Self { id: self.id.clone(), granted, surface, may_end, begun, bugs })
+    }
+}
+
+#[async_trait]
+impl Provider for Slow {
+    fn id(&self) -> &PluginId {
+        &self.id
+    }
+    fn digest(&self) -> &Digest {
+        static NONE: std::sync::LazyLock<Digest> = std::sync::LazyLock::new(|| Digest::of(b""));
+        &NONE
+    }
+    fn surface(&self) -> &Surface {
+        &self.surface
+    }
+    fn with_settings(&self, _: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
+        Some(self.with(grants.env.len(), "unasked"))
+    }
+    async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
+        let times = self.begun.fetch_add(1, Ordering::SeqCst);
+        self.may_end.acquire().await.expect("it is open").forget();
+        let bug = self.bugs.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        assert!(bug.is_err(), "a bug");
+        Ok(Some(self.with(self.granted, &format!("granted-{}-at-{times}", self.granted))))
+    }
+}
+
+fn settings(granted: usize) -> PluginSettings {
+    let env = (0..granted).map(|number| (format!("V{number}"), String::new())).collect();
+    let grants = Grants { env, ..Grants::default() };
+    PluginSettings { limits: Limits::default(), grants, naming: Default::default() }
+}
+
+fn tool(catalog: &Catalog) -> String {
+    let snapshot = catalog.snapshot();
+    snapshot.tools.names().next().unwrap_or("none").to_owned()
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let patience = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), patience).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+/// Settings, lists that change and new versions in all orders, each coming while the plugin is
+/// being listed: whoever serves at the end is under the last settings, and so is what it lists.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_hold_whatever_a_plugin_lists_meanwhile() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Step {
+        Revoke,
+        Changed,
+        Version,
+    }
+    use Step::{Changed, Revoke, Version};
+    let orders = [
+        [Revoke, Changed, Version],
+        [Revoke, Version, Changed],
+        [Changed, Revoke, Version],
+        [Changed, Version, Revoke],
+        [Version, Revoke, Changed],
+        [Version, Changed, Revoke],
+    ];
+    for order in orders {
+        let catalog = Arc::new(Catalog::default());
+        let (first, may_end, begun, _) = Slow::member(2);
+        let id = first.provider.id().clone();
+        let mut granted = 2;
+        catalog.put(first);
+        catalog.list_again(&id);
+        until("it is being listed", || begun.load(Ordering::SeqCst) == 1).await;
+        for step in order {
+            match step {
+                Revoke => {
+                    granted = 0;
+                    let settings = Some(settings(granted));
+                    catalog.reconfigure(vec![NewSettings { id: id.clone(), settings, surface: None }]);
+                    catalog.list_again(&id);
+                    assert_eq!(tool(&catalog), "slow_unasked", "{order:?}: from this moment on");
+                }
+                Changed => catalog.list_again(&id),
+                Version => {
+                    let (mut next, next_may_end, ..) = Slow::member(granted);
+                    // It lists as the test wants, too.
+                    next_may_end.add_permits(1000);
+                    next.naming = Default::default();
+                    catalog.put(next);
+                    // Its first word, right after that of the version before it.
+                    catalog.list_again(&id);
+                }
+            }
+        }
+        may_end.add_permits(1000);
+        let wanted = "slow_granted-0-at-";
+        until(&format!("{order:?}: {wanted}, but {}", tool(&catalog)), || tool(&catalog).starts_with(wanted)).await;
+        // What was asked before answers last, and changes nothing.
+        until("all is asked", || catalog.listing().is_empty()).await;
+        assert!(tool(&catalog).starts_with(wanted), "{order:?}: {}", tool(&catalog));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_does_not_keep_a_plugin_from_being_asked_again() {
+    let catalog = Arc::new(Catalog::default());
+    let (slow, may_end, begun, bugs) = Slow::member(1);
+    let id = slow.provider.id().clone();
+    bugs.store(1, Ordering::SeqCst);
+    may_end.add_permits(2);
+    catalog.put(slow);
+    catalog.list_again(&id);
+    until("it has panicked", || bugs.load(Ordering::SeqCst) == 0).await;
+    catalog.list_again(&id);
+    until("it is listed", || tool(&catalog) == "slow_granted-1-at-1").await;
+    until("all is asked", || catalog.listing().is_empty()).await;
+    assert_eq!(begun.load(Ordering::SeqCst), 2);
 }

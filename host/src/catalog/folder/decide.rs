@@ -5,51 +5,90 @@
 use std::path::PathBuf;
 
 use super::{File, Folder, State};
-use crate::catalog::{FolderEvent, Held};
-use crate::pins::{Decision, Guard, Seen};
-use crate::plugin::Digest;
+use crate::catalog::{FolderEvent, Held, NewSettings};
+use crate::pins::{Decision, Guard};
+use crate::plugin::{Digest, PluginId};
 
 impl Folder {
-    /// Takes up what has changed in the settings of plugins in service.
+    /// Takes up what has changed in the settings of plugins in service, of all of them at once.
     pub(super) fn reconfigure(&mut self) {
-        let mut warnings = Vec::new();
+        let (mut changes, mut changed, mut to_list) = (Vec::new(), Vec::new(), Vec::new());
         for file in self.files.values_mut() {
             let settings = (self.settings)(&file.id);
-            for seen in [&mut file.seen, &mut file.held].into_iter().flatten() {
+            for seen in file.seen.iter_mut().chain(file.held.iter_mut().map(|(seen, _)| seen)) {
                 seen.grants = settings.grants.kinds();
             }
-            if file.serving && file.settings.as_ref() != Some(&settings) {
-                let surface = fixed(&self.guard, file);
-                warnings.extend(self.catalog.reconfigure(&file.id, &settings, surface));
-                file.settings = Some(settings);
-                let _ = self.events.send(FolderEvent::Reconfigured(file.id.clone()));
+            if !file.serving {
+                continue;
             }
+            let surface = fixed(&self.guard, file);
+            let other = file.settings.as_ref() != Some(&settings);
+            if !other && surface == file.surface {
+                continue;
+            }
+            // What it lists may follow from what it was granted, and from nothing else here.
+            if file.settings.as_ref().is_none_or(|before| before.grants != settings.grants) {
+                to_list.push(file.id.clone());
+            }
+            if other {
+                changed.push(file.id.clone());
+                file.settings = Some(settings.clone());
+            }
+            file.surface = surface;
+            changes.push(NewSettings { id: file.id.clone(), settings: other.then_some(settings), surface });
         }
+        let (warnings, unfit) = self.catalog.reconfigure(changes);
         self.warn(warnings);
+        for id in unfit {
+            self.load_from_file(&id);
+        }
+        for id in changed {
+            self.tell(FolderEvent::Reconfigured(id));
+        }
+        for id in to_list {
+            self.catalog.list_again(&id);
+        }
+        self.start_loads();
+    }
+
+    /// A plugin that said other things while it was free to, and is not any more, has to be held
+    /// against its pin like any version that comes.
+    fn load_from_file(&mut self, id: &PluginId) {
+        let Some(file) = self.owners.get(id).and_then(|path| self.files.get_mut(path)) else { return };
+        (file.serving, file.loaded) = (false, None);
+        file.load_again();
+        let what =
+            format!("plugin '{id}' says other things than when it was loaded, and may not any more: loaded again");
+        self.tell(FolderEvent::Warned(what));
     }
 
     /// Takes up what a person has decided meanwhile: what was revoked stops, what was approved
     /// or may have another signature is loaded.
     pub(super) fn decide_again(&mut self) {
+        // Once for all of them: it is a file.
+        let known = self.guard.known();
         let mut stopped = Vec::new();
         let signatures = self.guard.signatures();
         for (path, file) in &mut self.files {
-            let approved = |held: &Seen| self.guard.may_retry(&file.id, held);
             let other_keys = file.unsigned.as_ref().is_some_and(|then| *then != signatures);
-            if file.state == State::Resting && (other_keys || file.held.as_ref().is_some_and(approved)) {
+            let may = |(seen, reason): &_| self.guard.may_retry(&known, &file.id, seen, reason);
+            if file.state == State::Resting && (other_keys || file.held.as_ref().is_some_and(may)) {
                 file.state = State::Waiting;
             }
             let Some(seen) = file.seen.clone().filter(|_| file.serving) else { continue };
-            if let Err(reason) = self.guard.may_stay(&file.id, &seen) {
+            if let Err(reason) = self.guard.may_stay(&known, &file.id, &seen) {
                 (file.serving, file.loaded) = (false, None);
-                let decision = Decision::new(file.id.clone(), &seen, Err(reason));
+                let decision = Decision::new(file.id.clone(), &seen, Err(reason.clone()));
                 // A newer one may be held already.
-                file.held.get_or_insert(seen);
+                file.held.get_or_insert((seen, reason));
                 stopped.push((path.clone(), decision));
             }
         }
+        if !stopped.is_empty() {
+            let ids: Vec<PluginId> = stopped.iter().map(|(_, decision)| decision.plugin.clone()).collect();
+            self.warn(self.catalog.remove(&ids));
+        }
         for (path, decision) in stopped {
-            self.warn(self.catalog.remove(&decision.plugin));
             self.tell_held(path, decision, false);
         }
         self.start_loads();

@@ -2,88 +2,158 @@
 //!
 //! Nothing serves before it is pinned, and a pin is worth nothing before it is on the disk. What
 //! comes while others are being pinned is pinned after them, together: a start with a hundred new
-//! plugins writes the file of pins a few times, and a slow one holds up none of the others.
+//! plugins writes the file of pins a few times, and a slow one holds up none of the others. Those
+//! that were pinned together are put into service together.
 
 use std::sync::Arc;
 
-use tokio::task::JoinError;
+use tokio::task::{Id, JoinError};
 
 use super::decide::fixed;
-use super::{Folder, Load, Loaded, Pinned, State};
+use super::{Folder, Load, Loaded, State};
 use crate::catalog::lookalike::look_alike;
 use crate::catalog::{Admission, Asked, Denial, FolderEvent, Member, Refusal, admit};
-use crate::plugin::{PluginId, Provider as _};
+use crate::pins::{Decision, Known};
+use crate::plugin::{LoadError, PluginId, Provider};
+
+/// What became of a load. `None`: the file's bytes are those that serve already.
+type Outcome = Option<Result<Admission, Denial>>;
+
+/// What several loads come to, to be put into service in one change.
+#[derive(Default)]
+struct Batch {
+    members: Vec<Member>,
+    /// What there is to tell when they serve.
+    events: Vec<FolderEvent>,
+    /// What they were granted has changed since they said what they offer.
+    to_list: Vec<PluginId>,
+}
 
 impl Folder {
-    pub(super) fn finish(&mut self, loaded: Result<Loaded, JoinError>) {
-        match loaded {
-            Ok((load, Ok(Some(asked)))) => self.asked.push((load, asked)),
-            Ok((load, Ok(None))) => self.settle(load, None),
-            Ok((load, Err(denial))) => self.settle(load, Some(Err(denial))),
-            // A bug of ours: what a load does with a file is contained where it is done.
-            Err(error) => tracing::error!(%error, "a load ended abnormally"),
+    pub(super) fn finish(&mut self, first: Result<(Id, Loaded), JoinError>) {
+        let mut settled = Vec::new();
+        let mut next = Some(first);
+        while let Some(ended) = next {
+            let (task, result) = ended.unwrap_or_else(|error| (error.id(), Err(failed(&error))));
+            if let Some(load) = self.loading.remove(&task) {
+                match result {
+                    Ok(Some(asked)) => self.asked.push((load, asked)),
+                    Ok(None) => settled.push((load, None)),
+                    Err(denial) => settled.push((load, Some(Err(denial)))),
+                }
+            }
+            next = self.loads.try_join_next_with_id();
         }
+        self.settle(settled);
         self.go_on();
     }
 
-    pub(super) fn pinned(&mut self, pinned: Result<Vec<Pinned>, JoinError>) {
-        match pinned {
-            Ok(pinned) => {
-                for (load, result) in pinned {
-                    self.settle(load, Some(result));
-                }
-            }
-            Err(error) => tracing::error!(%error, "pinning ended abnormally"),
-        }
+    pub(super) fn pinned(&mut self, pinned: Result<Vec<Result<Admission, Denial>>, JoinError>) {
+        let loads = std::mem::take(&mut self.to_pin);
+        let outcomes = pinned.unwrap_or_else(|error| loads.iter().map(|_| Err(failed(&error))).collect());
+        self.settle(loads.into_iter().zip(outcomes.into_iter().map(Some)).collect());
         self.go_on();
     }
 
     fn go_on(&mut self) {
         if self.pinning.is_empty() && !self.asked.is_empty() {
-            let (loads, asked): (Vec<Load>, Vec<Asked>) = self.asked.drain(..).unzip();
+            let mut asked: Vec<Asked> = Vec::new();
+            for (load, of) in std::mem::take(&mut self.asked) {
+                let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else {
+                    continue;
+                };
+                // It was judged by what it held, which is not what it would serve with.
+                if (self.settings)(&file.id).grants.kinds() != load.settings.grants.kinds() {
+                    file.state = State::Waiting;
+                    continue;
+                }
+                self.to_pin.push(load);
+                asked.push(of);
+            }
             let guard = self.guard.clone();
-            self.pinning.spawn(async move { loads.into_iter().zip(admit(&guard, asked).await).collect() });
+            self.pinning.spawn(async move { admit(&guard, asked).await });
         }
         self.expect_completions();
         self.start_loads();
     }
 
-    /// `None`: the file's bytes are those that serve already.
-    fn settle(&mut self, load: Load, result: Option<Result<Admission, Denial>>) {
-        let Some(file) = self.files.get_mut(&load.path) else { return };
+    fn settle(&mut self, loads: Vec<(Load, Outcome)>) {
+        let decided = loads.iter().any(|(load, _)| load.decisions != self.decisions);
+        // Once for all of them: it is a file.
+        let known = if decided { Some(self.guard.known()) } else { None };
+        let mut batch = Batch::default();
+        for (load, outcome) in loads {
+            self.settle_one(load, outcome, known.as_ref(), &mut batch);
+        }
+        self.warn(self.catalog.put_all(batch.members));
+        for event in batch.events {
+            self.tell(event);
+        }
+        for id in batch.to_list {
+            self.catalog.list_again(&id);
+        }
+        if decided {
+            self.decide_again();
+        }
+    }
+
+    /// `known`: what is pinned, if that has changed since the load began.
+    fn settle_one(&mut self, load: Load, outcome: Outcome, known: Option<&Known>, batch: &mut Batch) {
+        let is_there = self.is_there(&load.path);
+        let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
         file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
         file.unsigned = None;
         let id = file.id.clone();
-        match result {
+        let settings = (self.settings)(&id);
+        let stopped = |seen: &_| known.and_then(|known| self.guard.may_stay(known, &id, seen).err());
+        match outcome {
             None => file.held = None,
-            Some(Ok(Admission { plugin, seen, decision })) => {
+            Some(Ok(Admission { plugin, mut seen, .. })) if let Some(reason) = stopped(&seen) => {
+                drop(plugin);
+                seen.grants = settings.grants.kinds();
+                let decision = Decision::new(id, &seen, Err(reason.clone()));
+                file.held = Some((seen, reason));
+                let still_serving = file.serving;
+                self.tell_held(load.path, decision, still_serving);
+            }
+            Some(Ok(Admission { plugin, mut seen, decision })) => {
+                seen.grants = settings.grants.kinds();
                 let digest = *plugin.digest();
                 let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
                 (file.seen, file.held) = (Some(seen), None);
-                let surface = fixed(&self.guard, file);
-                let naming = load.settings.naming;
-                file.settings = Some(load.settings);
+                file.surface = fixed(&self.guard, file);
+                let (naming, surface) = (settings.naming, file.surface);
+                let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
+                let warnings: Vec<String> = plugin.warnings().to_vec();
+                let mut provider: Arc<dyn Provider> = Arc::new(plugin);
+                if settings != load.settings {
+                    let now = provider.with_settings(settings.limits.clone(), settings.grants.clone());
+                    provider = now.unwrap_or(provider);
+                    if settings.grants != load.settings.grants {
+                        batch.to_list.push(id.clone());
+                    }
+                }
+                file.settings = Some(settings);
                 self.tell(FolderEvent::Admitted(decision));
-                for warning in plugin.warnings() {
+                for warning in warnings {
                     self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
                 }
                 if !swapped {
                     self.warn_of_look_alikes(&id);
                 }
-                let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
-                self.warn(self.catalog.put(Member { provider: Arc::new(plugin), naming, surface }));
-                self.tell(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
-                // They may have changed while it was being loaded.
-                self.reconfigure();
+                batch.members.push(Member { provider, naming, surface });
+                batch.events.push(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
             }
             Some(Err(Denial::Held(held))) => {
-                let (seen, decision) = *held;
-                file.held = Some(seen);
+                let (mut seen, decision) = *held;
+                seen.grants = settings.grants.kinds();
+                file.held = decision.outcome.clone().err().map(|reason| (seen, reason));
                 let still_serving = file.serving;
                 self.tell_held(load.path, decision, still_serving);
-                self.reconfigure();
             }
+            // It was taken away while it was read.
+            Some(Err(Denial::Refused(_))) if !is_there => self.miss(&load.path),
             Some(Err(Denial::Refused(error))) => {
                 // The next touch tries again: the reason may have been a full disk.
                 file.loaded = None;
@@ -97,9 +167,6 @@ impl Folder {
                 self.tell(FolderEvent::Refused(refusal));
             }
         }
-        if load.decisions != self.decisions {
-            self.decide_again();
-        }
     }
 
     fn warn_of_look_alikes(&self, id: &PluginId) {
@@ -110,4 +177,10 @@ impl Folder {
             }
         }
     }
+}
+
+/// A bug of ours: what a load does with a file is contained where it is done.
+fn failed(error: &JoinError) -> Denial {
+    tracing::error!(%error, "the host failed while loading a file");
+    LoadError::Host("a bug, of which the log says more".into()).into()
 }

@@ -1,12 +1,12 @@
 use std::fs;
 use std::path::Path;
 
-use notify::event::{CreateKind, DataChange, EventAttributes, Flag, RemoveKind};
+use notify::event::{CreateKind, DataChange, EventAttributes, Flag, MetadataKind, RemoveKind};
 
 use super::*;
 
 fn watching(root: &Path) -> Watcher {
-    let mut watcher = Watcher::new(root.to_owned()).expect("files can be watched");
+    let mut watcher = Watcher::new(root.to_owned());
     watcher.watch(&[root.to_owned()]);
     watcher
 }
@@ -73,12 +73,16 @@ fn a_file_whose_writer_cannot_be_heard_is_ready_when_it_rests() {
     let plugin = root.path().join("x.wasm");
     fs::write(&plugin, b"one").expect("the folder can be written");
     let mut watcher = watching(root.path());
-    watcher.settling.insert(plugin.clone(), None);
-    assert_eq!(watcher.settled(), None, "one look tells nothing");
+    watcher.settle(plugin.clone());
+    let mut ready = || {
+        watcher.settled();
+        watcher.ready.pop_front()
+    };
+    assert_eq!(ready(), None, "one look tells nothing");
     fs::write(&plugin, b"one and two").expect("the folder can be written");
-    assert_eq!(watcher.settled(), None, "it has grown");
-    assert_eq!(watcher.settled(), Some(plugin));
-    assert_eq!(watcher.settled(), None, "once is enough");
+    assert_eq!(ready(), None, "it has grown");
+    assert_eq!(ready(), Some(plugin));
+    assert_eq!(ready(), None, "once is enough");
 }
 
 #[test]
@@ -95,5 +99,91 @@ fn folders_that_come_and_go_are_scanned_for() {
     assert_eq!(watcher.translate(other), None);
     let gone = event(EventKind::Remove(RemoveKind::Folder), root.path());
     assert_eq!(watcher.translate(gone), Some(Signal::Rescan));
-    assert!(watcher.watched.is_empty(), "a folder that comes back must be watched anew");
+    assert!(watcher.folders.is_empty(), "a folder that comes back must be watched anew");
+}
+
+/// As Node's `copyFile` does: it is made, made readable, and written after that.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_becomes_readable_before_it_is_written_is_looked_at_when_it_is_closed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let plugin = root.path().join("x.wasm");
+    fs::write(&plugin, b"").expect("the folder can be written");
+    let mut watcher = watching(root.path());
+    let readable = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
+    for kind in [EventKind::Create(CreateKind::File), EventKind::Access(AccessKind::Open(AccessMode::Any)), readable] {
+        assert_eq!(watcher.translate(event(kind, &plugin)), None, "{kind:?}");
+    }
+    watcher.settled();
+    watcher.settled();
+    assert!(watcher.ready.is_empty() && watcher.is_written(&plugin));
+    let closed = event(EventKind::Access(AccessKind::Close(AccessMode::Write)), &plugin);
+    assert_eq!(watcher.translate(closed), Some(Signal::Look(plugin.clone())));
+    assert_eq!(watcher.translate(event(readable, &plugin)), Some(Signal::Look(plugin)));
+}
+
+/// As `ln` and `rm` of the other name do: nobody opens it, and nobody will close it.
+#[test]
+fn a_name_for_a_whole_file_is_looked_at_when_nobody_opens_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let plugin = root.path().join("x.wasm");
+    fs::write(&plugin, b"whole").expect("the folder can be written");
+    let mut watcher = watching(root.path());
+    assert_eq!(watcher.translate(event(EventKind::Create(CreateKind::File), &plugin)), None);
+    watcher.settled();
+    watcher.settled();
+    assert_eq!(watcher.ready.pop_front(), Some(plugin));
+}
+
+/// A link that is put elsewhere, or a folder above that is replaced.
+#[test]
+fn another_folder_in_the_place_of_the_watched_one_is_noticed() {
+    let above = tempfile::tempdir().expect("a folder");
+    let root = above.path().join("plugins");
+    for version in ["one", "two"] {
+        fs::create_dir_all(above.path().join(version).join("inner")).expect("folders");
+    }
+    std::os::unix::fs::symlink("one", &root).expect("a link");
+    let mut watcher = Watcher::new(root.clone());
+    let folders = [root.clone(), root.join("inner")];
+    watcher.watch(&folders);
+    assert!(!watcher.look_around(), "nothing has moved");
+    std::os::unix::fs::symlink("two", above.path().join("next")).expect("a link");
+    fs::rename(above.path().join("next"), &root).expect("a rename over the link");
+    assert!(watcher.look_around());
+    assert!(watcher.folders.is_empty(), "both are others now");
+    watcher.watch(&folders);
+    assert!(!watcher.look_around());
+    fs::remove_file(&root).expect("the link goes");
+    assert!(watcher.look_around());
+    assert!(!watcher.look_around(), "what is gone is told once");
+    std::os::unix::fs::symlink("one", &root).expect("a link");
+    assert!(watcher.look_around(), "and it is back");
+}
+
+#[test]
+fn what_the_system_cannot_watch_is_looked_at() {
+    let root = tempfile::tempdir().expect("a folder");
+    let plugin = root.path().join("x.wasm");
+    let mut watcher = Watcher::new(root.path().to_owned());
+    watcher.notify = None;
+    watcher.watch(&[root.path().to_owned()]);
+    let looked = |watcher: &mut Watcher| {
+        let rescan = watcher.look_around();
+        watcher.settled();
+        watcher.settled();
+        (rescan, watcher.ready.drain(..).collect::<Vec<_>>())
+    };
+    assert_eq!(looked(&mut watcher), (false, vec![]));
+    fs::write(&plugin, b"one").expect("a file");
+    assert_eq!(looked(&mut watcher), (false, vec![plugin.clone()]));
+    fs::write(&plugin, b"another").expect("a file");
+    assert_eq!(looked(&mut watcher), (false, vec![plugin.clone()]));
+    fs::write(root.path().join("x.wasm.minisig"), b"a signature").expect("a file");
+    assert_eq!(looked(&mut watcher), (false, vec![plugin.clone()]));
+    fs::remove_file(&plugin).expect("it goes");
+    assert_eq!(looked(&mut watcher), (false, vec![plugin]));
+    assert_eq!(looked(&mut watcher), (false, vec![]));
+    fs::create_dir(root.path().join("inner")).expect("a subfolder");
+    assert_eq!(looked(&mut watcher), (true, vec![]));
 }

@@ -1,5 +1,6 @@
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Guard, Version};
 use crate::pins::{Lock, Outcome, Reason, Rules, Seen};
@@ -57,12 +58,64 @@ async fn a_version_that_was_held_is_tried_again_when_that_may_help() {
     admit(&guard, &id, version(b"1", "one")).await.expect("the first");
     let held = version(b"2", "two").seen;
     let silent = Seen { surface: None, ..held.clone() };
-    assert!(!guard.may_retry(&id, &held) && !guard.may_retry(&id, &silent));
+    let may_retry = |seen: &Seen| guard.may_retry(&guard.known(), &id, seen, &Reason::OtherWords);
+    assert!(!may_retry(&held) && !may_retry(&silent));
     // A person has approved it with other words, which it says with its grants.
     lock.approve(&id, &version(b"2", "three")).expect("it is written");
-    assert!(guard.may_retry(&id, &held) && guard.may_retry(&id, &silent));
+    assert!(may_retry(&held) && may_retry(&silent));
     lock.update(|pins| pins.revoke(&id, held.content)).expect("it is written");
-    assert!(!guard.may_retry(&id, &held));
+    assert!(!may_retry(&held));
+}
+
+/// A folder where the next file is written keeps it from being written, whoever tries.
+#[tokio::test]
+async fn what_cannot_be_pinned_does_not_begin_to_hold_grants() {
+    let home = tempfile::tempdir().expect("a folder");
+    let guard = Arc::new(guard(home.path()));
+    let id = |name: &str| PluginId::parse(name).expect("an id");
+    let free = |content: &[u8]| Version {
+        seen: Seen { grants: [].into(), ..version(content, "one").seen },
+        words: "one".into(),
+    };
+    assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Ok(Outcome::First));
+    let in_the_way = home.path().join("lock.toml.next");
+    fs::create_dir(&in_the_way).expect("a folder");
+    tokio::time::sleep(super::FRESH).await;
+
+    // Neither what was never seen nor the next version, whatever it says; not even to be asked.
+    for (name, content, words) in [("new", b"7", "one"), ("p", b"2", "one")] {
+        let next = version(content, words);
+        assert_eq!(guard.may_ask(&id(name), &next.seen).await, Err(Reason::NotKept), "{name}");
+        assert_eq!(guard.may_serve(&id(name), &next.seen), Err(Reason::NotKept), "{name}");
+        assert_eq!(admit(&guard, &id(name), next.clone()).await, Err(Reason::NotKept), "{name}");
+        assert!(!guard.may_retry(&guard.known(), &id(name), &next.seen, &Reason::NotKept), "{name}");
+    }
+    // What is pinned goes on, and so does what holds nothing.
+    assert_eq!(guard.may_ask(&id("p"), &version(b"1", "one").seen).await, Ok(true));
+    assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Ok(Outcome::Same));
+    assert_eq!(admit(&guard, &id("free"), free(b"9")).await, Ok(Outcome::First));
+    assert!(guard.may_stay(&guard.known(), &id("p"), &version(b"1", "one").seen).is_ok());
+
+    let mut watch = guard.watch();
+    fs::remove_dir(in_the_way).expect("it goes");
+    tokio::time::timeout(Duration::from_secs(60), watch.changed()).await.expect("it is tried again by itself");
+    assert!(guard.may_retry(&guard.known(), &id("p"), &version(b"2", "one").seen, &Reason::NotKept));
+    assert_eq!(admit(&guard, &id("p"), version(b"2", "one")).await, Ok(Outcome::Followed { other_words: false }));
+}
+
+#[tokio::test]
+async fn without_a_place_for_pins_nothing_holds_grants_but_what_is_pinned_by_hand() {
+    let by_hand = Digest::of(b"1");
+    let rules = move |id: &PluginId| {
+        let by_hand = (id.as_ref() == "hand").then_some(by_hand);
+        Rules { by_hand, ..Rules::default() }
+    };
+    let guard = Arc::new(Guard::new(None, rules, Signatures::default));
+    let id = |name: &str| PluginId::parse(name).expect("an id");
+    assert_eq!(admit(&guard, &id("p"), version(b"1", "one")).await, Err(Reason::NotKept));
+    assert_eq!(guard.may_ask(&id("p"), &version(b"1", "one").seen).await, Err(Reason::NotKept));
+    assert_eq!(guard.may_ask(&id("hand"), &version(b"1", "one").seen).await, Ok(true));
+    assert_eq!(admit(&guard, &id("hand"), version(b"1", "one")).await, Ok(Outcome::First));
 }
 
 #[tokio::test]

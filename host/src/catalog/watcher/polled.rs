@@ -1,0 +1,47 @@
+//! What is in a folder that the system cannot watch, at one look.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::stamp::{self, Stamp};
+use crate::catalog::files::{self, MAX_ENTRIES};
+
+#[derive(Default)]
+pub(super) struct Polled {
+    /// By the plugin's file; a signature counts as part of it.
+    files: BTreeMap<PathBuf, Vec<Stamp>>,
+    pub(super) folders: BTreeSet<PathBuf>,
+}
+
+impl Polled {
+    pub(super) fn look(folder: &Path) -> Self {
+        let mut found = Self::default();
+        let Ok(entries) = fs::read_dir(folder) else { return found };
+        for entry in entries.take(MAX_ENTRIES).flatten() {
+            let path = entry.path();
+            let plugin = files::signed(&path);
+            if files::plugin_of(&plugin).is_some() {
+                found.files.entry(plugin).or_default().push(stamp::of(&path));
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found.folders.insert(path);
+            }
+        }
+        for stamps in found.files.values_mut() {
+            stamps.sort();
+        }
+        found
+    }
+
+    /// Files that came, changed or went since.
+    pub(super) fn changed(mut self, now: &Self) -> Vec<PathBuf> {
+        let mut changed: Vec<PathBuf> = now
+            .files
+            .iter()
+            .filter(|(path, stamps)| self.files.remove(*path).as_ref() != Some(stamps))
+            .map(|(path, _)| path.clone())
+            .collect();
+        changed.extend(self.files.into_keys());
+        changed
+    }
+}
