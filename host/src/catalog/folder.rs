@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -39,6 +40,7 @@ pub struct Folder {
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
     guard: Arc<Guard>,
+    gate: Gate,
     settings: Box<dyn Fn(&PluginId) -> PluginSettings + Send + Sync>,
     events: mpsc::UnboundedSender<FolderEvent>,
     /// Files that belong to a plugin in service or being loaded.
@@ -57,6 +59,9 @@ pub struct Folder {
     /// How often what a person decides may have changed.
     decisions: u64,
 }
+
+/// What has to be waited for before anything new is put into service.
+type Gate = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 struct File {
     id: PluginId,
@@ -118,6 +123,7 @@ impl Folder {
             catalog,
             sandbox,
             guard: Arc::new(Guard::open()),
+            gate: Arc::new(|| Box::pin(std::future::ready(()))),
             settings: Box::new(settings),
             events,
             files: BTreeMap::new(),
@@ -134,6 +140,11 @@ impl Folder {
     /// Holds versions against what is pinned; otherwise every version runs.
     pub fn guarded(self, guard: Guard) -> Self {
         Self { guard: Arc::new(guard), ..self }
+    }
+
+    /// Puts nothing new into service before what `gate` gives is ready.
+    pub fn gated(self, gate: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self { gate: Arc::new(gate), ..self }
     }
 
     /// Loads what is there now, and returns when all of it is in service or refused.

@@ -41,8 +41,11 @@ impl Folder {
     fn go_on(&mut self) {
         if self.pinning.is_empty() && !self.asked.is_empty() {
             let (loads, asked): (Vec<Load>, Vec<Asked>) = self.asked.drain(..).unzip();
-            let guard = self.guard.clone();
-            self.pinning.spawn(async move { loads.into_iter().zip(admit(&guard, asked).await).collect() });
+            let (guard, gate) = (self.guard.clone(), self.gate.clone());
+            self.pinning.spawn(async move {
+                gate().await;
+                loads.into_iter().zip(admit(&guard, asked).await).collect()
+            });
         }
         self.expect_completions();
         self.start_loads();
