@@ -1,13 +1,15 @@
 //! The audit log: what was loaded, and every call that clients make, as lines that hang
 //! together by their hashes.
 //!
-//! Recording costs a caller a line and a place in a bounded queue; it never waits for the disk,
-//! and leaves no memory for another thread to free, which would have both wait for the
-//! allocator. Knows neither plugins nor MCP: whoever records says what in plain values.
+//! Recording costs a caller a line and a place in a bounded queue, and leaves no memory for
+//! another thread to free, which would have both wait for the allocator. Nobody waits for the
+//! disk, unless nothing is to be served without a record. Knows neither plugins nor MCP: whoever
+//! records says what in plain values.
 
 mod chain;
 mod file;
 mod line;
+mod queue;
 mod writer;
 
 use std::borrow::Cow;
@@ -18,7 +20,8 @@ use std::time::{Duration, SystemTime};
 
 pub use chain::{Break, Verified, verify};
 pub use file::{OpenError, generations};
-use writer::Queue;
+use queue::Queue;
+pub use queue::{Commit, Recording, Unrecorded};
 pub use writer::Writer;
 
 /// Bytes of a name, an address or a reason that are kept.
@@ -36,6 +39,8 @@ pub struct Settings {
     pub size: u64,
     /// Files that are kept, the one that is written included; at least two.
     pub files: u32,
+    /// Nothing is served that is not recorded.
+    pub required: bool,
 }
 
 /// Where records go. Cheap to clone; the default one goes nowhere.
@@ -53,10 +58,15 @@ impl Audit {
     /// refused.
     ///
     /// # Errors
-    /// If it cannot be opened, or is not to be trusted.
+    /// If it cannot be opened, or is not to be trusted; if it is required, also if nothing could
+    /// be written to it.
     pub fn open(settings: Settings) -> Result<(Self, Writer), OpenError> {
-        let file = file::LogFile::open(&settings)?;
-        let queue = Arc::<Queue>::default();
+        let mut file = file::LogFile::open(&settings)?;
+        if settings.required {
+            file.append(|_, _, _| {})?;
+            file.reserve()?;
+        }
+        let queue = Arc::new(Queue::new(settings.required));
         let writer = Writer::start(file, queue.clone())?;
         Ok((Self(Some(Log { queue, bodies: settings.bodies })), writer))
     }
@@ -70,6 +80,26 @@ impl Audit {
         if let Some(log) = &self.0 {
             log.queue.put(&line::render(record));
         }
+    }
+
+    /// The same, for whoever must not go on before the record is in the file, where that is
+    /// required.
+    pub fn commit(&self, record: &Record) -> Commit {
+        Commit(self.0.as_ref().map(|log| (log.queue.clone(), log.queue.put(&line::render(record)))))
+    }
+
+    /// Whether something may be begun that is recorded at its end. Where records are required, it
+    /// may not while none can be written.
+    ///
+    /// # Errors
+    /// If it may not; the log will say how often that was.
+    pub fn admit(&self) -> Result<(), Unrecorded> {
+        if self.0.as_ref().is_none_or(|log| log.queue.admits()) { Ok(()) } else { Err(Unrecorded) }
+    }
+
+    /// Waits while records are required and none can be written.
+    pub fn recording(&self) -> Recording {
+        Recording(self.0.as_ref().map(|log| log.queue.clone()))
     }
 
     /// What is kept of a body.

@@ -1,19 +1,27 @@
 //! Checks that lines hang together: that none was changed, removed, added or moved.
 //!
-//! It cannot tell that the last lines are missing, nor that everything was written anew: the
-//! chain has no key. Who needs that keeps the last hash elsewhere.
+//! It cannot tell that the last lines are missing, nor that everything was written anew, unless
+//! the process that wrote them was still there and has said so: the chain has no key. Who needs
+//! that keeps the last hash elsewhere.
 
 use std::io::{self, BufRead};
 
 use serde::Deserialize;
 
-use super::line::Link;
+use super::line::{ALTERED, Link};
 
-/// What a line says of its place.
+/// Changes of a file that are told.
+const TOLD: usize = 16;
+
+/// What a line says of its place, and of the file.
 #[derive(Deserialize)]
 struct Place {
     seq: u64,
     prev: String,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 /// What was found in a file.
@@ -23,6 +31,8 @@ pub struct Verified {
     pub records: u64,
     /// The first one that is not, if there is one.
     pub broken: Option<Break>,
+    /// Lines in which a server says that the file was changed under it, and how.
+    pub altered: Vec<(u64, String)>,
     /// Bytes of a last line that has no end, as a process leaves it that was killed, or a full
     /// disk.
     pub cut: u64,
@@ -61,7 +71,12 @@ pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io:
             return Ok(found);
         }
         match check(&line, after.as_ref()) {
-            Ok(place) => *after = Some(place),
+            Ok((place, altered)) => {
+                *after = Some(place);
+                if let Some(how) = altered.filter(|_| found.altered.len() < TOLD) {
+                    found.altered.push((found.records + 1, how));
+                }
+            }
             Err(why) => {
                 found.broken = Some(Break { line: found.records + 1, why });
                 return Ok(found);
@@ -71,7 +86,10 @@ pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io:
     }
 }
 
-fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<(u64, String), &'static str> {
+/// The place of a line, and what it says of changes of the file.
+type Checked = ((u64, String), Option<String>);
+
+fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<Checked, &'static str> {
     let place: Place = serde_json::from_slice(line).map_err(|_| "it is no record")?;
     let start = Link::START;
     let start = (start.seq, start.hash.to_hex().to_string());
@@ -85,5 +103,6 @@ fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<(u64, String), &'
             return Err("its number does not follow the one before it");
         }
     }
-    Ok((place.seq, blake3::hash(line).to_hex().to_string()))
+    let altered = (place.event == ALTERED).then(|| place.reason.unwrap_or_default());
+    Ok(((place.seq, blake3::hash(line).to_hex().to_string()), altered))
 }

@@ -2,14 +2,17 @@
 //!
 //! A lock file of its own holds the lock, since the log itself is put aside when it is large.
 //! Each batch looks anew at what is there: another process may have written, or somebody may
-//! have moved the file away.
+//! have moved the file away or changed it, which is told.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::FallocateFlags;
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 use super::Settings;
 use super::chain;
@@ -18,6 +21,11 @@ use super::line::Link;
 /// How much of a file is looked at first for its last line.
 const TAIL: u64 = 4 << 10;
 
+/// For the records of all calls that may run at once, some 160, of up to 600 bytes each.
+const RESERVE: u64 = 256 << 10;
+/// The same with arguments and results.
+const RESERVE_BODIES: u64 = 8 << 20;
+
 /// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -25,6 +33,8 @@ pub enum OpenError {
     Io(#[from] io::Error),
     #[error("trust the audit log: {why}: {}", .path.display())]
     Untrusted { path: PathBuf, why: &'static str },
+    #[error("reserve room for the audit log: {error}: {}", .path.display())]
+    NoRoom { path: PathBuf, error: io::Error },
 }
 
 /// The log of this process's settings.
@@ -35,14 +45,35 @@ pub(super) struct LogFile {
     files: u32,
     /// How this process left the file.
     left: Option<Left>,
+    /// Bytes on the disk that are kept free for the next lines. Records of calls that have begun
+    /// then find their place, however full the disk gets meanwhile.
+    reserve: u64,
+    /// Of the file with this number, up to here.
+    reserved: Option<(u64, u64)>,
+    /// The file that was written last.
+    current: Option<File>,
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, Copy)]
 struct Left {
     device: u64,
     inode: u64,
     length: u64,
     last: Link,
+}
+
+/// What was found in the file before a batch.
+pub(super) struct Found {
+    /// The last line had no end.
+    pub(super) cut: bool,
+    pub(super) altered: Option<Altered>,
+}
+
+/// Somebody else changed what this process had written.
+pub(super) struct Altered {
+    pub(super) why: &'static str,
+    /// The last record that this process knows of.
+    pub(super) last: Link,
 }
 
 impl LogFile {
@@ -58,16 +89,26 @@ impl LogFile {
         }
         let (lock, _) = open(&with_suffix(&path, "lock"))?;
         open(&path)?;
-        Ok(Self { path, lock, size: settings.size, files: settings.files.max(2), left: None })
+        let reserve = match (settings.required, settings.bodies) {
+            (false, _) => 0,
+            (true, false) => RESERVE,
+            (true, true) => RESERVE_BODIES,
+        };
+        let files = settings.files.max(2);
+        Ok(Self { path, lock, size: settings.size, files, left: None, reserve, reserved: None, current: None })
     }
 
     /// Appends whole lines, which `lines` puts into its second argument. They follow its first,
-    /// which it moves on; its third is whether the last line there had been cut off. If this
-    /// fails, the file is as it was.
+    /// which it moves on; its third is what was found there. If this fails, the file is as it
+    /// was.
     ///
     /// # Errors
     /// If it cannot be opened, locked or written, or is not to be trusted any more.
-    pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, bool)) -> Result<(), OpenError> {
+    pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &Found)) -> Result<(), OpenError> {
+        // Another process would lock the file that stands there now.
+        if self.lock.metadata()?.nlink() == 0 {
+            (self.lock, _) = open(&with_suffix(&self.path, "lock"))?;
+        }
         flock(&self.lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
         let appended = self.append_locked(lines);
         // The lock goes with the process at the latest.
@@ -75,31 +116,96 @@ impl LogFile {
         appended
     }
 
-    fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, bool)) -> Result<(), OpenError> {
+    fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &Found)) -> Result<(), OpenError> {
         let (mut file, found) = open(&self.path)?;
         let same = |left: &Left| (left.device, left.inode, left.length) == (found.dev(), found.ino(), found.len());
-        let (mut link, whole) = match self.left.take().filter(same) {
-            Some(left) => (left.last, found.len()),
-            None => self.end(&mut file, found.len())?,
+        let (mut link, whole, altered) = match self.left {
+            Some(left) if same(&left) => (left.last, found.len(), None),
+            left => {
+                let (link, whole) = self.end(&mut file, found.len())?;
+                let why = left.map(|left| self.altered(&left, &mut file, &found)).transpose()?.flatten();
+                (link, whole, left.zip(why).map(|(left, why)| Altered { why, last: left.last }))
+            }
         };
         let cut = whole < found.len();
         if cut {
             file.set_len(whole)?;
         }
         let mut bytes = Vec::new();
-        lines(&mut link, &mut bytes, cut);
+        lines(&mut link, &mut bytes, &Found { cut, altered });
         if let Err(error) = file.write_all(&bytes) {
+            // That gives up what was reserved, too.
+            self.reserved = None;
             file.set_len(whole)?;
             return Err(error.into());
         }
         let length = whole + bytes.len() as u64;
         self.left = Some(Left { device: found.dev(), inode: found.ino(), length, last: link });
-        if length >= self.size
-            && let Err(error) = self.put_aside()
-        {
-            tracing::warn!("failed to put the audit log aside, it grows on: {error}: {}", self.path.display());
+        if length >= self.size {
+            if self.reserve > 0 {
+                file.set_len(length)?;
+            }
+            if let Err(error) = self.put_aside() {
+                tracing::warn!("failed to put the audit log aside, it grows on: {error}: {}", self.path.display());
+            }
         }
+        self.current = (self.reserve > 0).then_some(file);
         Ok(())
+    }
+
+    /// How the file was changed since this process left it, if not by one that appends to it and
+    /// puts it aside as this one does.
+    fn altered(&self, left: &Left, file: &mut File, found: &Metadata) -> io::Result<Option<&'static str>> {
+        let is_left = |found: &Metadata| (found.dev(), found.ino()) == (left.device, left.inode);
+        let holds = |file: &mut File, found: &Metadata| -> io::Result<bool> {
+            let line = if found.len() < left.length { None } else { last_line(file, left.length)? };
+            Ok(line.map_or(Link::START, |(line, _)| link(&line)) == left.last)
+        };
+        if is_left(found) {
+            let shorter = found.len() < left.length;
+            return Ok(match holds(file, found)? {
+                true => None,
+                false if shorter => Some("it was made shorter"),
+                false => Some("records in it were changed"),
+            });
+        }
+        let mut aside = 0;
+        for number in 1..self.files {
+            let Ok(mut file) = File::open(generation(&self.path, number)) else { continue };
+            let found = file.metadata()?;
+            if is_left(&found) {
+                return Ok((!holds(&mut file, &found)?).then_some("records were changed after it was put aside"));
+            }
+            aside += 1;
+        }
+        // The oldest one goes. A file that nothing was ever written to is not missed.
+        let went = aside == self.files - 1 || left.last == Link::START;
+        Ok((!went).then_some("it was removed, moved or replaced"))
+    }
+
+    /// Reserves room on the disk for the next lines, where the file system can do that.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(super) fn reserve(&mut self) -> Result<(), OpenError> {
+        let (Some(file), Some(left)) = (&self.current, &self.left) else { return Ok(()) };
+        let enough = |(inode, end): (u64, u64)| inode == left.inode && end >= left.length + self.reserve / 2;
+        if self.reserved.is_some_and(enough) {
+            return Ok(());
+        }
+        let end = left.length + self.reserve;
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        let reserved = match limit {
+            Some(limit) if end > limit => Err(Errno::FBIG),
+            _ => reserve(file, left.length, self.reserve),
+        };
+        match reserved {
+            Ok(()) => {
+                self.reserved = Some((left.inode, end));
+                Ok(())
+            }
+            Err(error) => Err(OpenError::NoRoom { path: self.path.clone(), error: error.into() }),
+        }
     }
 
     /// The last line, and where it ends. In an empty file that is the last one of the file before.
@@ -129,6 +235,20 @@ impl LogFile {
         }
         Ok(())
     }
+}
+
+/// Where a file system cannot reserve, a write has to show that there is room.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, from: u64, bytes: u64) -> Result<(), Errno> {
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::IO)) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64, _: u64) -> Result<(), Errno> {
+    Ok(())
 }
 
 /// A line that is no record is followed all the same: where the chain breaks is for

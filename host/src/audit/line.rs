@@ -8,10 +8,14 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
+use super::file::Altered;
 use super::{Body, Record};
 
 /// Characters of a body's hash: 128 bits are enough to find it by.
 const HASH: usize = 32;
+
+/// The event of a line that says that the file was changed.
+pub(super) const ALTERED: &str = "altered";
 
 /// Where a line stands in its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,14 +99,35 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
     unplaced(record.at, &members)
 }
 
-/// The same for word that so many records are missing.
-pub(super) fn render_lost(count: u64) -> Vec<u8> {
+/// The same for word that so many records are missing, and that so many calls were not made since
+/// they could not have been recorded.
+pub(super) fn render_lost(count: u64, refused: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Lost {
         event: &'static str,
         count: u64,
+        #[serde(skip_serializing_if = "is_zero")]
+        refused: u64,
     }
-    unplaced(SystemTime::now(), &Lost { event: "lost", count })
+    unplaced(SystemTime::now(), &Lost { event: "lost", count, refused })
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The same for word that somebody else has changed the file.
+pub(super) fn render_altered(altered: &Altered) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        event: &'static str,
+        reason: &'static str,
+        after: u64,
+        hash: &'a str,
+    }
+    let Altered { why, last } = altered;
+    let hash = last.hash.to_hex();
+    unplaced(SystemTime::now(), &Line { event: ALTERED, reason: why, after: last.seq, hash: &hash })
 }
 
 fn unplaced(at: SystemTime, members: &impl Serialize) -> Vec<u8> {

@@ -8,14 +8,14 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::writer::QUEUE;
+use super::queue::QUEUE;
 use super::*;
 
 /// However busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn settings(folder: &TempDir) -> Settings {
-    Settings { path: folder.path().join("audit.jsonl"), bodies: false, size: 64 << 20, files: 8 }
+    Settings { path: folder.path().join("audit.jsonl"), bodies: false, size: 64 << 20, files: 8, required: false }
 }
 
 fn call(name: &str) -> Record {
@@ -146,6 +146,105 @@ fn a_full_queue_drops_counts_and_says_so() {
     let kept = lines.iter().filter(|line| line["event"] == "call").count() as u64;
     assert!(lost >= all / 3 && lost + kept == all, "{lost} lost, {kept} kept, of {all}");
     assert_eq!(verified(&fs::read(&settings.path).expect("a log")).broken, None);
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(future)
+}
+
+/// Waits as a request does that must be recorded.
+fn commit(audit: &Audit, record: &Record) -> Result<(), Unrecorded> {
+    wait(audit.commit(record))
+}
+
+#[test]
+fn where_it_is_required_nothing_is_acknowledged_that_is_not_in_the_file() {
+    let folder = TempDir::new().expect("a folder");
+    let place = folder.path().join("log");
+    let settings = Settings { path: place.join("audit.jsonl"), required: true, ..settings(&folder) };
+    let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+    for n in 0..100 {
+        assert_eq!((audit.admit(), commit(&audit, &call(&n.to_string()))), (Ok(()), Ok(())));
+        assert_eq!(lines(&settings.path).len(), n + 1, "it was acknowledged before it was written");
+    }
+    let away = folder.path().join("away");
+    fs::rename(&place, &away).expect("my folder");
+    assert_eq!(commit(&audit, &call("begun before it was known")), Err(Unrecorded));
+    for _ in 0..10 {
+        assert_eq!(audit.admit(), Err(Unrecorded));
+    }
+    fs::rename(&away, &place).expect("my folder");
+    wait(audit.recording());
+    assert_eq!((audit.admit(), commit(&audit, &call("after"))), (Ok(()), Ok(())));
+    assert!(writer.close(PATIENCE));
+    // What had begun is recorded after all, and what was not is counted.
+    let lines = lines(&settings.path);
+    let tools: Vec<&Value> = lines[100..].iter().map(|line| &line["tool"]).filter(|tool| !tool.is_null()).collect();
+    assert_eq!(tools, ["begun before it was known", "after"]);
+    let refused: u64 = lines.iter().filter_map(|line| line["refused"].as_u64()).sum();
+    let lost: u64 = lines.iter().filter(|line| line["event"] == "lost").filter_map(|line| line["count"].as_u64()).sum();
+    assert_eq!((refused, lost), (10, 0));
+    let found = verified(&fs::read(&settings.path).expect("a log"));
+    assert_eq!((found.broken, found.altered), (None, Vec::new()));
+}
+
+#[test]
+fn where_it_is_required_it_does_not_open_without_room() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = Settings { required: true, ..settings(&folder) };
+    let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+    commit(&audit, &call("one")).expect("room");
+    assert!(writer.close(PATIENCE));
+    // On Linux there is room beyond its end, which no other file can take.
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = fs::metadata(&settings.path).expect("the log");
+        assert!(found.blocks() * 512 >= found.len() + 128 * 1024, "{} blocks", found.blocks());
+    }
+    let gone = Settings { path: "/proc/self/audit.jsonl".into(), ..settings };
+    assert!(Audit::open(gone).is_err());
+}
+
+#[test]
+fn a_log_that_is_changed_while_it_is_written_is_told() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 5] = [
+        ("it was made shorter", |path| drop(File::create(path).expect("the log"))),
+        ("it was made shorter", |path| {
+            let text = fs::read(path).expect("the log");
+            let end = text.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
+            fs::write(path, &text[..end]).expect("the log");
+        }),
+        ("records in it were changed", |path| {
+            let text = fs::read_to_string(path).expect("the log");
+            fs::write(path, text.replace("\"one\"", "\"eno\"").replace("\"two\"", "\"owt\"") + "{}\n").expect("the log");
+        }),
+        ("it was removed, moved or replaced", |path| fs::remove_file(path).expect("the log")),
+        ("it was removed, moved or replaced", |path| {
+            let copy = path.with_extension("copy");
+            fs::copy(path, &copy).expect("the log");
+            fs::rename(copy, path).expect("a copy");
+        }),
+    ];
+    for (why, change) in changes {
+        let folder = TempDir::new().expect("a folder");
+        let settings = Settings { required: true, ..settings(&folder) };
+        let (audit, writer) = Audit::open(settings.clone()).expect("a log");
+        commit(&audit, &call("one")).expect("a disk");
+        commit(&audit, &call("two")).expect("a disk");
+        let last = verified(&fs::read(&settings.path).expect("a log")).last.expect("a record");
+        change(&settings.path);
+        commit(&audit, &call("three")).expect("a disk");
+        writer.close(PATIENCE);
+        let line = lines(&settings.path).into_iter().find(|line| line["event"] == "altered").expect(why);
+        assert_eq!((&line["reason"], &line["after"], &line["hash"]), (&why.into(), &last.0.into(), &last.1.into()));
+        if why != "records in it were changed" {
+            let found = verified(&fs::read(&settings.path).expect("a log"));
+            assert_eq!(found.altered.iter().map(|(_, how)| how.as_str()).collect::<Vec<_>>(), [why]);
+        }
+    }
 }
 
 #[test]

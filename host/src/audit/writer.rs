@@ -1,10 +1,11 @@
 //! The one thread that writes the log.
 //!
-//! What it cannot write it counts, and says so in the log when it can write again.
+//! What it cannot write it counts, and says so in the log when it can write again. Of a log that
+//! must be there it keeps what it could not write, and tries again.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,9 +14,8 @@ use rustix::process::setpriority_process;
 
 use super::file::LogFile;
 use super::line;
+use super::queue::{Queue, RETRY};
 
-/// Bytes that wait for the disk; a record that finds no room is dropped and counted.
-pub(super) const QUEUE: usize = 8 << 20;
 /// Bytes that are written together, and by which a file may be larger than it should.
 const BATCH: usize = 64 << 10;
 /// Between two looks: whoever records must not wake the thread each time.
@@ -26,92 +26,38 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 
-/// What waits to be written.
-#[derive(Default)]
-pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    /// What [`line::render`] has made, each with a line's end.
-    lines: Vec<u8>,
-    /// Records that found no room.
-    dropped: u64,
-    /// The thread has nothing to do, and is to be woken.
-    idle: bool,
-    closing: bool,
-}
-
-impl Queue {
-    /// Puts a line without its end into the queue, or counts that there was no room for it.
-    pub(super) fn put(&self, rendered: &[u8]) {
-        let mut waiting = self.waiting();
-        if waiting.lines.len() + rendered.len() < QUEUE {
-            waiting.lines.extend_from_slice(rendered);
-            waiting.lines.push(b'\n');
-        } else {
-            waiting.dropped += 1;
-        }
-        let idle = std::mem::take(&mut waiting.idle);
-        drop(waiting);
-        if idle {
-            self.changed.notify_one();
-        }
-    }
-
-    /// Waits for something to do. What waits is put into `lines`, which is empty; also how many records
-    /// were dropped, and whether these are the last.
-    fn take(&self, lines: &mut Vec<u8>) -> (u64, bool) {
-        let nothing = |waiting: &mut Waiting| {
-            waiting.idle = waiting.lines.is_empty() && waiting.dropped == 0 && !waiting.closing;
-            waiting.idle
-        };
-        let waiting = self.changed.wait_while(self.waiting(), nothing);
-        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut waiting.lines, lines);
-        (std::mem::take(&mut waiting.dropped), waiting.closing)
-    }
-
-    /// Lets lines come together for a while, unless the end has come.
-    fn pause(&self) {
-        drop(self.changed.wait_timeout_while(self.waiting(), PAUSE, |waiting| !waiting.closing));
-    }
-
-    fn close(&self) {
-        self.waiting().closing = true;
-        self.changed.notify_one();
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The thread, for whoever ends it.
 pub struct Writer {
     queue: Arc<Queue>,
-    ended: Receiver<()>,
+    /// Says at the end how many records could not be written.
+    ended: Receiver<u64>,
 }
 
 impl Writer {
     pub(super) fn start(file: LogFile, queue: Arc<Queue>) -> io::Result<Self> {
         let (end, ended) = std::sync::mpsc::channel();
-        let thread = Thread { file, queue: queue.clone(), lost: 0, failing: false };
+        let thread = Thread { file, queue: queue.clone(), lost: 0, refused: 0, failing: false };
         thread::Builder::new().name("wharf-audit".into()).spawn(move || {
-            thread.run();
+            let lost = thread.run();
             // Nobody may be waiting.
-            let _ = end.send(());
+            let _ = end.send(lost);
         })?;
         Ok(Self { queue, ended })
     }
 
-    /// Writes what is in the queue, if that takes no longer.
-    pub fn close(self, patience: Duration) {
+    /// Writes what is in the queue, if that takes no longer. Whether all of it is in the file.
+    pub fn close(self, patience: Duration) -> bool {
         self.queue.close();
-        if self.ended.recv_timeout(patience).is_err() {
-            tracing::warn!("the end of the audit log could not be written in time");
+        match self.ended.recv_timeout(patience) {
+            Ok(0) => true,
+            Ok(lost) => {
+                tracing::error!(lost, "the end of the audit log could not be written");
+                false
+            }
+            Err(_) => {
+                tracing::warn!("the end of the audit log could not be written in time");
+                false
+            }
         }
     }
 }
@@ -128,65 +74,108 @@ struct Thread {
     queue: Arc<Queue>,
     /// Records that are not in the file, of which it does not say so yet.
     lost: u64,
+    /// Calls that were not made for want of a record, of which it does not say so yet.
+    refused: u64,
     failing: bool,
 }
 
 impl Thread {
-    fn run(mut self) {
+    /// Gives how many records could not be written in the end.
+    fn run(mut self) -> u64 {
+        let required = self.queue.is_required();
         // Of this thread alone, on Linux. Where it cannot be had, calls wait a little more often.
+        // Where answers wait for it, it goes before nobody and behind nobody.
         #[cfg(target_os = "linux")]
-        let _ = setpriority_process(None, NICE);
+        let _ = (!required).then(|| setpriority_process(None, NICE));
         let mut lines = Vec::new();
         loop {
-            let (dropped, last) = self.queue.take(&mut lines);
-            self.lost += dropped;
-            let mut rest = &lines[..];
-            while !rest.is_empty() {
-                let end = memchr::memchr(b'\n', &rest[rest.len().min(BATCH) - 1..]);
-                let end = end.map_or(rest.len(), |at| rest.len().min(BATCH) + at);
-                let (batch, later) = rest.split_at(end);
-                self.write(batch);
-                rest = later;
+            let taken = self.queue.take(&mut lines);
+            self.lost += taken.dropped;
+            self.refused += taken.refused;
+            let mut done = self.write_all(&lines);
+            while required && done < lines.len() {
+                self.queue.wrote(None, true);
+                let closing = taken.last || self.queue.pause(RETRY);
+                done += self.write_all(&lines[done..]);
+                if closing {
+                    break;
+                }
             }
-            if self.lost > 0 && (lines.is_empty() || last) {
+            self.lost += each(&lines[done..]).count() as u64;
+            let unsaid = self.lost + self.refused > 0 && (lines.is_empty() || taken.last);
+            if unsaid || (required && lines.is_empty()) {
                 self.write(&[]);
             }
-            if last {
-                return;
+            let whole = done == lines.len();
+            self.queue.wrote(whole.then_some(taken.put), self.failing);
+            if taken.last {
+                return self.lost;
             }
             lines.clear();
             // A burst is over some time.
             lines.shrink_to(BATCH);
-            self.queue.pause();
+            if !required {
+                self.queue.pause(PAUSE);
+            }
         }
     }
 
-    fn write(&mut self, batch: &[u8]) {
-        let lines = || batch.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-        let lost = &mut self.lost;
-        let written = self.file.append(|link, bytes, cut| {
-            // At least the one of the line that was cut off.
-            *lost += u64::from(cut);
-            if *lost > 0 {
-                line::place(&line::render_lost(*lost), link, bytes);
+    /// Writes lines in batches; how many bytes of them are in the file.
+    fn write_all(&mut self, lines: &[u8]) -> usize {
+        let mut done = 0;
+        while done < lines.len() {
+            let rest = &lines[done..];
+            let end = memchr::memchr(b'\n', &rest[rest.len().min(BATCH) - 1..]);
+            let end = end.map_or(rest.len(), |at| rest.len().min(BATCH) + at);
+            if !self.write(&rest[..end]) {
+                if self.queue.is_required() {
+                    return done;
+                }
+                self.lost += each(&rest[..end]).count() as u64;
             }
-            for rendered in lines() {
+            done += end;
+        }
+        done
+    }
+
+    /// Appends a batch, and what is to be said before it; whether that went well.
+    fn write(&mut self, batch: &[u8]) -> bool {
+        let (lost, refused) = (&mut self.lost, self.refused);
+        let written = self.file.append(|link, bytes, found| {
+            // At least the one of the line that was cut off.
+            *lost += u64::from(found.cut);
+            if let Some(altered) = &found.altered {
+                line::place(&line::render_altered(altered), link, bytes);
+            }
+            if *lost + refused > 0 {
+                line::place(&line::render_lost(*lost, refused), link, bytes);
+            }
+            for rendered in each(batch) {
                 line::place(rendered, link, bytes);
             }
         });
-        match written {
-            Ok(()) => {
-                if std::mem::take(&mut self.failing) {
-                    tracing::warn!(lost = self.lost, "the audit log goes on");
-                }
-                self.lost = 0;
-            }
-            Err(error) => {
-                self.lost += lines().count() as u64;
-                if !std::mem::replace(&mut self.failing, true) {
-                    tracing::error!("calls go on without audit: failed to {error}");
-                }
-            }
+        let room = match &written {
+            Ok(()) => self.file.reserve(),
+            Err(_) => Ok(()),
+        };
+        if written.is_ok() {
+            (self.lost, self.refused) = (0, 0);
         }
+        let failure = written.as_ref().err().or(room.as_ref().err());
+        let failed = std::mem::replace(&mut self.failing, failure.is_some());
+        match failure {
+            Some(error) if !failed && self.queue.is_required() => {
+                tracing::error!("calls are refused until they can be recorded: failed to {error}");
+            }
+            Some(error) if !failed => tracing::error!("calls go on without audit: failed to {error}"),
+            None if failed => tracing::warn!("the audit log goes on"),
+            _ => {}
+        }
+        written.is_ok()
     }
+}
+
+/// The lines of a batch, without their ends.
+fn each(batch: &[u8]) -> impl Iterator<Item = &[u8]> {
+    batch.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end)
 }

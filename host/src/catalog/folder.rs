@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{Id, JoinSet};
 use tokio::time;
@@ -46,6 +47,7 @@ pub struct Folder {
     catalog: Arc<Catalog>,
     sandbox: Arc<Sandbox>,
     guard: Arc<Guard>,
+    gate: Gate,
     settings: Box<dyn Fn(&PluginId) -> PluginSettings + Send + Sync>,
     events: mpsc::UnboundedSender<FolderEvent>,
     /// Files that belong to a plugin in service or being loaded.
@@ -72,6 +74,9 @@ pub struct Folder {
     /// How many files were taken up so far.
     taken_up: u64,
 }
+
+/// What has to be waited for before anything new is put into service.
+type Gate = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 struct File {
     id: PluginId,
@@ -139,6 +144,7 @@ impl Folder {
             catalog,
             sandbox,
             guard: Arc::new(Guard::open()),
+            gate: Arc::new(|| Box::pin(std::future::ready(()))),
             settings: Box::new(settings),
             events,
             files: BTreeMap::new(),
@@ -159,6 +165,11 @@ impl Folder {
     /// Holds versions against what is pinned; otherwise every version runs.
     pub fn guarded(self, guard: Guard) -> Self {
         Self { guard: Arc::new(guard), ..self }
+    }
+
+    /// Puts nothing new into service before what `gate` gives is ready.
+    pub fn gated(self, gate: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self { gate: Arc::new(gate), ..self }
     }
 
     /// Loads what is there now, and returns when all of it is in service or refused.

@@ -68,7 +68,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         }
     }
     lock.approve(&id, &approved).map_err(unusable)?;
-    audit::decided(log, Event::Approve, &id, approved.seen.content);
+    audit::decided(log, &config, Event::Approve, &id, approved.seen.content)?;
     report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.seen.content));
     Ok(ExitCode::SUCCESS)
 }
@@ -84,7 +84,7 @@ pub(super) fn revoke(options: &Options, name: &str) -> Result<ExitCode, Failure>
     });
     match revoked.map_err(unusable)? {
         Some(content) => {
-            audit::decided(log, Event::Revoke, &id, content);
+            audit::decided(log, &config, Event::Revoke, &id, content)?;
             report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; wharf approve {id} takes it back"));
             Ok(ExitCode::SUCCESS)
         }

@@ -12,6 +12,7 @@ use super::Options;
 use crate::audit::{self, Audit, Event, Record, Verified, Writer};
 use crate::catalog::{FolderEvent, plugin_of};
 use crate::config::Config;
+use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
 
@@ -77,14 +78,26 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     })
 }
 
-/// Records what a person decided of a version. The log was opened before that, so that nothing
-/// is decided which could not be recorded.
-pub(super) fn decided((audit, writer): (Audit, Option<Writer>), event: Event, id: &PluginId, content: Digest) {
+/// Records what a person decided of a version. The log was opened before that, and where it is
+/// required has room reserved, so that nothing is decided which could not be recorded.
+///
+/// # Errors
+/// If it is not recorded although it must be.
+pub(super) fn decided(
+    (audit, writer): (Audit, Option<Writer>),
+    config: &Config,
+    event: Event,
+    id: &PluginId,
+    content: Digest,
+) -> Result<(), Failure> {
     let content = Some(*content.as_bytes());
     audit.record(&Record { plugin: Some(id.to_string()), content, ..Record::new(event) });
-    if let Some(writer) = writer {
-        writer.close(CLOSING);
+    let recorded = writer.is_none_or(|writer| writer.close(CLOSING));
+    if recorded || config.audit.enabled != Some(true) {
+        return Ok(());
     }
+    let hint = format!("it has been done all the same: wharf status shows it, and there is no '{}' record", event.name());
+    Err(Failure::new(format!("write to the audit log: {id}")).hint(hint))
 }
 
 pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {
@@ -100,6 +113,7 @@ pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, 
         let found = verify(&path, &mut after)
             .map_err(|error| Failure::usage(format!("read the audit log: {error}: {}", path.display())))?;
         report::print(&told(&path, &found))?;
+        holds &= found.altered.is_empty();
         if found.broken.is_some() {
             holds = false;
             // What comes after it follows something else.
@@ -134,6 +148,9 @@ fn told(path: &Path, found: &Verified) -> String {
         (Some(broken), _) => text += &format!(", broken at line {}: {}", broken.line, broken.why),
         (None, Some((seq, hash))) => text += &format!(", the last is {seq} {hash}"),
         (None, None) => {}
+    }
+    for (line, how) in &found.altered {
+        text += &format!("; a server noticed before line {line}: {}", quote(how, 200));
     }
     if found.cut > 0 {
         text += &format!("; {} bytes of a record that was not finished", found.cut);

@@ -123,6 +123,7 @@ async fn follow(
     let sandbox = options.sandbox(&config.get(), std::slice::from_ref(&dir), audit.clone()).await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
+    let recording = audit.clone();
     tokio::spawn(async move {
         let tell = |event: &FolderEvent| {
             report::log(event);
@@ -150,7 +151,8 @@ async fn follow(
         trust,
     );
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
-    match Folder::new(dir, catalog, sandbox, settings, events_sender).guarded(guard).follow(changed).await {
+    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).guarded(guard);
+    match folder.gated(move || Box::pin(recording.recording())).follow(changed).await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }

@@ -54,6 +54,7 @@ impl Config {
             None => base()?.state.join("audit.jsonl"),
         };
         let (size, files) = (audit.rotate_size.as_u64(), audit.rotate_files);
-        Some(Settings { path, bodies: audit.bodies, size, files })
+        let required = audit.enabled == Some(true);
+        Some(Settings { path, bodies: audit.bodies, size, files, required })
     }
 }

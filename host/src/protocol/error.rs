@@ -238,6 +238,18 @@ pub fn shutting_down() -> ErrorObject {
     internal("shutting_down", "the server is shutting down, and has stopped work on this request")
 }
 
+/// -32603: what must be recorded cannot be. `done`: it has been begun before that was known.
+pub fn not_recorded(done: bool) -> ErrorObject {
+    let detail = if done {
+        "the call was made, but the server cannot write its audit log, so its result is withheld; \
+         look at what it may have done before you try it again"
+    } else {
+        "the server cannot write its audit log, and makes no call without; nothing was done, try again later"
+    };
+    let data = json!({ "reason": "not_recorded", "done": done, "retryable": !done });
+    ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), data)
+}
+
 /// -32020. `detail` says which header and what was expected.
 pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(

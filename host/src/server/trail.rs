@@ -11,9 +11,10 @@ use super::Server;
 use super::fault::Refusal;
 use super::handlers::Answer;
 use super::scope::Scope;
-use crate::audit::{Audit, Event, Record};
+use crate::audit::{Audit, Commit, Event, Record};
 use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
+use crate::protocol::{ErrorObject, error};
 
 /// Bytes of a name in the log.
 const SHOWN: usize = 120;
@@ -29,12 +30,16 @@ pub(in crate::server) struct Trail {
 
 impl Trail {
     /// `name` is that of a tool or prompt, or a URI.
+    ///
+    /// # Errors
+    /// If nothing may be begun, since it must be recorded and could not be.
     pub(in crate::server) fn begin(
         server: &Server,
         scope: &Scope,
         method: impl Into<Cow<'static, str>>,
         name: &str,
-    ) -> Self {
+    ) -> Result<Self, ErrorObject> {
+        server.settings.audit.admit().map_err(|_| error::not_recorded(false))?;
         let audit = server.settings.audit.clone();
         let wanted = audit.is_on() || tracing::enabled!(target: "call", tracing::Level::DEBUG);
         let record = wanted.then(|| Record {
@@ -44,7 +49,7 @@ impl Trail {
             id: Some(Record::capped(scope.id.as_json())),
             ..Record::new(Event::Call)
         });
-        Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record }
+        Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record })
     }
 
     /// What the plugin is given, as text.
@@ -85,8 +90,8 @@ impl Trail {
         }
     }
 
-    /// Keeps the record.
-    pub(in crate::server) fn end(mut self, answer: Answer) -> Answer {
+    /// Keeps the record. Where that is required, it is in the file before the answer goes on.
+    pub(in crate::server) async fn end(mut self, answer: Answer) -> Answer {
         if let Some(mut record) = self.record.take() {
             match &answer {
                 // What is sent to nobody has not ended well.
@@ -99,12 +104,14 @@ impl Trail {
                     record.code.get_or_insert("refused");
                 }
             }
-            self.keep(record);
+            if self.keep(record).await.is_err() {
+                return Err(error::not_recorded(true));
+            }
         }
         answer
     }
 
-    fn keep(&self, record: Record) {
+    fn keep(&self, record: Record) -> Commit {
         let took = self.began.elapsed();
         tracing::debug!(
             target: "call",
@@ -115,7 +122,7 @@ impl Trail {
             quote(record.tool.as_deref().unwrap_or_default(), SHOWN),
             record.code.unwrap_or_default()
         );
-        self.audit.record(&Record { took: Some(took), ..record });
+        self.audit.commit(&Record { took: Some(took), ..record })
     }
 }
 
@@ -123,7 +130,8 @@ impl Drop for Trail {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
             let code = if std::thread::panicking() { "host-error" } else { "cancelled" };
-            self.keep(Record { code: Some(code), ..record });
+            // Nobody gets an answer that could wait for it.
+            drop(self.keep(Record { code: Some(code), ..record }));
         }
     }
 }

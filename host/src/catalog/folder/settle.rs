@@ -70,8 +70,11 @@ impl Folder {
                 self.to_pin.push(load);
                 asked.push(of);
             }
-            let guard = self.guard.clone();
-            self.pinning.spawn(async move { admit(&guard, asked).await });
+            let (guard, gate) = (self.guard.clone(), self.gate.clone());
+            self.pinning.spawn(async move {
+                gate().await;
+                admit(&guard, asked).await
+            });
         }
         self.expect_completions();
         self.start_loads();

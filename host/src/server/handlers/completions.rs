@@ -21,15 +21,15 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Com
     let reference = asked.reference.into_owned();
     let (argument, value, given) = (asked.argument.into_owned(), asked.value.into_owned(), asked.context);
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "completion/complete", reference.text());
+        let mut trail = Trail::begin(&server, &scope, "completion/complete", reference.text())?;
         trail.input(&value);
         server.catalog.ready(server.settings.first_scan).await;
         if !server.catalog.offers_completions() {
-            return trail.end(Err(error::not_offered("completion/complete", "completions")));
+            return trail.end(Err(error::not_offered("completion/complete", "completions"))).await;
         }
         let (provider, subject) = match find(&server.catalog.snapshot(), &reference, &argument) {
             Ok(found) => found,
-            Err(error) => return trail.end(Err(error)),
+            Err(error) => return trail.end(Err(error)).await,
         };
         trail.leads_to(&provider, reference.text());
         let completion = match subject.filter(|_| provider.surface().completions) {
@@ -42,14 +42,14 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Com
                         trail.refused(&error);
                         let not_found = error::unknown_argument(reference.text(), &argument, []);
                         let error = fault::without_result(&scope, id, "params.argument", not_found, error);
-                        return trail.end(Err(error));
+                        return trail.end(Err(error)).await;
                     }
                 }
             }
             None => Completion { values: Vec::new(), total: None, has_more: false },
         };
         let members = wire::completion::result(&completion);
-        trail.end(Ok(result::object(scope.revision, &server.implementation, &members, Envelope::default())))
+        trail.end(Ok(result::object(scope.revision, &server.implementation, &members, Envelope::default()))).await
     }))
 }
 

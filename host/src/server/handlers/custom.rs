@@ -40,11 +40,11 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custo
     }
     let server = server.clone();
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, Record::capped(&request.method), &request.method);
+        let mut trail = Trail::begin(&server, &scope, Record::capped(&request.method), &request.method)?;
         trail.input(&request.params);
         server.catalog.ready(server.settings.first_scan).await;
         let answer = answer(&server, &scope, &request, &mut trail).await;
-        trail.end(answer)
+        trail.end(answer).await
     }))
 }
 

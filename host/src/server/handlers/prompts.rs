@@ -32,9 +32,9 @@ pub(in crate::server) fn get(
 ) -> Reply {
     let (server, name) = (server.clone(), name.to_owned());
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "prompts/get", &name);
+        let mut trail = Trail::begin(&server, &scope, "prompts/get", &name)?;
         let answer = answer(&server, &scope, &name, arguments, brought, &mut trail).await;
-        trail.end(answer)
+        trail.end(answer).await
     }))
 }
 

@@ -39,9 +39,9 @@ pub(in crate::server) static TEMPLATES: List<FrozenTemplate> = List {
 pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, brought: Brought) -> Reply {
     let (server, uri) = (server.clone(), uri.to_owned());
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "resources/read", &uri);
+        let mut trail = Trail::begin(&server, &scope, "resources/read", &uri)?;
         let answer = answer(&server, &scope, &uri, brought, &mut trail).await;
-        trail.end(answer)
+        trail.end(answer).await
     }))
 }
 

@@ -32,10 +32,10 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool
     let name = call.name.into_owned();
     let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "tools/call", &name);
+        let mut trail = Trail::begin(&server, &scope, "tools/call", &name)?;
         trail.input(&arguments);
         let answer = answer(&server, &scope, name, arguments, brought, &mut trail).await;
-        trail.end(answer)
+        trail.end(answer).await
     }))
 }
 
