@@ -4,6 +4,7 @@
 //! drops its store. What the outcome says is checked in `outcome`.
 
 use std::any::Any;
+use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -128,6 +129,23 @@ impl Program {
         invocation: I,
         call: Call,
     ) -> Result<I::Outcome, Fault> {
+        self.perform_checked(invocation, call, ready(Ok(())), |outcome| ready(Ok(outcome))).await
+    }
+
+    /// Makes a call between a check of what goes in and one of what comes out. Both are part of
+    /// the call: they run where it runs, under its deadline and computing time.
+    pub(super) async fn perform_checked<I: Invocation, T, E, F>(
+        self: &Arc<Self>,
+        invocation: I,
+        call: Call,
+        before: impl Future<Output = Result<(), E>> + Send + 'static,
+        after: impl FnOnce(I::Outcome) -> F + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Fault> + Send + 'static,
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
         let program = self.clone();
         let call = async move {
             let limit = program.limits.timeout;
@@ -139,11 +157,18 @@ impl Program {
             }
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
-            let future = Box::pin(program.run(invocation, call, deadline, cpu.clone()));
-            let metered = Metered { meter: cpu, turnstile: &program.turnstile, future };
+            let meter = cpu.clone();
+            let future = Box::pin(async {
+                before.await?;
+                let outcome = program.run(invocation, call, deadline, cpu.clone()).await?;
+                let checked = after(outcome).await?;
+                // The guest's own time is looked at while it runs.
+                if cpu.check() { Err(Fault::Cpu { limit: program.limits.cpu }.into()) } else { Ok(checked) }
+            });
+            let metered = Metered { meter, turnstile: &program.turnstile, future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
-                Err(_) => Err(Fault::Timeout { limit }),
+                Err(_) => Err(Fault::Timeout { limit }.into()),
             }
         };
         self.begin(Box::pin(call)).await
@@ -151,10 +176,10 @@ impl Program {
 
     /// Runs a call on the guests' own threads, or, where the plugin has earned that, on this
     /// one until it first waits or yields.
-    async fn begin<R: Send + 'static>(
+    async fn begin<R: Send + 'static, E: From<Fault> + Send + 'static>(
         &self,
-        call: impl Future<Output = Result<R, Fault>> + Send + Unpin + 'static,
-    ) -> Result<R, Fault> {
+        call: impl Future<Output = Result<R, E>> + Send + Unpin + 'static,
+    ) -> Result<R, E> {
         let mut call = AssertUnwindSafe(call).catch_unwind();
         let guests = self.sandbox.guests();
         if self.quick.is_earned() {
@@ -346,22 +371,22 @@ impl Drop for Timed<'_> {
 }
 
 /// A panic in a host function: contained to the call, but ours to mend.
-fn panicked<R>(_: Box<dyn Any + Send>) -> Result<R, Fault> {
+fn panicked<R, E: From<Fault>>(_: Box<dyn Any + Send>) -> Result<R, E> {
     tracing::error!(target: "wharf::plugin", "the host failed inside a call");
-    Err(Fault::Host)
+    Err(Fault::Host.into())
 }
 
 /// A task that ends with whoever waits for it.
-struct AbortOnDrop<R>(JoinHandle<Result<R, Fault>>);
+struct AbortOnDrop<R, E>(JoinHandle<Result<R, E>>);
 
-impl<R> AbortOnDrop<R> {
-    async fn outcome(mut self) -> Result<R, Fault> {
+impl<R, E: From<Fault>> AbortOnDrop<R, E> {
+    async fn outcome(mut self) -> Result<R, E> {
         // Not a panic: the guests' threads are gone, and so is the host.
-        (&mut self.0).await.unwrap_or(Err(Fault::Host))
+        (&mut self.0).await.unwrap_or_else(|_| Err(Fault::Host.into()))
     }
 }
 
-impl<R> Drop for AbortOnDrop<R> {
+impl<R, E> Drop for AbortOnDrop<R, E> {
     fn drop(&mut self) {
         self.0.abort();
     }
