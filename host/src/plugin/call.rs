@@ -153,7 +153,7 @@ impl Program {
             let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
             let _permits = program.turn(deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
-                return Err(Fault::Busy);
+                return Err(Fault::Busy.into());
             }
             let cpu = CpuMeter::new(program.limits.cpu);
             let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
