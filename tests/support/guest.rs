@@ -45,6 +45,7 @@ struct Tool {
     schema: String,
     description: Option<Text>,
     output_schema: Option<String>,
+    meta: Option<String>,
 }
 
 /// A text in the guest's memory.
@@ -123,6 +124,7 @@ impl Guest {
             schema: (*schema).into(),
             description: None,
             output_schema: None,
+            meta: None,
         };
         self.tools = tools.iter().map(tool).collect();
         self
@@ -131,6 +133,12 @@ impl Guest {
     /// With one tool more that is described so.
     pub fn described(mut self, name: &str, description: &str) -> Self {
         self.describe(name, description);
+        self
+    }
+
+    /// With this `_meta` of the last of its tools.
+    pub fn marked(mut self, meta: &str) -> Self {
+        self.tools.last_mut().expect("a tool").meta = Some(meta.into());
         self
     }
 
@@ -238,7 +246,7 @@ impl Guest {
     fn describe(&mut self, name: &str, description: &str) -> Text {
         let description = self.text(description);
         let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
-        self.tools.push(Tool { name, schema, description: Some(description), output_schema: None });
+        self.tools.push(Tool { name, schema, description: Some(description), output_schema: None, meta: None });
         description
     }
 
@@ -335,6 +343,10 @@ impl Guest {
                 record[40] = 1;
                 record[44..52].copy_from_slice(&place(schema));
             }
+            if let Some(meta) = &tool.meta {
+                record[72] = 1;
+                record[76..84].copy_from_slice(&place(meta));
+            }
             tools.extend_from_slice(&record);
         }
         texts.resize(texts.len().next_multiple_of(8), 0);
@@ -365,7 +377,7 @@ fn guests_made_here_are_components() {
         Guest::trapping_in_list(),
         Guest::spinning_in_start(),
         Guest::looking_around(),
-        Guest::saying("").tools(&[("a", two), ("b", two)]),
+        Guest::saying("").tools(&[("a", two), ("b", two)]).marked("{}"),
         Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
         Guest::saying("").does("a", bodies::GROW_TABLE),
         Guest::saying("").gives_against("a", "{}", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
