@@ -2,6 +2,7 @@
 //! only pass through stay text; where a tree is needed, this is the one way to it.
 
 mod check;
+mod foreign;
 mod members;
 mod names;
 mod plain;
@@ -15,6 +16,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 
 pub use check::{DEPTH_CAP, MAX_EXPONENT, MAX_NUMBER, Seen, check};
+pub use foreign::Foreign;
 pub use members::{Items, MembersError, Object, entries, items, members};
 pub use tree::{canonical, read, tree};
 

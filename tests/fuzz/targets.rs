@@ -10,6 +10,7 @@ mod plain;
 mod sealed;
 mod stdio;
 mod template;
+mod tree;
 
 /// Something that reads what strangers write.
 pub(crate) struct Target {
@@ -24,6 +25,7 @@ pub(crate) const TARGETS: &[fn() -> Target] = &[
     stdio::target,
     jsonrpc::target,
     json::target,
+    tree::target,
     cursor::target,
     sealed::target,
     headers::target,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::config::Config;
+use crate::json::Foreign;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure};
 use policy::Imported;
@@ -29,7 +30,7 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
         return Err(read(format!("more than {MAX_SIZE} bytes")));
     }
     let text = std::fs::read_to_string(file).map_err(|error| read(error.to_string()))?;
-    let policy = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
+    let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
     let Imported { toml, left_out } = policy::import(&policy, &id).map_err(read)?;
     for why in &left_out {
         report::warning(why);

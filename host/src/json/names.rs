@@ -83,7 +83,7 @@ impl<'a> Names<'a> {
             Name { start: start as u32, len: (end - start) as u32 }
         };
         let bytes = spelt(self.text, &self.decoded, name);
-        if bytes.starts_with(PRIVATE) {
+        if is_private(bytes) {
             return Err(wrong(RESERVED));
         }
         let names = &self.open[self.own..];
@@ -93,6 +93,10 @@ impl<'a> Names<'a> {
         self.open.push(name);
         Ok(())
     }
+}
+
+pub(super) fn is_private(name: &[u8]) -> bool {
+    name.starts_with(PRIVATE)
 }
 
 /// The bytes that a name means.

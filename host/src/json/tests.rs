@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    DEPTH_CAP, Kind, MAX_DEPTH, MAX_EXPONENT, MAX_NUMBER, MembersError, NESTING, NUMBER, REPEATED, RESERVED, Seen,
-    canonical, check, entries, items, members, quote, single_line, string, tree,
+    DEPTH_CAP, Foreign, Kind, MAX_DEPTH, MAX_EXPONENT, MAX_NUMBER, MembersError, NESTING, NUMBER, REPEATED, RESERVED,
+    Seen, canonical, check, entries, items, members, quote, single_line, string, tree,
 };
 
 const GOOD: &[&str] = &[
@@ -306,6 +306,23 @@ fn numbers_are_as_large_as_all_readers_can_take() {
         assert_eq!(check(&text, 0).map_err(|error| error.reason), Err(NUMBER), "{text}");
         assert_eq!(check(&format!(r#"{{"a":[{text}]}}"#), 8).map_err(|error| error.reason), Err(NUMBER), "{text}");
     }
+}
+
+/// A policy in YAML is of strangers, too.
+#[test]
+fn other_formats_obey_the_same_rules() {
+    let read = |text: &str| serde_saphyr::from_str::<Foreign>(text).map(|Foreign(value)| value.to_string());
+    let yaml = "a:\n  - 1\n  - -2\n  - 1.5\n  - yes it is\n  - true\n  - null\nb: {}\n";
+    assert_eq!(read(yaml).unwrap(), r#"{"a":[1,-2,1.5,"yes it is",true,null],"b":{}}"#);
+    for (bad, reason) in [
+        (r#""$serde_json::private::RawValue": "{}""#, RESERVED),
+        (r#"a: [{"\x24serde_json::private::Number": "7"}]"#, RESERVED),
+        (&format!("{}1{}", "[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1)), NESTING),
+    ] {
+        let error = read(bad).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error} for {bad}");
+    }
+    assert!(read("a: 1\nb: 2\na: 3\n").is_err());
 }
 
 #[test]

@@ -14,11 +14,11 @@ fn run(input: &[u8]) {
     let quoted = json::quote(&text);
     assert_eq!(serde_json::from_str::<String>(&quoted).ok().as_deref(), Some(&*text), "a string comes back");
     assert!(!quoted.contains(['\n', '\r']));
-    // How serde_json hands numbers to itself: an object with that member is a number there.
-    if text.contains("$serde_json") {
+    let checked = json::check(&text, json::MAX_DEPTH);
+    // What serde_json takes and readers read differently: `tree` is about that.
+    if checked.is_err_and(|error| error.is_ambiguous()) {
         return;
     }
-    let checked = json::check(&text, json::MAX_DEPTH);
     let parsed = serde_json::from_str::<Value>(&text);
     assert_eq!(checked.is_ok(), parsed.is_ok(), "{checked:?}, but {parsed:?}");
     let Ok(value) = parsed else { return };

@@ -1,0 +1,100 @@
+//! Trees of other formats, as YAML, under the rules for text: no name that the JSON library keeps
+//! for itself, no member twice, nothing deeper than [`MAX_DEPTH`].
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::names::is_private;
+use super::{MAX_DEPTH, NESTING, REPEATED, RESERVED};
+
+/// A tree as any deserializer gives it.
+#[derive(Debug, PartialEq)]
+pub struct Foreign(pub Value);
+
+impl<'de> Deserialize<'de> for Foreign {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Level(0).deserialize(from).map(Self)
+    }
+}
+
+/// How many levels are above a value.
+struct Level(usize);
+
+impl Level {
+    fn below<E: Error>(&self) -> Result<usize, E> {
+        if self.0 == MAX_DEPTH { Err(E::custom(NESTING)) } else { Ok(self.0 + 1) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Level {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Level {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that JSON has, too")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        self.deserialize(from)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let below = self.below()?;
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(Level(below))? {
+            all.push(item);
+        }
+        Ok(all.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let below = self.below()?;
+        let mut all = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if is_private(name.as_bytes()) {
+                return Err(A::Error::custom(RESERVED));
+            }
+            if all.insert(name, members.next_value_seed(Level(below))?).is_some() {
+                return Err(A::Error::custom(REPEATED));
+            }
+        }
+        Ok(all.into())
+    }
+}
