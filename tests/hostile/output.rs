@@ -69,10 +69,10 @@ fn h27_broken_json(stage: Stage) -> Arena {
         ("nul", "{\"a\":\"\0\"}".into()),
         ("lone-surrogate", r#"{"a":"\ud800"}"#.into()),
         ("low-surrogate", r#"{"a":"\udc00\ud800"}"#.into()),
+        ("twice", r#"{"a":1,"a":2}"#.into()),
     ];
     let most = format!("{}1{}", r#"{"a":"#.repeat(64), "}".repeat(64));
-    let good =
-        Guest::saying("1").gives("nested-64", &most).gives("number", "[1e999]").gives("twice", r#"{"a":1,"a":2}"#);
+    let good = Guest::saying("1").gives("nested-64", &most).gives("number", "[1e999]");
     let good = good.gives_against("promised", r#"{"type":"object","required":["sum"]}"#, r#"{"other":1}"#);
     // More than the limit that is set below, in place of the 10 MB that it takes by default.
     let good = good.gives("large", &format!("[0{}]", ",0".repeat(50_000)));
@@ -84,7 +84,6 @@ fn h27_broken_json(stage: Stage) -> Arena {
     assert_eq!(result["structuredContent"].to_string(), most, "{result}");
     // A number is as large as it is written; what to make of it is the client's affair.
     assert_eq!(arena.call("first_number", json!({}))["structuredContent"].to_string(), "[1e+999]");
-    assert_eq!(arena.call("first_twice", json!({}))["structuredContent"]["a"], 2);
     arena.loads("small", &guest);
     arena.fault("small_large", json!({}), "output-too-large");
     arena

@@ -1,5 +1,6 @@
 //! Trees of other formats, as YAML, under the rules for text: no name that the JSON library keeps
-//! for itself, no member twice, nothing deeper than [`MAX_DEPTH`].
+//! for itself, no member twice. How deep they nest is the format's own deserializer to bound:
+//! `serde_saphyr` ends at 64.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Se
 use serde_json::{Map, Value};
 
 use super::names::is_private;
-use super::{MAX_DEPTH, NESTING, REPEATED, RESERVED};
+use super::{REPEATED, RESERVED};
 
 /// A tree as any deserializer gives it.
 #[derive(Debug, PartialEq)]
@@ -15,20 +16,13 @@ pub struct Foreign(pub Value);
 
 impl<'de> Deserialize<'de> for Foreign {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Level(0).deserialize(from).map(Self)
+        Tree.deserialize(from).map(Self)
     }
 }
 
-/// How many levels are above a value.
-struct Level(usize);
+struct Tree;
 
-impl Level {
-    fn below<E: Error>(&self) -> Result<usize, E> {
-        if self.0 == MAX_DEPTH { Err(E::custom(NESTING)) } else { Ok(self.0 + 1) }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Level {
+impl<'de> DeserializeSeed<'de> for Tree {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -36,7 +30,7 @@ impl<'de> DeserializeSeed<'de> for Level {
     }
 }
 
-impl<'de> Visitor<'de> for Level {
+impl<'de> Visitor<'de> for Tree {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,22 +70,20 @@ impl<'de> Visitor<'de> for Level {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let below = self.below()?;
         let mut all = Vec::new();
-        while let Some(item) = items.next_element_seed(Level(below))? {
+        while let Some(item) = items.next_element_seed(Tree)? {
             all.push(item);
         }
         Ok(all.into())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let below = self.below()?;
         let mut all = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             if is_private(name.as_bytes()) {
                 return Err(A::Error::custom(RESERVED));
             }
-            if all.insert(name, members.next_value_seed(Level(below))?).is_some() {
+            if all.insert(name, members.next_value_seed(Tree)?).is_some() {
                 return Err(A::Error::custom(REPEATED));
             }
         }

@@ -65,3 +65,14 @@ fn what_cannot_be_taken_apart_is_shown_whole() {
     assert!(text(None, "no JSON").contains("+ no JSON"));
     assert!(text(Some(OLD), r#"{"tools":[],"tools":[]}"#).contains(r#"+ {"tools":[],"tools":[]}"#));
 }
+
+#[test]
+fn the_deepest_surface_is_shown_on_a_small_stack() {
+    let nested = |levels: usize| format!("{}1{}", "{\"b\":".repeat(levels), "}".repeat(levels));
+    let surface = move |levels| format!(r#"{{"tools":[{{"name":"a","meta":{}}}]}}"#, nested(levels));
+    let work = move || {
+        assert!(text(None, &surface(124)).contains("+ 1") || text(None, &surface(124)).contains("\"b\": 1"));
+        assert!(text(Some(&surface(124)), &surface(123)).contains("tool a: meta.b.b"));
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread").join().expect("no panic");
+}

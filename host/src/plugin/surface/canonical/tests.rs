@@ -1,6 +1,7 @@
 use super::super::{Listed, Surface};
 use crate::plugin::abi::{
-    Prompt, PromptArgument, ResourceDescription, ResourceTemplate, TaskSupport, Tool, ToolAnnotations,
+    Capability, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate, TaskSupport, Tool,
+    ToolAnnotations,
 };
 
 fn tool(name: &str) -> Tool {
@@ -56,15 +57,19 @@ fn template() -> ResourceTemplate {
     }
 }
 
-fn surface(edit: impl FnOnce(&mut Listed)) -> Surface {
-    let mut listed = Listed {
+fn listed() -> Listed {
+    Listed {
         tools: Some(vec![tool("a"), tool("b")]),
         resources: Some(vec![resource("file:///a")]),
         templates: vec![template()],
         prompts: Some(vec![prompt()]),
         completions: false,
         offer: None,
-    };
+    }
+}
+
+fn surface(edit: impl FnOnce(&mut Listed)) -> Surface {
+    let mut listed = listed();
     edit(&mut listed);
     let (surface, warnings) = listed.freeze().expect("a surface");
     assert_eq!(warnings, [""; 0]);
@@ -118,4 +123,66 @@ fn any_other_word_is_another_text() {
         assert!(!seen.contains(&digest));
         seen.push(digest);
     }
+}
+
+/// What clients could tell apart and nothing could compare costs the entry, by name.
+#[test]
+fn what_is_read_in_two_ways_is_dropped() {
+    let bad = [
+        r#"{"type":"object","description":"one","description":"two"}"#,
+        r#"{"type":"object","properties":{"a":{"title":"one","t\u0069tle":"two"}}}"#,
+        r#"{"type":"object","properties":{"a":{"$serde_json::private::RawValue":"{}"}}}"#,
+        r#"{"type":"object","\u0024serde_json::private::Number":"1"}"#,
+        r#"{"type":"object","minProperties":1e9999}"#,
+    ];
+    for text in bad {
+        let edits: [&dyn Fn(&mut Listed); 7] = [
+            &|listed| first(listed).input_schema = text.into(),
+            &|listed| first(listed).output_schema = Some(text.into()),
+            &|listed| first(listed).meta = Some(text.into()),
+            &|listed| listed.prompts.as_mut().expect("prompts")[0].meta = Some(text.into()),
+            &|listed| listed.resources.as_mut().expect("resources")[0].meta = Some(text.into()),
+            &|listed| listed.templates[0].meta = Some(text.into()),
+            &|listed| {
+                let declared = Capability { name: "vendor.example/x".into(), settings: text.into() };
+                listed.offer = Some(Offer { experimental: vec![], extensions: vec![declared], methods: vec![] });
+            },
+        ];
+        for (n, edit) in edits.into_iter().enumerate() {
+            let mut listed = listed();
+            edit(&mut listed);
+            let (_, warnings) = listed.freeze().expect("a surface");
+            assert!(matches!(&warnings[..], [why] if why.contains("read differently")), "{n}: {warnings:?} for {text}");
+        }
+    }
+    // Nor what nobody sees, however it is written.
+    for hidden in ["a\u{202e}b", "\\u202e", "\\udb40\\udc41"] {
+        let mut listed = listed();
+        first(&mut listed).meta = Some(format!(r#"{{"a":["{hidden}"]}}"#));
+        let (_, warnings) = listed.freeze().expect("a surface");
+        assert!(matches!(&warnings[..], [why] if why.contains("its meta has an invisible")), "{warnings:?}");
+    }
+}
+
+/// As deep as guests' JSON may be, on half of the stack that the host's threads have.
+#[test]
+fn the_deepest_listing_fits_a_small_stack() {
+    let nested = |open: &str, levels: usize, close: &str| format!("{}1{}", open.repeat(levels), close.repeat(levels));
+    let work = move || {
+        let mut listed = listed();
+        let tool = first(&mut listed);
+        let inside = [nested("{\"b\":", 62, "}"), nested("[", 62, "]")];
+        tool.input_schema = format!(r#"{{"type":"object","z":{},"default":{{"a":{}}}}}"#, inside[0], inside[1]);
+        tool.meta = Some(nested("{\"b\":", 64, "}"));
+        tool.output_schema = Some(r##"{"type":"object","additionalProperties":{"$ref":"#"}}"##.into());
+        let (surface, warnings) = listed.freeze().expect("a surface");
+        assert_eq!(warnings, [""; 0]);
+        assert!(surface.canonical().contains(&nested("{\"b\":", 64, "}")));
+        let output = surface.tool("a").and_then(|tool| tool.output.as_ref()).expect("a schema");
+        let deepest = "{\"b\":".repeat(126) + "{}" + &"}".repeat(126);
+        assert_eq!(output.validate_text(&deepest), Ok(()));
+        assert!(output.validate_text(&deepest.replace("{}", "7")).is_err());
+        assert!(output.validate_text(&format!("[{deepest}]")).is_err());
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread").join().expect("no panic");
 }
