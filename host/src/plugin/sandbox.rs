@@ -127,7 +127,7 @@ impl Sandbox {
         wasmcp::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_config::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
-        let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
+        let cache = settings.cache_dir.map(|dir| Arc::new(Cache::open(dir, &engine)));
         let guests = Threads::start("wharf-guest", workers, BLOCKING_THREADS)?;
         let spares = Spares::new(guests.handle().clone());
         let of_ticker = spares.clone();
