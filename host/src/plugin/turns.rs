@@ -122,6 +122,13 @@ impl Turns {
     pub(super) fn waiting(&self) -> usize {
         self.state().waiting
     }
+
+    /// Whether nobody is known.
+    #[cfg(test)]
+    pub(super) fn is_forgotten(&self) -> bool {
+        let state = self.state();
+        state.callers.is_empty() && state.round.is_empty()
+    }
 }
 
 impl State {
@@ -216,6 +223,3 @@ impl Drop for Place<'_> {
         drop(given_up);
     }
 }
-
-#[cfg(test)]
-mod tests;
