@@ -248,6 +248,17 @@ impl Options {
     /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
     /// are the folders and files that plugins come from.
     async fn sandbox(&self, config: &Config, plugins: &[PathBuf], audit: Audit) -> Result<Arc<Sandbox>, Failure> {
+        self.sandbox_of(config, plugins, audit, false).await
+    }
+
+    /// The same, `shared` by several callers or not.
+    async fn sandbox_of(
+        &self,
+        config: &Config,
+        plugins: &[PathBuf],
+        audit: Audit,
+        shared: bool,
+    ) -> Result<Arc<Sandbox>, Failure> {
         let base = config::base();
         let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());
@@ -255,8 +266,16 @@ impl Options {
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
         let second_wall = config.sandbox.second_wall;
-        let settings =
-            SandboxSettings { cache_dir, compiler, second_wall, store, closed, audit, ..SandboxSettings::default() };
+        let settings = SandboxSettings {
+            cache_dir,
+            compiler,
+            second_wall,
+            store,
+            closed,
+            audit,
+            shared,
+            ..SandboxSettings::default()
+        };
         match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
             Ok(Ok(sandbox)) => Ok(sandbox),
             Ok(Err(error)) => Err(failed(format!("{error:#}"))),

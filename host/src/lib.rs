@@ -14,5 +14,6 @@ pub mod plugin;
 pub mod protocol;
 mod report;
 pub mod server;
+mod sync;
 pub mod transport;
 pub mod wall;

@@ -7,6 +7,7 @@ pub mod abi;
 mod breaker;
 mod cache;
 mod call;
+mod cause;
 pub mod compile;
 mod cpu;
 mod dialect;
@@ -48,6 +49,7 @@ mod template;
 pub mod text;
 mod threads;
 mod ticker;
+mod turns;
 mod turnstile;
 mod wasmcp;
 

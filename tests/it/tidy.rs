@@ -9,19 +9,20 @@ use crate::support::home::repository;
 
 /// What each module of the host may use of its siblings, and words that it must not know.
 /// `*` is everything.
-const FLOORS: [(&str, &[&str], &[&str]); 16] = [
+const FLOORS: [(&str, &[&str], &[&str]); 17] = [
     ("audit", &[], &["tokio", "wasmtime"]),
     ("budget", &[], &["wasmtime", "mcp"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
+    ("sync", &[], &["tokio", "wasmtime"]),
     ("wall", &[], &["tokio", "wasmtime", "plugin"]),
-    ("plugin", &["audit", "budget", "json", "wall"], &["jsonrpc"]),
+    ("plugin", &["audit", "budget", "json", "sync", "wall"], &["jsonrpc"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["plugin"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "plugin", "pins"], &["serde_json"]),
     (
         "server",
-        &["audit", "budget", "json", "jsonrpc", "protocol", "plugin", "catalog"],
+        &["audit", "budget", "json", "jsonrpc", "protocol", "plugin", "catalog", "sync"],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
     ("transport", &["budget", "json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),

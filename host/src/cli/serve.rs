@@ -36,14 +36,14 @@ pub(super) async fn run(
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
-    let client = if http.is_some() { ON_HTTP } else { ON_STDIN };
+    let on_http = http.is_some();
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
     let config = Live::new(config);
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
-        let failure = match follow(options, config, trust, dir, catalog, audit, client).await {
+        let failure = match follow(options, config, trust, dir, catalog, audit, on_http).await {
             Ok(never) => match never {},
             Err(failure) => failure,
         };
@@ -118,9 +118,10 @@ async fn follow(
     dir: PathBuf,
     catalog: Arc<Catalog>,
     audit: Audit,
-    client: &'static str,
+    on_http: bool,
 ) -> Result<std::convert::Infallible, Failure> {
-    let sandbox = options.sandbox(&config.get(), std::slice::from_ref(&dir), audit.clone()).await?;
+    let client = if on_http { ON_HTTP } else { ON_STDIN };
+    let sandbox = options.sandbox_of(&config.get(), std::slice::from_ref(&dir), audit.clone(), on_http).await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
     let recording = audit.clone();

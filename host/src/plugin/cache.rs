@@ -1,9 +1,11 @@
 //! Compiled components on disk, so that a start does not compile what it has compiled.
 //!
 //! An entry is used only if its MAC is right: wasmtime accepts a flipped byte in native
-//! code. Whatever is wrong with the cache costs a compilation, never more.
+//! code. Whatever is wrong with the cache costs a compilation, never more, and a folder or key that
+//! is missing or damaged is made again, also while it is in use.
 
 mod artifact;
+mod sealed;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,6 +19,7 @@ use rustix::fs::OFlags;
 use wasmtime::Engine;
 
 pub(super) use artifact::{Artifact, Code, Kept};
+use sealed::{Open, Sealed};
 
 use super::id::Digest;
 
@@ -26,69 +29,55 @@ const MAX_TOTAL: u64 = 2 << 30;
 const MAX_ENTRY: u64 = 257 << 20;
 const KEY: &str = "key";
 const MAC: usize = 32;
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
 
 pub(super) struct Cache {
     dir: PathBuf,
-    key: [u8; 32],
     /// Of the engine: its version and settings.
     compatibility: u64,
     max_total: u64,
-    warned: AtomicBool,
+    /// Something went wrong since the last entry was kept, and was told.
+    troubled: AtomicBool,
 }
 
 impl Cache {
-    /// Opens or makes the folder; `None`, with a warning, if it cannot be used.
-    pub(super) fn open(dir: PathBuf, engine: &Engine) -> Option<Self> {
+    /// Makes the folder and its key. What cannot be made now is tried again with each entry.
+    pub(super) fn open(dir: PathBuf, engine: &Engine) -> Self {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        let key = private_dir(&dir).and_then(|()| key(&dir));
-        match key {
-            Ok(key) => Some(Self {
-                dir,
-                key,
-                compatibility: hasher.finish(),
-                max_total: MAX_TOTAL,
-                warned: AtomicBool::new(false),
-            }),
-            Err(error) => {
-                tracing::warn!("keep no compiled components in {}: {error}", dir.display());
-                None
-            }
+        let cache =
+            Self { dir, compatibility: hasher.finish(), max_total: MAX_TOTAL, troubled: AtomicBool::new(false) };
+        if let Err(error) = key(&cache.dir) {
+            cache.warn("be opened", &error);
         }
+        cache
     }
 
     /// The entry of a component, if there is an authentic one.
     pub(super) fn get(&self, digest: Digest) -> Option<Kept> {
         let name = self.name(digest);
-        let path = self.dir.join(&name);
-        let (file, mac, right) = match self.read(&name, &path) {
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        match self.read(&name, digest) {
+            Ok(code) => code.map(Kept::authenticated),
             Err(error) => {
-                self.warn(&format!("read the entry {name}: {error}"));
-                return None;
+                self.warn(&format!("give the entry {name}"), &error);
+                None
             }
-        };
-        // `blake3::Hash` compares in constant time.
-        if right != mac {
-            self.warn(&format!("trust the entry {name}, which is not authentic"));
-            return None;
         }
-        // What is used last is dropped last.
-        let _ = File::set_modified(&file, SystemTime::now());
-        Some(Kept::authenticated(path))
     }
 
-    /// Keeps an artifact. A full or read-only disk is told of once.
+    /// Keeps an artifact. What is wrong with the disk is told once.
     pub(super) fn put(&self, digest: Digest, artifact: &Artifact) {
-        let name = self.name(digest);
-        let mut mac = self.mac(&name);
-        mac.update(artifact.code());
-        let mac = mac.finalize();
-        // The code first: it is loaded from where it lies, which begins with a page.
-        let parts = [artifact.code(), mac.as_bytes().as_slice()];
-        if let Err(error) = replace(&self.dir, &name, &parts).and_then(|()| self.prune()) {
-            self.warn(&format!("write to {}: {error}", self.dir.display()));
+        let kept = key(&self.dir).and_then(|key| {
+            let name = self.name(digest);
+            let mut mac = mac(&key, &name);
+            mac.update(artifact.code());
+            replace(&self.dir, &name, &[artifact.code(), mac.finalize().as_bytes()])?;
+            self.prune()
+        });
+        match kept {
+            Ok(()) => self.troubled.store(false, Ordering::Relaxed),
+            Err(error) => self.warn("keep an entry", &error),
         }
     }
 
@@ -96,30 +85,47 @@ impl Cache {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }
 
-    /// The MAC that an entry has and the one that it should have. Read piece by piece: code is
-    /// mapped later, and a copy of it would leave the heap larger than what is kept there.
-    fn read(&self, name: &str, path: &Path) -> io::Result<(File, [u8; MAC], blake3::Hash)> {
-        let (file, size) = open(path, MAX_ENTRY)?;
-        let mut right = self.mac(name);
-        right.update_reader((&file).take(size.saturating_sub(MAC as u64)))?;
-        let mut mac = [0; MAC];
-        (&file).read_exact(&mut mac)?;
-        Ok((file, mac, right.finalize()))
+    /// The code of an entry, authenticated while it is copied to where nobody can change it; `None`
+    /// if there is no such entry.
+    fn read(&self, name: &str, digest: Digest) -> io::Result<Option<Sealed>> {
+        let key = key(&self.dir)?;
+        let (mut file, size) = match open(&self.dir.join(name), MAX_ENTRY) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let not_authentic = || io::Error::new(io::ErrorKind::InvalidData, "it is not authentic");
+        let mut left = size.checked_sub(MAC as u64).ok_or_else(not_authentic)?;
+        let (mut right, mut code) = (mac(&key, name), Open::new(digest));
+        let mut piece = vec![0; PIECE];
+        while left > 0 {
+            let length = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
+            let piece = &mut piece[..length];
+            file.read_exact(piece)?;
+            right.update(piece);
+            code.write_all(piece)?;
+            left -= length as u64;
+        }
+        let mut found = [0; MAC];
+        file.read_exact(&mut found)?;
+        // `blake3::Hash` compares in constant time.
+        if right.finalize() != found {
+            return Err(not_authentic());
+        }
+        // What is used last is dropped last.
+        let _ = file.set_modified(SystemTime::now());
+        code.seal().map(Some)
     }
 
-    /// To be fed with the code.
-    fn mac(&self, name: &str) -> blake3::Hasher {
-        let mut mac = blake3::Hasher::new_keyed(&self.key);
-        mac.update(name.as_bytes());
-        mac.update(&[0]);
-        mac
-    }
-
-    fn warn(&self, what: &str) {
-        if !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("the cache of compiled components failed to {what}");
+    fn warn(&self, what: &str, error: &io::Error) {
+        let dir = self.dir.display();
+        if !self.troubled.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the cache of compiled components failed to {what}, plugins are compiled again until that is mended; \
+                 if its folder was replaced while the server ran, restart it: {dir}: {error}"
+            );
         } else {
-            tracing::debug!("the cache of compiled components failed to {what}");
+            tracing::debug!("the cache of compiled components failed to {what}: {dir}: {error}");
         }
     }
 
@@ -147,6 +153,14 @@ impl Cache {
     }
 }
 
+/// To be fed with the code of the entry of that name.
+fn mac(key: &[u8; 32], name: &str) -> blake3::Hasher {
+    let mut mac = blake3::Hasher::new_keyed(key);
+    mac.update(name.as_bytes());
+    mac.update(&[0]);
+    mac
+}
+
 fn private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let found = fs::symlink_metadata(dir)?;
@@ -162,33 +176,46 @@ fn private(right_kind: bool, found: &fs::Metadata) -> io::Result<()> {
         return refused("it belongs to another user");
     }
     if found.mode() & 0o022 != 0 {
-        return refused("others can write to it");
+        return refused("others can write to it: take that right from them (chmod go-w)");
     }
     Ok(())
 }
 
-/// The key of this installation, made by whoever comes first.
+/// The key of this installation, made by whoever comes first. It is read for each entry: the
+/// folder may have been deleted since, or the key been made again by another process.
 fn key(dir: &Path) -> io::Result<[u8; 32]> {
+    private_dir(dir)?;
     let path = dir.join(KEY);
-    if let Err(error) = fs::symlink_metadata(&path) {
-        if error.kind() != io::ErrorKind::NotFound {
-            return Err(error);
-        }
-        let mut fresh = [0; 32];
-        getrandom::fill(&mut fresh).map_err(io::Error::other)?;
-        let temporary = write_temporary(dir, KEY, &[&fresh])?;
+    let damage = match read_key(&path) {
+        Ok(key) => return Ok(key),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(error),
+    };
+    let mut fresh = [0; 32];
+    getrandom::fill(&mut fresh).map_err(io::Error::other)?;
+    let temporary = write_temporary(dir, KEY, &[&fresh])?;
+    let put = match &damage {
         // A hard link fails if another process was faster; its key is then ours too.
-        let linked = fs::hard_link(&temporary, &path);
-        let _ = fs::remove_file(&temporary);
-        match linked {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
+        None => match fs::hard_link(&temporary, &path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked,
+        },
+        Some(_) => fs::rename(&temporary, &path),
+    };
+    let _ = fs::remove_file(&temporary);
+    put?;
+    if let Some(damage) = damage {
+        let path = path.display();
+        tracing::warn!("made a new key for the cache, what it kept is compiled again: {path}: {damage}");
     }
-    let (mut file, size) = open(&path, 64)?;
+    read_key(&path)
+}
+
+fn read_key(path: &Path) -> io::Result<[u8; 32]> {
+    let (mut file, size) = open(path, 64)?;
     let mut key = [0; 32];
     if size != key.len() as u64 {
-        return Err(io::Error::other("the key has the wrong length"));
+        return Err(io::Error::other("it has the wrong length"));
     }
     file.read_exact(&mut key)?;
     Ok(key)
@@ -225,7 +252,9 @@ fn write_temporary(dir: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBu
         .mode(0o600)
         .custom_flags(OFlags::NOFOLLOW.bits() as i32)
         .open(&path)?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part));
+    // A key that is not whole after a power failure would be made again, and the entries with it.
+    let synced = |file: &File| if name == KEY { file.sync_all() } else { Ok(()) };
+    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| synced(&file));
     match written {
         Ok(()) => Ok(path),
         Err(error) => {

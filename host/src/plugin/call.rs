@@ -7,20 +7,19 @@ use std::any::Any;
 use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
-use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime::{Store, UpdateDeadline};
 
 use super::abi::CallContext;
-use super::breaker::Breaker;
+use super::breaker::{Breaker, Pause};
+use super::cause::{self, Cause};
 use super::cpu::{CpuMeter, Metered};
 use super::engine;
 use super::events::Events;
@@ -37,9 +36,11 @@ use super::quick::Quick;
 use super::quota::Quota;
 use super::redact::Said;
 use super::sandbox::Sandbox;
-use super::spare::Spare;
+use super::spare::{self, Source};
 use super::state::State;
 use super::text;
+use super::ticker::Ticking;
+use super::turns::{Turn, Turns};
 use super::turnstile::Turnstile;
 use crate::audit::{Event, Record};
 
@@ -62,8 +63,7 @@ pub(super) struct Program {
     pub(super) breaker: Breaker,
     quick: Quick,
     turnstile: Turnstile,
-    turns: Arc<Semaphore>,
-    waiting: AtomicU32,
+    turns: Arc<Turns>,
 }
 
 impl Program {
@@ -78,12 +78,14 @@ impl Program {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let turns = limits.concurrency.clamp(1, engine::SLOTS_OF_ONE);
         let (plugin, audit) = (id.clone(), sandbox.audit.clone());
-        let breaker = Breaker::new(move |pause| {
-            tracing::warn!(%plugin, seconds = pause.as_secs(), "quarantined: its calls fail again and again");
+        let breaker = Breaker::new(move |pause: &Pause| {
+            let (seconds, caller) = (pause.length.as_secs(), pause.caller.as_deref().unwrap_or("all"));
+            tracing::warn!(%plugin, seconds, caller, "quarantined: its calls fail again and again");
             audit.record(&Record {
                 plugin: Some(plugin.to_string()),
                 content: Some(*digest.as_bytes()),
-                took: Some(pause),
+                principal: pause.caller.clone(),
+                took: Some(pause.length),
                 ..Record::new(Event::Quarantine)
             });
         });
@@ -95,9 +97,8 @@ impl Program {
             linked,
             quick: Quick::default(),
             turnstile: Turnstile::new(sandbox.threads_of_one()),
+            turns: Turns::new(turns, limits.queue, sandbox.is_shared()),
             sandbox,
-            turns: Arc::new(Semaphore::new(turns as usize)),
-            waiting: AtomicU32::new(0),
             limits,
         })
     }
@@ -151,7 +152,7 @@ impl Program {
             let limit = program.limits.timeout;
             let own = Instant::now() + limit;
             let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
-            let _permits = program.turn(deadline).await?;
+            let _turns = program.turn(&call.caller, deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
                 return Err(Fault::Busy.into());
             }
@@ -165,7 +166,7 @@ impl Program {
                 // The guest's own time is looked at while it runs.
                 if cpu.check() { Err(Fault::Cpu { limit: program.limits.cpu }.into()) } else { Ok(checked) }
             });
-            let metered = Metered { meter, turnstile: &program.turnstile, future };
+            let metered = Metered { meter, visitor: program.turnstile.visitor(), future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(Fault::Timeout { limit }.into()),
@@ -200,31 +201,29 @@ impl Program {
 
     #[cfg(test)]
     pub(super) fn free_turns(&self) -> usize {
-        self.turns.available_permits()
+        self.turns.free()
     }
 
     #[cfg(test)]
-    pub(super) fn waiting(&self) -> u32 {
-        self.waiting.load(Ordering::Relaxed)
+    pub(super) fn waiting(&self) -> usize {
+        self.turns.waiting()
     }
 
-    /// Waits for the plugin's turn and for a slot of the pool, so that instantiation
-    /// never finds the pool full.
-    async fn turn(&self, deadline: Instant) -> Result<[OwnedSemaphorePermit; 2], Fault> {
+    /// Waits for the caller's turn and for a slot of the pool, so that instantiation never finds
+    /// the pool full.
+    async fn turn(&self, caller: &Arc<str>, deadline: Instant) -> Result<[Turn; 2], Fault> {
         let slots = self.sandbox.slots();
-        if let Ok(turn) = self.turns.clone().try_acquire_owned()
-            && let Ok(slot) = slots.clone().try_acquire_owned()
+        if let Some(turn) = self.turns.try_take(caller)
+            && let Some(slot) = slots.try_take(caller)
         {
             return Ok([turn, slot]);
         }
-        let _place = Place::take(&self.waiting, self.limits.queue).ok_or(Fault::Busy)?;
         let until = deadline.min(Instant::now() + Limits::QUEUE_WAIT);
         let both = async {
-            let turn = self.turns.clone().acquire_owned().await;
-            let slot = slots.clone().acquire_owned().await;
-            self.breaker.still_admits(Instant::now())?;
-            // Neither semaphore is ever closed.
-            Ok([turn.map_err(|_| Fault::Host)?, slot.map_err(|_| Fault::Host)?])
+            let turn = self.turns.take(caller).await.ok_or(Fault::Busy)?;
+            let slot = slots.take(caller).await.ok_or(Fault::Busy)?;
+            self.breaker.still_admits(caller, Instant::now())?;
+            Ok([turn, slot])
         };
         timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
     }
@@ -254,25 +253,26 @@ impl Program {
             state: call.state,
             meta: call.meta,
         };
-        let called = async {
-            let live = match live {
-                Some(live) => live,
-                None => Live::new(&self.linked.pre, &mut store).await?,
-            };
-            store.set_hostcall_fuel(self.lifted(I::LIFTED));
-            invocation.run(&mut store, &live, context).await
+        let live = match live {
+            Some(live) => live,
+            None => match Live::new(&self.linked.pre, &mut store).await {
+                Ok(live) => live,
+                Err(error) => return Err(self.fault(cause::of_making(&error), &error, store.data())),
+            },
         };
-        match called.await {
+        store.set_hostcall_fuel(self.lifted(I::LIFTED));
+        match invocation.run(&mut store, &live, context).await {
             Ok(mut outcome) => {
                 if let Some(redactor) = &self.granted.redactor {
                     outcome.redact(redactor);
                 }
-                if self.quick.is_earned() {
+                if self.quick.is_earned() && store.data().quota.taken() <= spare::LIGHT {
+                    store.data_mut().close();
                     self.sandbox.spares().put_away(self, store);
                 }
                 Ok(outcome)
             }
-            Err(error) => Err(self.fault(&error, store.data())),
+            Err(error) => Err(self.fault(cause::of_calling(&error), &error, store.data())),
         }
     }
 
@@ -283,11 +283,6 @@ impl Program {
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
         let live = Live::new(&self.linked.pre, &mut store).await.ok()?;
         (!store.data().has_spoken()).then_some(Spare { store, live })
-    }
-
-    /// Notes how long a thread was held by what was done for it between calls.
-    pub(super) fn took(&self, time: Duration) {
-        self.quick.ended(time);
     }
 
     /// Bytes that may be lifted, for a result that takes so many times the output that is allowed.
@@ -317,44 +312,51 @@ impl Program {
     }
 
     /// What to tell of an error; its text goes to the log alone.
-    fn fault(&self, error: &wasmtime::Error, state: &State) -> Fault {
+    fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &State) -> Fault {
         let plugin = &self.id;
         let text = text::quote(&format!("{error:#}"), 2048);
         tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
         if state.cpu.exceeded() {
             return Fault::Cpu { limit: self.limits.cpu };
         }
-        if error.root_cause().to_string().starts_with("too much data is being copied") {
-            return Fault::OutputTooLarge { limit: self.limits.output };
-        }
-        if state.quota.refused() {
-            return Fault::Memory { limit: self.limits.memory };
-        }
-        let in_guest = error.downcast_ref::<Trap>().is_some()
-            || error.downcast_ref::<wasmtime::WasmBacktrace>().is_some()
-            || error.downcast_ref::<wasmtime_wasi::I32Exit>().is_some();
-        if in_guest {
-            Fault::Trap
-        } else {
-            // Raised outside of the guest's code: reading what it returned.
-            Fault::BadOutput("a value that breaks the component ABI".into())
+        match cause {
+            Cause::TooMuch => Fault::OutputTooLarge { limit: self.limits.output },
+            Cause::NoRoom => Fault::Busy,
+            _ if state.quota.refused() => Fault::Memory { limit: self.limits.memory },
+            Cause::Guest => Fault::Trap,
+            Cause::Abi => Fault::BadOutput("a value that breaks the component ABI".into()),
+            Cause::Host => {
+                tracing::error!(target: "wharf::plugin", %plugin, "the host failed to make an instance: {text}");
+                Fault::Host
+            }
         }
     }
 }
 
-/// A place in the queue.
-struct Place<'a>(&'a AtomicU32);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicU32, max: u32) -> Option<Self> {
-        let free = |n: u32| (n < max).then_some(n + 1);
-        waiting.try_update(Ordering::Relaxed, Ordering::Relaxed, free).ok().map(|_| Self(waiting))
-    }
+/// An instance that nobody has called yet.
+pub(super) struct Spare {
+    store: Store<State>,
+    live: Live,
 }
 
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl Source for Program {
+    type Ready = Spare;
+    type Used = Store<State>;
+    type Busy = Ticking;
+
+    fn busy(self: &Arc<Self>) -> Ticking {
+        self.sandbox.ticker().run()
+    }
+
+    /// One that takes long to make is the last for a while.
+    fn make(self: &Arc<Self>) -> Option<Spare> {
+        let began = std::time::Instant::now();
+        let made = AssertUnwindSafe(self.spare()).catch_unwind().now_or_never();
+        // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
+        // one instruction does cannot be interrupted, so also what was made is timed.
+        let spare = made.and_then(Result::ok).flatten();
+        self.quick.ended(if spare.is_some() { began.elapsed() } else { Duration::MAX });
+        spare
     }
 }
 

@@ -54,21 +54,22 @@ pub(super) async fn compiled(
         Compiler::InProcess => {
             let compile = move || {
                 let engine = engine::engine(Allocation::OnDemand).map_err(|e| host(&e))?;
-                engine.precompile_component(&component).map_err(|e| invalid(&format!("{e:#}")))
+                engine.precompile_component(&component).map_err(|error| {
+                    match engine::is_asynchronous(&engine, &component) {
+                        true => LoadError::Asynchronous,
+                        false => invalid(&format!("{error:#}")),
+                    }
+                })
             };
             Artifact::of_compiler(blocking(compile).await??)
         }
     };
-    let (sandbox, artifact) = (sandbox.clone(), Arc::new(artifact));
+    let sandbox = sandbox.clone();
     blocking(move || {
         if let Some(cache) = &sandbox.cache {
             cache.put(digest, &artifact);
-            // From there it takes less memory.
-            if let Some(Ok(code)) = cache.get(digest).map(|kept| kept.load(sandbox.engine())) {
-                return Ok(code);
-            }
         }
-        artifact.load(sandbox.engine()).map_err(|e| host(&e))
+        artifact.load(sandbox.engine(), digest).map_err(|e| host(&e))
     })
     .await?
 }
@@ -124,6 +125,7 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
         let status = status.map_err(|error| LoadError::Host(format!("wait for the compiler: {error}")))?;
         match status.code() {
             Some(0) if !artifact.is_empty() => Ok(Artifact::of_compiler(artifact)),
+            Some(worker::ASYNCHRONOUS) => Err(LoadError::Asynchronous),
             Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
             Some(code) => {
                 // Its words may hold names of the guest's and paths of the host.
@@ -149,10 +151,6 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 fn invalid(message: &str) -> LoadError {
-    // As the validator names the part of the component model that is switched off.
-    if message.contains("component model async") {
-        return LoadError::Asynchronous;
-    }
     LoadError::Invalid(quote(message, 300))
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::turnstile::Turnstile;
+use super::turnstile::Visitor;
 
 /// The computing time of one call.
 pub(super) struct CpuMeter {
@@ -57,7 +57,7 @@ impl CpuMeter {
 /// A future whose polls are timed, and of which only so many are polled at the same time.
 pub(super) struct Metered<'a, F> {
     pub(super) meter: Arc<CpuMeter>,
-    pub(super) turnstile: &'a Turnstile,
+    pub(super) visitor: Visitor<'a>,
     pub(super) future: Pin<Box<F>>,
 }
 
@@ -65,8 +65,7 @@ impl<F: Future> Future for Metered<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let turnstile = self.turnstile;
-        let Some(_pass) = turnstile.enter(cx) else { return Poll::Pending };
+        let Some(_pass) = self.visitor.enter(cx) else { return Poll::Pending };
         let meter = self.meter.clone();
         let entered = meter.start.elapsed().as_nanos() as u64;
         meter.entered.store(entered, Ordering::Relaxed);

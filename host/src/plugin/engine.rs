@@ -4,6 +4,7 @@
 
 use std::num::NonZeroUsize;
 
+use wasmparser::Validator;
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy,
     WasmBacktraceDetails, WasmFeatures,
@@ -60,6 +61,20 @@ pub(super) fn engine(allocation: Allocation) -> wasmtime::Result<Engine> {
         }
     }
     Ok(engine)
+}
+
+/// Whether a component that the engine refuses would be valid for one that runs asynchronous
+/// components, as those of WASI 0.3 are.
+pub(super) fn is_asynchronous(engine: &Engine, component: &[u8]) -> bool {
+    let asynchronous = WasmFeatures::CM_ASYNC
+        | WasmFeatures::CM_ASYNC_STACKFUL
+        | WasmFeatures::CM_MORE_ASYNC_BUILTINS
+        | WasmFeatures::CM_ERROR_CONTEXT
+        | WasmFeatures::CM_THREADING;
+    let is_valid = |features| Validator::new_with_features(features).validate_all(component).is_ok();
+    let accepted = engine.get_wasm_features();
+    // What is valid as it is was refused for something else.
+    is_valid(accepted | asynchronous) && !is_valid(accepted)
 }
 
 fn config(allocation: Allocation) -> Config {

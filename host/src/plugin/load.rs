@@ -214,6 +214,7 @@ impl Provider for Plugin {
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         let denials = Denials::of(&call);
+        let caller = call.caller.clone();
         let called = async {
             let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
@@ -236,11 +237,12 @@ impl Provider for Plugin {
                 (outcome, _) => Ok(outcome),
             }
         };
-        self.program.breaker.around(called).await
+        self.program.breaker.around(&caller, called).await
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
         let uri = uri.to_owned();
+        let caller = call.caller.clone();
         let called = async {
             let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
@@ -252,7 +254,7 @@ impl Provider for Plugin {
             };
             Ok(outcome::read(outcome, self.program.limits.output)?)
         };
-        self.program.breaker.around(called).await
+        self.program.breaker.around(&caller, called).await
     }
 
     async fn get_prompt(
@@ -262,6 +264,7 @@ impl Provider for Plugin {
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
         let name = name.to_owned();
+        let caller = call.caller.clone();
         let called = async {
             let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
@@ -275,7 +278,7 @@ impl Provider for Plugin {
             };
             Ok(outcome::prompt(outcome, self.program.limits.output)?)
         };
-        self.program.breaker.around(called).await
+        self.program.breaker.around(&caller, called).await
     }
 
     async fn complete(
@@ -287,6 +290,7 @@ impl Provider for Plugin {
         call: Call,
     ) -> Result<Completion, CallError> {
         let (name, value) = (name.to_owned(), value.to_owned());
+        let caller = call.caller.clone();
         let called = async {
             let outcome = match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
@@ -301,17 +305,18 @@ impl Provider for Plugin {
             };
             Ok(outcome::completion(outcome, self.program.limits.output)?)
         };
-        self.program.breaker.around(called).await
+        self.program.breaker.around(&caller, called).await
     }
 
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
         let Dialect::Wharf(exports) = &self.program.linked.dialect else { return Err(NOT_FOUND) };
         let extensions = exports.extensions.as_ref().ok_or(NOT_FOUND)?;
         let (name, params) = (name.to_owned(), params.to_owned());
+        let caller = call.caller.clone();
         let called = async {
             let outcome = self.ask(&extensions.call, call, |context| (name, params, context)).await?;
             Ok(outcome::method(outcome, self.program.limits.output)?)
         };
-        self.program.breaker.around(called).await
+        self.program.breaker.around(&caller, called).await
     }
 }

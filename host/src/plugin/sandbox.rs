@@ -12,6 +12,7 @@ use wasmtime::component::Linker;
 
 use super::abi;
 use super::cache::Cache;
+use super::call::Program;
 use super::engine::{self, Allocation};
 use super::filesystem::{Closed, OPEN_IN_ALL};
 use super::keyvalue::Store;
@@ -22,6 +23,7 @@ use super::spare::Spares;
 use super::state::State;
 use super::threads::Threads;
 use super::ticker::Ticker;
+use super::turns::Turns;
 use super::wasmcp;
 use crate::audit::Audit;
 
@@ -64,6 +66,9 @@ pub struct SandboxSettings {
     pub workers: usize,
     /// HTTP that plugins send.
     pub outbound: OutboundSettings,
+    /// Whether several callers share it: then none of them has all turns of a plugin, and not all
+    /// instances, at the same time.
+    pub shared: bool,
 }
 
 impl Default for SandboxSettings {
@@ -81,6 +86,7 @@ impl Default for SandboxSettings {
             memory_budget: 1 << 30,
             workers: cores.max(4),
             outbound: OutboundSettings::default(),
+            shared: false,
         }
     }
 }
@@ -93,9 +99,10 @@ pub struct Sandbox {
     /// The threads that guests run on, and nothing else: one that spins or blocks delays other
     /// guests at worst, never the protocol.
     guests: Threads,
-    spares: Arc<Spares>,
+    spares: Arc<Spares<Program>>,
     budget: Arc<Budget>,
-    slots: Arc<Semaphore>,
+    slots: Arc<Turns>,
+    shared: bool,
     workers: u32,
     pub(super) store: Arc<Store>,
     pub(super) outbound: Arc<Outbound>,
@@ -127,16 +134,18 @@ impl Sandbox {
         wasmcp::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         abi::wasi_config::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
-        let cache = settings.cache_dir.and_then(|dir| Cache::open(dir, &engine).map(Arc::new));
+        let cache = settings.cache_dir.map(|dir| Arc::new(Cache::open(dir, &engine)));
         let guests = Threads::start("wharf-guest", workers, BLOCKING_THREADS)?;
-        let spares = Spares::new(guests.handle().clone());
-        let of_ticker = spares.clone();
+        let spares = Arc::new(Spares::new());
+        let ticker = ticker(&engine, &spares, guests.handle())?;
         Ok(Arc::new(Self {
-            ticker: Ticker::start(&engine, move || of_ticker.clear())?,
+            ticker,
             spares,
             guests,
             budget: Arc::new(Budget::new(settings.memory_budget)),
-            slots: Arc::new(Semaphore::new(engine::SLOTS as usize)),
+            // A call that waits for one has a turn of its plugin, which bounds their number.
+            slots: Turns::new(engine::SLOTS, u32::MAX, settings.shared),
+            shared: settings.shared,
             workers: workers as u32,
             store: Store::new(settings.store),
             outbound: Outbound::start(settings.outbound)?,
@@ -168,10 +177,12 @@ impl Sandbox {
     /// Does what short calls have left to be done. For a thread that brings calls, when it has
     /// no other to bring: it takes some tens of microseconds, at most some milliseconds.
     pub fn rest(&self) {
+        // Dropping what a guest had open may need the runtime that it was opened in.
+        let _entered = self.guests().enter();
         self.spares.rest();
     }
 
-    pub(super) fn spares(&self) -> &Spares {
+    pub(super) fn spares(&self) -> &Spares<Program> {
         &self.spares
     }
 
@@ -179,8 +190,13 @@ impl Sandbox {
         &self.budget
     }
 
-    pub(super) fn slots(&self) -> &Arc<Semaphore> {
+    pub(super) fn slots(&self) -> &Arc<Turns> {
         &self.slots
+    }
+
+    /// Whether several callers share it.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     pub(super) fn guests(&self) -> &Handle {
@@ -191,6 +207,24 @@ impl Sandbox {
     pub(super) fn threads_of_one(&self) -> u32 {
         self.workers.saturating_sub(1).max(1)
     }
+}
+
+/// Starts the clock of an engine, which it holds weakly, and of what waits to be called.
+fn ticker(engine: &Engine, spares: &Arc<Spares<Program>>, guests: &Handle) -> std::io::Result<Ticker> {
+    let engine = engine.weak();
+    let (aging, idle) = (spares.clone(), spares.clone());
+    let (handle, guests) = (guests.clone(), guests.clone());
+    let tick = move || {
+        let Some(engine) = engine.upgrade() else { return false };
+        engine.increment_epoch();
+        let _entered = handle.enter();
+        aging.age();
+        true
+    };
+    Ticker::start(tick, move || {
+        let _entered = guests.enter();
+        idle.clear();
+    })
 }
 
 fn shared_engine() -> anyhow::Result<Engine> {

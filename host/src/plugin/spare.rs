@@ -2,87 +2,100 @@
 //! the next one.
 //!
 //! Whoever brings calls says when it waits for the next ([`super::sandbox::Sandbox::rest`]).
-//! Where nobody does, the next call does it, or the ticker before it falls asleep: a process
-//! that does nothing keeps no instance. Each instance still serves one call.
+//! Where nobody does, the next call does it, or the ticker: a plugin that is not called for a
+//! tenth of a second keeps no instance. Each instance still serves one call.
 //!
 //! A thread finds what it has left itself: memory that one thread takes and another gives back
 //! has both wait for the allocator.
 
 use std::cell::OnceCell;
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
 
-use futures_util::FutureExt as _;
-use tokio::runtime::Handle;
-use wasmtime::Store;
-
-use super::call::Program;
-use super::function::Live;
-use super::state::State;
+use super::ticker::LINGER_TICKS;
+use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError, Weak, thread_local};
 
 /// More threads than this share them.
-const SHELVES: usize = 8;
+pub(super) const SHELVES: usize = 8;
 /// Instances that exist beside those of the calls that run: on each shelf one that is ready and
-/// one that is used.
-pub(super) const BESIDE: u32 = 2 * SHELVES as u32;
+/// one that is used. As many again may be on their way to a shelf, or be taken down.
+pub(super) const BESIDE: u32 = 4 * SHELVES as u32;
 /// Bytes; an instance that has taken more is taken down at once.
-const LIGHT: u64 = 4 << 20;
+pub(super) const LIGHT: u64 = 4 << 20;
 
-/// An instance that nobody has called yet.
-pub(super) struct Spare {
-    pub(super) store: Store<State>,
-    pub(super) live: Live,
+/// What instances are made of.
+pub(super) trait Source: Sized {
+    /// An instance that nobody has called yet.
+    type Ready;
+    /// One that has served its call.
+    type Used;
+    /// While one of these lives, nothing is taken down for want of calls.
+    type Busy;
+
+    fn busy(self: &Arc<Self>) -> Self::Busy;
+
+    /// Makes the next one, if that can be done quickly.
+    fn make(self: &Arc<Self>) -> Option<Self::Ready>;
 }
 
-pub(super) struct Spares {
-    shelves: [Mutex<Shelf>; SHELVES],
+pub(super) struct Spares<S: Source> {
+    shelves: [Mutex<Shelf<S>>; SHELVES],
     /// Threads that have come.
     threads: AtomicUsize,
-    /// Dropping what a guest had open may need the runtime that it was opened in.
-    guests: Handle,
 }
 
-#[derive(Default)]
-struct Shelf {
+struct Shelf<S: Source> {
     /// Whose call was the last that was short.
-    last: Weak<Program>,
-    /// Of that program.
-    ready: Option<Spare>,
+    last: Weak<S>,
+    /// Of that source.
+    ready: Option<S::Ready>,
     /// Somebody makes one: two would be one too many.
     making: bool,
-    used: Option<Store<State>>,
+    used: Option<S::Used>,
+    /// Ticks since something was last taken from here or put here.
+    quiet: u32,
 }
 
-impl Shelf {
-    fn is_of(&self, program: &Program) -> bool {
-        std::ptr::eq(self.last.as_ptr(), program)
+impl<S: Source> Default for Shelf<S> {
+    fn default() -> Self {
+        Self { last: Weak::new(), ready: None, making: false, used: None, quiet: 0 }
     }
 }
 
-impl Spares {
-    pub(super) fn new(guests: Handle) -> Arc<Self> {
-        Arc::new(Self { shelves: Default::default(), threads: AtomicUsize::new(0), guests })
+impl<S: Source> Shelf<S> {
+    fn is_of(&self, source: &S) -> bool {
+        std::ptr::eq(self.last.as_ptr(), source)
     }
 
-    /// An instance of this program, if one is ready.
-    pub(super) fn take(&self, program: &Program) -> Option<Spare> {
+    /// What was on it. Who is making one goes on, and finds that it is not wanted any more.
+    fn clear(&mut self) -> Self {
+        let empty = Self { making: self.making, ..Self::default() };
+        std::mem::replace(self, empty)
+    }
+}
+
+impl<S: Source> Spares<S> {
+    pub(super) fn new() -> Self {
+        Self { shelves: Default::default(), threads: AtomicUsize::new(0) }
+    }
+
+    /// An instance of this source, if one is ready.
+    pub(super) fn take(&self, source: &S) -> Option<S::Ready> {
         let mut shelf = self.shelf();
-        if shelf.is_of(program) { shelf.ready.take() } else { None }
+        if !shelf.is_of(source) {
+            return None;
+        }
+        shelf.quiet = 0;
+        shelf.ready.take()
     }
 
     /// Leaves the instance of a call that went well for later.
-    pub(super) fn put_away(&self, program: &Arc<Program>, store: Store<State>) {
-        if store.data().quota.taken() > LIGHT {
-            return;
-        }
+    pub(super) fn put_away(&self, source: &Arc<S>, used: S::Used) {
         let mut shelf = self.shelf();
-        let used = shelf.used.replace(store);
-        let ready = if shelf.is_of(program) {
+        shelf.quiet = 0;
+        let used = shelf.used.replace(used);
+        let ready = if shelf.is_of(source) {
             None
         } else {
-            shelf.last = Arc::downgrade(program);
+            shelf.last = Arc::downgrade(source);
             shelf.ready.take()
         };
         // Not while others wait for the shelf.
@@ -97,27 +110,38 @@ impl Spares {
         let wanting = if shelf.ready.is_none() && !shelf.making { shelf.last.upgrade() } else { None };
         shelf.making |= wanting.is_some();
         drop(shelf);
-        let _entered = self.guests.enter();
         drop(used);
-        let Some(program) = wanting else { return };
+        let Some(source) = wanting else { return };
         // Until it is on the shelf: the ticker must not fall asleep before.
-        let _ticking = program.sandbox.ticker().run();
-        let spare = make(&program);
+        let _busy = source.busy();
+        let ready = source.make();
         let mut shelf = self.shelf();
         shelf.making = false;
-        if spare.is_none() {
+        if ready.is_none() {
             shelf.last = Weak::new();
         }
-        let other = if shelf.is_of(&program) { std::mem::replace(&mut shelf.ready, spare) } else { spare };
+        let other = if shelf.is_of(&source) { std::mem::replace(&mut shelf.ready, ready) } else { ready };
         drop(shelf);
         drop(other);
     }
 
+    /// Called at each tick: takes down what nobody has come for.
+    pub(super) fn age(&self) {
+        for shelf in &self.shelves {
+            let mut shelf = lock(shelf);
+            shelf.quiet = shelf.quiet.saturating_add(1);
+            if shelf.quiet == LINGER_TICKS {
+                let taken = shelf.clear();
+                drop(shelf);
+                drop(taken);
+            }
+        }
+    }
+
     /// Takes everything down.
     pub(super) fn clear(&self) {
-        let _entered = self.guests.enter();
         for shelf in &self.shelves {
-            let taken = std::mem::take(&mut *lock(shelf));
+            let taken = lock(shelf).clear();
             drop(taken);
         }
     }
@@ -128,7 +152,7 @@ impl Spares {
     }
 
     /// That of the thread that asks.
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+    fn shelf(&self) -> MutexGuard<'_, Shelf<S>> {
         thread_local! {
             /// The how many-th it was. Any number will do, if few threads have the same.
             static NUMBER: OnceCell<usize> = const { OnceCell::new() };
@@ -139,17 +163,6 @@ impl Spares {
     }
 }
 
-fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+fn lock<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The next instance of a program; one that takes long to make is the last for a while.
-fn make(program: &Arc<Program>) -> Option<Spare> {
-    let began = Instant::now();
-    let made = AssertUnwindSafe(program.spare()).catch_unwind().now_or_never();
-    // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
-    // one instruction does cannot be interrupted, so also what was made is timed.
-    let spare = made.and_then(Result::ok).flatten();
-    program.took(if spare.is_some() { began.elapsed() } else { Duration::MAX });
-    spare
 }

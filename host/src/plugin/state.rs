@@ -82,6 +82,18 @@ impl State {
         self.cancelled = cancelled;
     }
 
+    /// Lets go of all that the guest had open, and of its caller: the call is over.
+    pub(super) fn close(&mut self) {
+        self.events = None;
+        self.cancelled = CancellationToken::new();
+        self.wasi = None;
+        self.http = None;
+        if !self.table.is_empty() {
+            self.table = ResourceTable::new();
+        }
+        self.held = Held::default();
+    }
+
     /// Whether the guest may have said something, to the log or by what it prints.
     pub(super) fn has_spoken(&self) -> bool {
         self.log.is_some()

@@ -5,6 +5,7 @@ mod guest;
 mod loads;
 mod memory;
 mod spares;
+mod turns;
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,18 +1,16 @@
-//! The clock that makes guests yield: it moves the engine's epoch every millisecond.
+//! The clock that makes guests yield: it ticks every millisecond while any runs.
 //!
 //! It measures nothing: deadlines are timers and CPU time is summed where guests are
 //! polled, since ticks come late on a busy machine.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
-use wasmtime::Engine;
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering};
 
 const TICK: Duration = Duration::from_millis(1);
 /// How long it goes on when no guest runs, so that a series of calls wakes it only once.
-const LINGER_TICKS: u32 = 100;
+pub(super) const LINGER_TICKS: u32 = 100;
 
 pub(super) struct Ticker {
     shared: Arc<Shared>,
@@ -30,19 +28,20 @@ struct Shared {
 pub(super) struct Ticking(Arc<Shared>);
 
 impl Ticker {
-    /// Starts the thread. It ends with the ticker, and holds the engine weakly. `idle` is called
+    /// Starts the thread. It ends with the ticker, or when `tick` returns false. `idle` is called
     /// when no guest has run for a while, before it falls asleep.
-    pub(super) fn start(engine: &Engine, idle: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+    pub(super) fn start(
+        mut tick: impl FnMut() -> bool + Send + 'static,
+        idle: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        let engine = engine.weak();
         let of_thread = shared.clone();
         let handle = thread::Builder::new().name("wharf-ticker".into()).spawn(move || {
             let mut quiet = 0;
             while !of_thread.stop.load(Ordering::Relaxed) {
                 thread::sleep(TICK);
-                match engine.upgrade() {
-                    Some(engine) => engine.increment_epoch(),
-                    None => return,
+                if !tick() {
+                    return;
                 }
                 if of_thread.running.load(Ordering::SeqCst) > 0 {
                     quiet = 0;

@@ -1,16 +1,29 @@
 //! How many threads the calls of one plugin compute on at the same time.
 //!
-//! A call that waits for a clock or an answer computes nothing, and many may wait together.
+//! A call that waits for a clock or an answer computes nothing, and many may wait together. Calls
+//! that find no thread free get one in the order in which they came.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::{Context, Waker};
+
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) struct Turnstile(Mutex<State>);
 
 struct State {
     free: u32,
-    /// Of calls that found no thread free.
-    waiting: Vec<Waker>,
+    /// The number of the next call that must wait.
+    next: u64,
+    /// Calls that wait, by their numbers. While there are any, nothing is free.
+    waiting: BTreeMap<u64, Waker>,
+    /// Calls that were given a thread and woken, and have not come yet.
+    called: BTreeSet<u64>,
+}
+
+/// One call, which may be waiting in the line. Dropping it leaves the line.
+pub(super) struct Visitor<'a> {
+    turnstile: &'a Turnstile,
+    number: Option<u64>,
 }
 
 /// A thread's place, until it is dropped.
@@ -18,20 +31,24 @@ pub(super) struct Pass<'a>(&'a Turnstile);
 
 impl Turnstile {
     pub(super) fn new(threads: u32) -> Self {
-        Self(Mutex::new(State { free: threads, waiting: Vec::new() }))
+        let (waiting, called) = (BTreeMap::new(), BTreeSet::new());
+        Self(Mutex::new(State { free: threads, next: 0, waiting, called }))
     }
 
-    /// `None`: not now; the task is woken when it may try again.
-    pub(super) fn enter(&self, context: &Context<'_>) -> Option<Pass<'_>> {
+    pub(super) fn visitor(&self) -> Visitor<'_> {
+        Visitor { turnstile: self, number: None }
+    }
+
+    /// Gives the thread of one call to the first that waits.
+    fn leave(&self) {
         let mut state = self.state();
-        if state.free == 0 {
-            if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                state.waiting.push(context.waker().clone());
-            }
-            return None;
-        }
-        state.free -= 1;
-        Some(Pass(self))
+        let Some((number, waker)) = state.waiting.pop_first() else {
+            state.free += 1;
+            return;
+        };
+        state.called.insert(number);
+        drop(state);
+        waker.wake();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -39,13 +56,46 @@ impl Turnstile {
     }
 }
 
+impl<'a> Visitor<'a> {
+    /// `None`: not now; the task is woken when it is its turn.
+    pub(super) fn enter(&mut self, context: &Context<'_>) -> Option<Pass<'a>> {
+        let mut state = self.turnstile.state();
+        match self.number {
+            None if state.free > 0 => state.free -= 1,
+            Some(number) if state.called.remove(&number) => self.number = None,
+            None => {
+                let number = state.next;
+                state.next += 1;
+                state.waiting.insert(number, context.waker().clone());
+                self.number = Some(number);
+                return None;
+            }
+            Some(number) => {
+                // Polled for something else, maybe as part of another task.
+                if let Some(waker) = state.waiting.get_mut(&number) {
+                    waker.clone_from(context.waker());
+                }
+                return None;
+            }
+        }
+        Some(Pass(self.turnstile))
+    }
+}
+
+impl Drop for Visitor<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let mut state = self.turnstile.state();
+        if state.waiting.remove(&number).is_none() && state.called.remove(&number) {
+            // It was woken in vain: the next one must be.
+            drop(state);
+            self.turnstile.leave();
+        }
+    }
+}
+
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.free += 1;
-        // All of them: one alone may have been given up meanwhile, and would tell nobody.
-        let waiting = std::mem::take(&mut state.waiting);
-        drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        self.0.leave();
     }
 }

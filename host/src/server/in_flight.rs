@@ -2,12 +2,12 @@
 //! decides who may answer: whoever takes a request out of here, and nobody twice.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::RequestId;
+use crate::sync::{Mutex, MutexGuard};
 
 #[derive(Default)]
 pub(in crate::server) struct InFlight {

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use super::*;
 use crate::plugin::abi::GuestError;
 use crate::plugin::grants::Access;
@@ -11,18 +9,25 @@ struct Tried {
     breaker: Breaker,
     now: Instant,
     told: Arc<Mutex<Vec<u64>>>,
+    /// Those that were told for all callers.
+    told_for_all: Arc<Mutex<Vec<u64>>>,
+    caller: Arc<str>,
 }
 
 impl Tried {
     fn new() -> Self {
         let told = Arc::new(Mutex::new(Vec::new()));
-        let pauses = told.clone();
-        let breaker = Breaker::new(move |pause| pauses.lock().unwrap().push(pause.as_secs()));
-        Self { breaker, now: Instant::now(), told }
+        let told_for_all = Arc::new(Mutex::new(Vec::new()));
+        let (pauses, of_all) = (told.clone(), told_for_all.clone());
+        let breaker = Breaker::new(move |pause| {
+            let pauses = if pause.caller.is_some() { &pauses } else { &of_all };
+            pauses.lock().unwrap().push(pause.length.as_secs());
+        });
+        Self { breaker, now: Instant::now(), told, told_for_all, caller: "alice".into() }
     }
 
     fn admit(&self) -> Admitted<'_> {
-        self.breaker.admit(self.now).map_err(|fault| format!("{fault:?}")).expect("no pause")
+        self.breaker.admit(&self.caller, self.now).map_err(|fault| format!("{fault:?}")).expect("no pause")
     }
 
     fn ends(&self, error: Option<CallError>) {
@@ -37,11 +42,17 @@ impl Tried {
 
     /// For how long it is still left alone, in milliseconds.
     fn left(&self) -> Option<u64> {
-        match self.breaker.admit(self.now) {
+        match self.breaker.admit(&self.caller, self.now) {
             Ok(_) => None,
             Err(Fault::Quarantined { left }) => Some(left.as_millis() as u64),
             Err(other) => panic!("{other:?}"),
         }
+    }
+
+    /// The same of another caller.
+    fn as_caller(&mut self, caller: &str) -> &mut Self {
+        self.caller = caller.into();
+        self
     }
 
     fn told(&self) -> Vec<u64> {
@@ -66,12 +77,12 @@ fn five_faults_within_a_minute_are_too_many() {
 #[test]
 fn who_waited_through_the_fifth_fault_is_not_called() {
     let mut tried = Tried::new();
-    assert!(tried.breaker.still_admits(tried.now).is_ok());
+    assert!(tried.breaker.still_admits(&tried.caller, tried.now).is_ok());
     tried.crashes(5);
-    assert!(tried.breaker.still_admits(tried.now).is_err());
+    assert!(tried.breaker.still_admits(&tried.caller, tried.now).is_err());
     tried.now += SECOND;
     let trial = tried.admit();
-    assert!(tried.breaker.still_admits(tried.now).is_ok());
+    assert!(tried.breaker.still_admits(&tried.caller, tried.now).is_ok());
     drop(trial);
 }
 
@@ -124,13 +135,68 @@ fn calls_from_before_the_pause_neither_end_nor_lengthen_it() {
 }
 
 #[test]
+fn what_one_caller_brings_about_is_its_own_matter() {
+    let mut tried = Tried::new();
+    tried.as_caller("mallory").crashes(5);
+    assert_eq!(tried.left(), Some(1000));
+    // Also a second one, and the first again and again.
+    tried.as_caller("mallet").crashes(5);
+    for _ in 0..4 {
+        tried.now += SECOND * 10;
+        tried.as_caller("mallory").crashes(1);
+    }
+    assert_eq!(tried.as_caller("alice").left(), None);
+    tried.ends(None);
+    assert!(tried.told_for_all.lock().unwrap().is_empty());
+}
+
+#[test]
+fn it_is_the_plugin_when_several_callers_fail_and_nobody_else_does_not() {
+    let mut tried = Tried::new();
+    let others = ["one", "two", "three"];
+    others.map(|caller| tried.as_caller(caller).crashes(5));
+    assert_eq!(*tried.told_for_all.lock().unwrap(), [1]);
+    assert_eq!(tried.as_caller("alice").left(), Some(1000));
+    // Anybody's call is the trial.
+    tried.now += SECOND;
+    tried.crashes(1);
+    assert_eq!(*tried.told_for_all.lock().unwrap(), [1, 2]);
+    tried.now += SECOND * 2;
+    tried.ends(None);
+    assert_eq!(tried.as_caller("bob").left(), None);
+
+    let mut tried = Tried::new();
+    tried.as_caller("one").crashes(5);
+    tried.as_caller("alice").ends(None);
+    others.map(|caller| {
+        while tried.as_caller(caller).left().is_none() {
+            tried.crashes(1)
+        }
+    });
+    assert_eq!(tried.as_caller("alice").left(), None);
+}
+
+#[test]
+fn of_many_callers_only_the_last_are_remembered() {
+    let mut tried = Tried::new();
+    for number in 0..CALLERS * 2 {
+        tried.now += Duration::from_millis(1);
+        tried.as_caller(&format!("caller {number}")).crashes(1);
+    }
+    assert_eq!(tried.breaker.state().callers.len(), CALLERS);
+    tried.as_caller("caller 0").crashes(4);
+    assert_eq!(tried.left(), None);
+    tried.as_caller(&format!("caller {}", CALLERS * 2 - 1)).crashes(4);
+    assert_eq!(tried.left(), Some(1000));
+}
+
+#[test]
 fn only_faults_of_the_plugin_count() {
     let counted = [
         Fault::Trap,
         Fault::Timeout { limit: SECOND },
         Fault::Cpu { limit: SECOND },
         Fault::Memory { limit: 1 },
-        Fault::OutputTooLarge { limit: 1 },
         Fault::BadOutput("text".into()),
     ];
     for fault in counted {
@@ -138,7 +204,8 @@ fn only_faults_of_the_plugin_count() {
         (0..5).for_each(|_| tried.ends(Some(fault.clone().into())));
         assert!(tried.left().is_some(), "{fault:?}");
     }
-    let others: [CallError; 5] = [
+    let others: [CallError; 6] = [
+        Fault::OutputTooLarge { limit: 1 }.into(),
         Fault::Busy.into(),
         Fault::Host.into(),
         Fault::Denied { access: Access::Elicit, said: None }.into(),

@@ -3,12 +3,13 @@
 //! Holds one of the program's two `unsafe` places (`function` has the other); there is no other
 //! way to get an `Artifact`, a `Kept` or a `Code` than their constructors.
 
-#[cfg(test)]
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::Write as _;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+use super::sealed::{Open, Sealed};
+use crate::plugin::id::Digest;
 
 /// The output of `Engine::precompile_component`.
 pub(in crate::plugin) struct Artifact(Vec<u8>);
@@ -23,49 +24,54 @@ impl Artifact {
         &self.0
     }
 
-    /// Loads the code; fails if another version or other settings of the engine made it.
-    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Code> {
-        // SAFETY: `deserialize` wants bytes that `precompile_component` made and nobody
-        // changed. The constructor sees to that: they come straight from our own compiler,
-        // and they are in memory.
-        #[allow(unsafe_code)]
-        let component = unsafe { Component::deserialize(engine, &self.0) }?;
-        Ok(Code { component, in_file: false })
+    /// Loads the code, which is of that component; fails if another version or other settings of
+    /// the engine made it.
+    pub(in crate::plugin) fn load(&self, engine: &Engine, content: Digest) -> wasmtime::Result<Code> {
+        let mut open = Open::new(content);
+        open.write_all(&self.0)?;
+        Kept(open.seal()?).load(engine)
     }
 }
 
-/// An artifact in a file of the cache.
-pub(in crate::plugin) struct Kept(PathBuf);
+/// Code of the cache, as it was when its MAC was found right.
+pub(in crate::plugin) struct Kept(Sealed);
 
 impl Kept {
     /// What the cache has kept, after its MAC was found right.
-    pub(super) fn authenticated(file: PathBuf) -> Self {
-        Self(file)
+    pub(super) fn authenticated(code: Sealed) -> Self {
+        Self(code)
     }
 
-    /// Loads the code; fails if another version or other settings of the engine made it. Code
-    /// that is not run stays in the file.
-    pub(in crate::plugin) fn load(&self, engine: &Engine) -> wasmtime::Result<Code> {
-        // SAFETY: as above, but for bytes in a file, which must not change as long as the
-        // component lives. The cache writes no file twice: it replaces one by another that
-        // our compiler made of the same component. Nobody but this user can write to its
-        // folder, and whoever can could as well replace this program.
+    /// Loads the code; fails if another version or other settings of the engine made it.
+    pub(in crate::plugin) fn load(self, engine: &Engine) -> wasmtime::Result<Code> {
+        #[cfg(target_os = "linux")]
+        if let Some(path) = self.0.path() {
+            // SAFETY: `deserialize_file` wants bytes that `precompile_component` made, and that do
+            // not change as long as the component lives. The constructors see to the first: they
+            // come straight from our own compiler, or were authenticated while they were copied
+            // here. The second is what the seals of the file are for.
+            #[allow(unsafe_code)]
+            let component = unsafe { Component::deserialize_file(engine, path) }?;
+            return Ok(Code { component, sealed: true });
+        }
+        let code = self.0.into_bytes()?;
+        // SAFETY: as above, but for bytes in memory, of which it makes a copy.
         #[allow(unsafe_code)]
-        let component = unsafe { Component::deserialize_file(engine, &self.0) }?;
-        Ok(Code { component, in_file: true })
+        let component = unsafe { Component::deserialize(engine, code) }?;
+        Ok(Code { component, sealed: false })
     }
 
     #[cfg(test)]
-    pub(super) fn path(&self) -> &Path {
-        &self.0
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes().expect("readable")
     }
 }
 
 /// Code that can be run.
 pub(in crate::plugin) struct Code {
     component: Component,
-    /// Whether it is mapped from there.
-    in_file: bool,
+    /// Whether it is mapped from a sealed file.
+    sealed: bool,
 }
 
 impl Code {
@@ -73,11 +79,11 @@ impl Code {
         &self.component
     }
 
-    /// Takes the code out of this process's memory until it is run again. The system has it still,
-    /// as a part of the file: to map a page again takes about a microsecond.
+    /// Takes the code out of this process's mappings until it is run again: to map a page again
+    /// takes about a microsecond, and what is not mapped can go to swap at once.
     pub(in crate::plugin) fn rest(&self) {
         #[cfg(target_os = "linux")]
-        if self.in_file {
+        if self.sealed {
             use rustix::mm::{Advice, madvise};
 
             let image = self.component.image_range();
@@ -85,8 +91,8 @@ impl Code {
             // SAFETY: the advice throws away what was written to a private mapping. Nothing was:
             // wasmtime loads no code that needs relocations, and write-protects the image before
             // anybody has the component. Whoever reads or runs it meanwhile finds the bytes of the
-            // file, which does not change as long as the component lives (see `Kept::load`). In
-            // memory that no file backs they would be zeros, so that is left out.
+            // file, which is sealed (see `Kept::load`). In memory that no file backs they would be
+            // zeros, so that is left out.
             #[allow(unsafe_code)]
             let advised = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
             // Locked memory, for one, stays.

@@ -5,7 +5,7 @@ use crate::plugin::engine::{Allocation, engine};
 
 fn open(dir: &Path) -> Cache {
     let engine = engine(Allocation::OnDemand).expect("an engine");
-    Cache::open(dir.to_owned(), &engine).expect("a cache")
+    Cache::open(dir.to_owned(), &engine)
 }
 
 fn entry(dir: &Path) -> PathBuf {
@@ -23,7 +23,7 @@ fn entries_are_kept_for_whoever_has_the_key() {
     assert!(cache.get(digest).is_none());
     cache.put(digest, &Artifact::of_compiler(b"code".to_vec()));
     let kept = open(&dir).get(digest).expect("an entry");
-    assert!(fs::read(kept.path()).expect("an entry").starts_with(b"code"));
+    assert_eq!(kept.into_bytes(), b"code");
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
     assert_eq!(mode(&dir.join(KEY)), 0o600);
@@ -81,9 +81,73 @@ fn the_least_used_entries_go_first() {
 }
 
 #[test]
-fn a_folder_that_others_can_write_is_not_used() {
+fn a_folder_that_others_can_write_is_not_used_until_they_cannot() {
     let dir = tempfile::tempdir().expect("a folder");
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("a mode");
-    let engine = engine(Allocation::OnDemand).expect("an engine");
-    assert!(Cache::open(dir.path().to_owned(), &engine).is_none());
+    let dir = dir.path();
+    let mode = |mode| fs::set_permissions(dir, fs::Permissions::from_mode(mode)).expect("a mode");
+    mode(0o777);
+    let cache = open(dir);
+    assert!(!keeps(&cache));
+    assert_eq!(fs::read_dir(dir).expect("a folder").count(), 0);
+    mode(0o700);
+    assert!(keeps(&cache));
+    mode(0o770);
+    assert!(cache.get(Digest::of(b"component")).is_none());
+    mode(0o700);
+    assert!(cache.get(Digest::of(b"component")).is_some());
+}
+
+/// Whether it has an entry that was just put there.
+fn keeps(cache: &Cache) -> bool {
+    let digest = Digest::of(b"component");
+    cache.put(digest, &Artifact::of_compiler(b"code".to_vec()));
+    cache.get(digest).is_some_and(|kept| kept.into_bytes() == b"code")
+}
+
+/// A way to damage the file of the key, or the folder that it is in.
+type Damage = (&'static str, fn(&Path, &Path));
+
+const DAMAGES: [Damage; 7] = [
+    ("empty", |_, key| fs::write(key, b"").expect("written")),
+    ("short", |_, key| fs::write(key, [7; 31]).expect("written")),
+    ("long", |_, key| fs::write(key, [7; 65]).expect("written")),
+    ("of others", |_, key| fs::set_permissions(key, fs::Permissions::from_mode(0o666)).expect("a mode")),
+    ("a link", |dir, key| {
+        fs::rename(key, dir.join("elsewhere")).expect("renamed");
+        std::os::unix::fs::symlink("elsewhere", key).expect("a link");
+    }),
+    ("missing", |_, key| fs::remove_file(key).expect("removed")),
+    ("without its folder", |dir, _| fs::remove_dir_all(dir).expect("removed")),
+];
+
+#[test]
+fn a_damaged_key_or_a_missing_folder_is_made_again() {
+    for (what, damage) in DAMAGES {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path().join("cache");
+        let (cache, path) = (open(&dir), dir.join(KEY));
+        assert!(keeps(&cache), "{what}");
+        damage(&dir, &path);
+        // While it is in use: what was kept is compiled again, and kept again.
+        assert!(cache.get(Digest::of(b"component")).is_none(), "{what}");
+        assert!(keeps(&cache), "{what}");
+        let found = fs::symlink_metadata(&path).expect("a key");
+        assert!(found.is_file() && found.len() == 32 && found.mode() & 0o777 == 0o600, "{what}");
+        // At a start.
+        damage(&dir, &path);
+        let cache = open(&dir);
+        assert_eq!(fs::metadata(&path).expect("a key").len(), 32, "{what}");
+        assert!(keeps(&cache) && keeps(&open(&dir)), "{what}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_again_now_is_made_later() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let place = dir.path().join("cache");
+    fs::write(&place, b"in its place").expect("written");
+    let cache = open(&place);
+    assert!(!keeps(&cache));
+    fs::remove_file(&place).expect("removed");
+    assert!(keeps(&cache));
 }

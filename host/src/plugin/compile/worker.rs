@@ -15,6 +15,8 @@ use crate::wall::Standing;
 pub(super) const INVALID: i32 = 2;
 /// Exit code: something else failed.
 const FAILED: i32 = 3;
+/// Exit code: the bytes would be a valid component for an engine that runs asynchronous ones.
+pub(super) const ASYNCHRONOUS: i32 = 4;
 
 /// Bytes of address space. The engine here allocates on demand, so it needs little.
 const ADDRESS_SPACE: u64 = 2 << 30;
@@ -48,7 +50,10 @@ fn compile(second_wall: bool) -> Result<(), (i32, String)> {
         .map_err(|error| failed("read the component", &error))?;
     let engine =
         engine::engine(Allocation::OnDemand).map_err(|error| failed("make the compiler", &format!("{error:#}")))?;
-    let artifact = engine.precompile_component(&component).map_err(|error| (INVALID, format!("{error:#}")))?;
+    let artifact = engine.precompile_component(&component).map_err(|error| {
+        let code = if engine::is_asynchronous(&engine, &component) { ASYNCHRONOUS } else { INVALID };
+        (code, format!("{error:#}"))
+    })?;
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&artifact).and_then(|()| stdout.flush()).map_err(|error| failed("write the code", &error))
 }

@@ -21,3 +21,19 @@ fn what_one_allocation_compiles_the_other_can_run() {
     };
     assert_eq!(hash(Allocation::OnDemand), hash(Allocation::Pooling));
 }
+
+#[test]
+fn what_is_asynchronous_is_told_from_what_is_invalid() {
+    let engine = engine(Allocation::OnDemand).expect("an engine");
+    for (text, refused, asynchronous) in [
+        ("(component)", false, false),
+        ("(component (type (stream u8)))", true, true),
+        (r#"(component (import "f" (func async)))"#, true, true),
+        ("(component (core module (memory i64 1)))", true, false),
+    ] {
+        let component = wat::parse_str(text).expect("valid WAT");
+        assert_eq!(engine.precompile_component(&component).is_err(), refused, "{text}");
+        assert_eq!(is_asynchronous(&engine, &component), asynchronous, "{text}");
+    }
+    assert!(!is_asynchronous(&engine, b"no component"));
+}

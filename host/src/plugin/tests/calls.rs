@@ -135,16 +135,88 @@ async fn output_is_limited_before_it_is_copied() {
     assert_eq!(fault(&small, tight).await, Fault::OutputTooLarge { limit: 1000 });
 }
 
+/// How wasmtime says that a result is too large has no type that could be named: it is told from
+/// all the other ways to fail. One of each, so that an upgrade that changes one is noticed.
 #[tokio::test]
 async fn a_result_that_breaks_the_abi_is_bad_output() {
-    // A string that ends beyond the memory.
-    let guest = Guest::new(
-        "(i32.store8 (i32.const 1040) (i32.const 1))
-         (i32.store (i32.const 1044) (i32.const 0x7fffffff))
-         (i32.store (i32.const 1048) (i32.const 100))
-         (i32.const 1024)",
-    );
-    assert_eq!(fault(&guest, Limits::default()).await.code(), "bad-output");
+    let text = |address: u32, length: u32| {
+        format!(
+            "(i32.store8 (i32.const 1040) (i32.const 1))
+             (i32.store (i32.const 1044) (i32.const {address}))
+             (i32.store (i32.const 1048) (i32.const {length}))
+             (i32.const 1024)"
+        )
+    };
+    let list = |address: u32, length: u32| {
+        format!(
+            "(i32.store (i32.const 1032) (i32.const {address}))
+             (i32.store (i32.const 1036) (i32.const {length}))
+             (i32.const 1024)"
+        )
+    };
+    for (what, body) in [
+        ("a text that ends beyond the memory", text(0x7fff_ffff, 100)),
+        ("a text that is not Unicode", format!("(i32.store8 (i32.const 3000) (i32.const 0xff)) {}", text(3000, 1))),
+        ("a list beyond the memory", list(0x7fff_fff0, 1)),
+        ("a list that is not aligned", list(3001, 1)),
+        ("an outcome of no known kind", "(i32.store8 (i32.const 1024) (i32.const 9)) (i32.const 1024)".into()),
+        ("a result beyond the memory", "(i32.const 0x7ffffff8)".into()),
+        ("a result that is not aligned", "(i32.const 1025)".into()),
+    ] {
+        let outcome = fault(&Guest::new(&body), Limits::default()).await;
+        assert!(matches!(outcome, Fault::BadOutput(_)), "{what}: {outcome:?}");
+    }
+    // So many elements that counting their bytes is enough, and many times the same text.
+    let limit = Limits::default().output;
+    let outcome = fault(&Guest::new(&list(4096, 0x0fff_ffff)), Limits::default()).await;
+    assert!(matches!(outcome, Fault::BadOutput(_) | Fault::OutputTooLarge { .. }), "{outcome:?}");
+    let large = format!("(drop (memory.grow (i32.const 200))) {}", text(65536, 5 << 20));
+    assert_eq!(fault(&Guest::new(&large), Limits::default()).await, Fault::OutputTooLarge { limit });
+}
+
+#[tokio::test]
+async fn a_full_pool_is_busy_and_not_the_guests_fault() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let guest = Guest::new("(i32.const 1024)").build();
+    let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
+    let mut held = Vec::new();
+    while let Some(spare) = plugin.program.spare().await {
+        held.push(spare);
+        assert!(held.len() < 1000, "the pool has no end");
+    }
+    let all = (crate::plugin::engine::SLOTS + crate::plugin::spare::BESIDE) as usize;
+    assert_eq!(held.len(), all);
+    let called = plugin.call_tool("t", "{}", Call::new("test")).await;
+    assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));
+    held.pop();
+    complete(plugin.call_tool("t", "{}", Call::new("test")).await);
+}
+
+/// One caller's calls take as long as they may; another one is served all the same.
+#[tokio::test]
+async fn one_caller_does_not_take_all_turns() {
+    let settings = SandboxSettings { shared: true, ..SandboxSettings::default() };
+    let sandbox = Sandbox::new(settings).expect("a sandbox");
+    // Spins if it is told to by its arguments' length.
+    let body = format!("(if (i32.gt_u (local.get 3) (i32.const 2)) (then {SPIN})) (i32.const 1024)");
+    let guest = Guest::new(&body).build();
+    let limits = Limits { queue: 8, ..short(30_000, 30_000) };
+    let plugin = Arc::new(sandbox.load(id(), guest, limits, Grants::default()).await.expect("a plugin"));
+    let call = |caller: &str| Call { caller: caller.into(), ..Call::new("test") };
+    let alices: Vec<_> = (0..40)
+        .map(|_| {
+            let (plugin, call) = (plugin.clone(), call("alice"));
+            tokio::spawn(async move { plugin.call_tool("t", r#"{"a":1}"#, call).await })
+        })
+        .collect();
+    while plugin.program.waiting() < 8 || alices.iter().filter(|call| call.is_finished()).count() < 29 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(plugin.program.free_turns(), 1);
+    for _ in 0..10 {
+        complete(plugin.call_tool("t", "{}", call("bob")).await);
+    }
+    alices.iter().for_each(|call| call.abort());
 }
 
 #[tokio::test]

@@ -1,8 +1,5 @@
 //! What a plugin that nobody calls takes: of its code nothing, of what copies share no second.
 
-#[cfg(target_os = "linux")]
-use std::path::Path;
-
 use super::*;
 use crate::plugin::abi::ToolOutcome;
 
@@ -16,14 +13,13 @@ async fn call(plugin: &Plugin) {
 }
 
 fn guest() -> Vec<u8> {
-    let mut guest = Guest::new("(i32.const 1024)");
-    guest.fields = String::new();
-    guest.build()
+    Guest::new("(i32.const 1024)").build()
 }
 
-/// KiB of code of the cache in that folder that this process has in memory.
+/// KiB of that component's code that this process has mapped.
 #[cfg(target_os = "linux")]
-fn resident(cache: &Path) -> u64 {
+fn resident(component: &[u8]) -> u64 {
+    let name = format!("memfd:wharf:{}", Digest::of(component));
     let maps = std::fs::read_to_string("/proc/self/smaps").expect("mappings");
     let (mut of_code, mut resident) = (false, 0);
     for line in maps.lines() {
@@ -32,7 +28,7 @@ fn resident(cache: &Path) -> u64 {
             (Some("Rss:"), Some(size)) if of_code => resident += size.parse::<u64>().expect("a size"),
             // What can be written to is some instance's memory.
             (Some(field), Some(access)) if !field.ends_with(':') => {
-                of_code = !access.contains('w') && line.contains(&*cache.to_string_lossy());
+                of_code = !access.contains('w') && line.contains(&name);
             }
             _ => {}
         }
@@ -40,32 +36,56 @@ fn resident(cache: &Path) -> u64 {
     resident
 }
 
+/// Its own component, so that no other test of this process maps the same code.
+#[cfg(target_os = "linux")]
+fn alone(number: u32) -> Vec<u8> {
+    Guest::new(&format!("(drop (i32.const {number})) (i32.const 1024)")).build()
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn code_is_in_memory_when_it_runs() {
     let dir = tempfile::tempdir().expect("a folder");
-    let cache = dir.path().join("cache");
-    let settings = || SandboxSettings { cache_dir: Some(cache.clone()), ..SandboxSettings::default() };
-    // The second one finds in the cache what the first one compiled.
-    for _ in 0..2 {
-        let sandbox = Sandbox::new(settings()).expect("a sandbox");
-        let plugin = load(&sandbox, &guest()).await;
-        assert_eq!(resident(&cache), 0);
+    let component = alone(1);
+    // Without a cache; then the third one finds in it what the second one compiled.
+    for cache_dir in [None, Some(dir.path().join("cache")), Some(dir.path().join("cache"))] {
+        let sandbox = Sandbox::new(SandboxSettings { cache_dir, ..SandboxSettings::default() }).expect("a sandbox");
+        let plugin = load(&sandbox, &component).await;
+        assert_eq!(resident(&component), 0);
         call(&plugin).await;
-        assert!(resident(&cache) > 0);
-        let copy = load(&sandbox, &guest()).await;
-        assert_eq!(resident(&cache), 0);
+        assert!(resident(&component) > 0);
+        let copy = load(&sandbox, &component).await;
+        assert_eq!(resident(&component), 0);
         call(&plugin).await;
         call(&copy).await;
     }
 }
 
+/// What was mapped is what was authenticated: whatever happens to the file after that, also to
+/// pages that were never looked at before, changes nothing.
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn code_without_a_cache_stays() {
-    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
-    let plugin = load(&sandbox, &guest()).await;
-    plugin.program.linked.rest();
-    call(&plugin).await;
+async fn code_does_not_change_with_its_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cache = dir.path().join("cache");
+    let settings = || SandboxSettings { cache_dir: Some(cache.clone()), ..SandboxSettings::default() };
+    let component = alone(2);
+    let compiled = load(&Sandbox::new(settings()).expect("a sandbox"), &component).await;
+    let entries = || std::fs::read_dir(&cache).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entry = entries().find(|path| path.extension().is_some_and(|end| end == "cwasm")).expect("an entry");
+    let length = std::fs::metadata(&entry).expect("an entry").len() as usize;
+    for change in [Some(vec![0xcc; length]), Some(Vec::new()), None] {
+        let good = std::fs::read(&entry).expect("an entry");
+        let plugin = load(&Sandbox::new(settings()).expect("a sandbox"), &component).await;
+        match change {
+            // Written over in place, or cut short.
+            Some(bytes) => std::fs::write(&entry, bytes).expect("written"),
+            None => std::fs::remove_file(&entry).expect("removed"),
+        }
+        call(&plugin).await;
+        call(&compiled).await;
+        std::fs::write(&entry, good).expect("written");
+    }
 }
 
 #[tokio::test]

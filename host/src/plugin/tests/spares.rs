@@ -60,3 +60,24 @@ async fn nothing_is_kept_while_nothing_happens() {
     sandbox.rest();
     assert!(!sandbox.spares().is_ready());
 }
+
+/// Also while another plugin's call sleeps, and keeps the clock running.
+#[tokio::test]
+async fn nothing_is_kept_of_one_plugin_because_of_another() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let plugin = plugin(&sandbox).await;
+    plugin.program.earn_quick();
+    let _another_runs = sandbox.ticker().run();
+    call(&plugin).await;
+    sandbox.rest();
+    assert!(sandbox.spares().is_ready());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sandbox.spares().is_ready() || sandbox.budget().taken() > 0 {
+        assert!(Instant::now() < deadline, "an instance is kept");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // Nor is there another one.
+    sandbox.rest();
+    assert!(!sandbox.spares().is_ready());
+    call(&plugin).await;
+}

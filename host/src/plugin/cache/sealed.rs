@@ -1,0 +1,127 @@
+//! Bytes that nobody can change any more, this process included.
+//!
+//! On Linux they are in a file without a name that is sealed, so they can be mapped: what happens
+//! to the file of the cache later (written to, cut short, removed) happens to that file alone.
+//! Elsewhere they are on the heap. They count as shared memory, which the system can move to swap
+//! but not drop: an entry takes its length once for each process, whether its code runs or not.
+
+#[cfg(target_os = "linux")]
+use std::fs::File;
+#[cfg(target_os = "linux")]
+use std::io::Read as _;
+use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
+
+#[cfg(target_os = "linux")]
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+use crate::plugin::id::Digest;
+
+/// What is still being written.
+pub(super) struct Open(Memory);
+
+pub(super) struct Sealed(Memory);
+
+enum Memory {
+    #[cfg(target_os = "linux")]
+    File(File),
+    Heap(Vec<u8>),
+}
+
+impl Open {
+    /// For code of that component. Where there are no such files, on the heap.
+    #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+    pub(super) fn new(content: Digest) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            // What it is called in the list of a process's mappings.
+            let name = format!("wharf:{content}");
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            // Kernels before 6.3 do not know the last one. It is about starting the file as a
+            // program, not about mapping it.
+            let made = memfd_create(&*name, flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(&*name, flags));
+            if let Ok(file) = made {
+                return Self(Memory::File(file.into()));
+            }
+        }
+        Self(Memory::Heap(Vec::new()))
+    }
+
+    /// # Errors
+    /// If the system does not seal it.
+    pub(super) fn seal(self) -> io::Result<Sealed> {
+        #[cfg(target_os = "linux")]
+        if let Memory::File(file) = &self.0 {
+            let all = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+            fcntl_add_seals(file, all)?;
+        }
+        Ok(Sealed(self.0))
+    }
+}
+
+impl Write for Open {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            #[cfg(target_os = "linux")]
+            Memory::File(file) => file.write(bytes),
+            Memory::Heap(heap) => heap.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sealed {
+    /// Where it can be opened to be mapped. `None`: it is on the heap, or nothing of `/proc` is there.
+    #[cfg(target_os = "linux")]
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        let Memory::File(file) = &self.0 else { return None };
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        path.exists().then_some(path)
+    }
+
+    /// # Errors
+    /// If it cannot be read back.
+    pub(super) fn into_bytes(self) -> io::Result<Vec<u8>> {
+        match self.0 {
+            #[cfg(target_os = "linux")]
+            Memory::File(mut file) => {
+                use std::io::Seek as _;
+
+                let mut bytes = Vec::new();
+                file.rewind()?;
+                file.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+            Memory::Heap(bytes) => Ok(bytes),
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::OpenOptions;
+
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_can_be_read_and_nothing_else() {
+        let mut open = Open::new(Digest::of(b"code"));
+        open.write_all(b"code").expect("written");
+        let sealed = open.seal().expect("sealed");
+        let path = sealed.path().expect("a file");
+        assert_eq!(std::fs::read(&path).expect("readable"), b"code");
+        if let Ok(mut again) = OpenOptions::new().write(true).open(&path) {
+            assert!(again.write_all(b"evil").is_err());
+            assert!(again.set_len(0).is_err() && again.set_len(1 << 20).is_err());
+        }
+        let Memory::File(file) = &sealed.0 else { panic!("on the heap") };
+        assert!(fcntl_add_seals(file, SealFlags::empty()).is_err(), "its seals can be changed");
+        assert_eq!(sealed.into_bytes().expect("readable"), b"code");
+    }
+}

@@ -1,0 +1,165 @@
+use std::task::{Context, Poll, Waker};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use super::turns::{Turn, Turns};
+use super::*;
+
+fn name(caller: &str) -> Arc<str> {
+    caller.into()
+}
+
+/// A call that waits, or its turn.
+struct Waiting(BoxFuture<'static, Option<Turn>>);
+
+impl Waiting {
+    fn of(turns: &Arc<Turns>, caller: &str) -> Self {
+        let (turns, caller) = (turns.clone(), name(caller));
+        Self(async move { turns.take(&caller).await }.boxed())
+    }
+
+    /// `None`: it waits still.
+    fn ended(&mut self) -> Option<Option<Turn>> {
+        match self.0.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(ended) => Some(ended),
+            Poll::Pending => None,
+        }
+    }
+
+    fn served(&mut self) -> Turn {
+        self.ended().expect("it still waits").expect("it was refused")
+    }
+
+    fn is_refused(&mut self) -> bool {
+        matches!(self.ended(), Some(None))
+    }
+
+    fn waits(&mut self) -> bool {
+        self.ended().is_none()
+    }
+}
+
+#[test]
+fn one_caller_has_all_of_what_is_its_own() {
+    for turns in [1, 2, 4] {
+        let turns_of_one = Turns::new(turns, 8, false);
+        let held: Vec<Turn> = (0..turns).map(|_| turns_of_one.try_take(&name("a")).expect("one")).collect();
+        assert!(turns_of_one.try_take(&name("a")).is_none());
+        drop(held);
+        assert_eq!(turns_of_one.free(), turns as usize);
+        assert!(turns_of_one.is_forgotten());
+    }
+}
+
+#[test]
+fn a_quarter_is_for_callers_that_have_none() {
+    for (turns, at_most) in [(1, 1), (2, 1), (3, 2), (4, 3), (16, 12), (160, 120)] {
+        let shared = Turns::new(turns, 8, true);
+        let held: Vec<Turn> = std::iter::from_fn(|| shared.try_take(&name("alice"))).collect();
+        assert_eq!(held.len(), at_most, "of {turns}");
+        let mut others = Vec::new();
+        for other in 0..turns as usize - at_most {
+            let other = name(&format!("other {other}"));
+            others.push(shared.try_take(&other).expect("a turn"));
+            assert_eq!(shared.try_take(&other).is_none(), shared.free() <= turns as usize - at_most);
+        }
+        assert_eq!(shared.free(), 0);
+    }
+}
+
+#[test]
+fn what_is_kept_is_not_given_to_those_that_wait_for_more() {
+    let shared = Turns::new(2, 8, true);
+    let one = shared.try_take(&name("alice")).expect("a turn");
+    let mut more = Waiting::of(&shared, "alice");
+    assert!(more.waits());
+    let others = shared.try_take(&name("bob")).expect("a turn");
+    drop(others);
+    assert!(more.waits());
+    drop(one);
+    let _more = more.served();
+}
+
+#[test]
+fn turns_go_round_among_callers_and_in_order_for_each() {
+    let shared = Turns::new(1, 8, true);
+    let mut turn = shared.try_take(&name("alice"));
+    let mut waiting: Vec<(&str, Waiting)> = ["alice 1", "alice 2", "alice 3", "bob 1", "bob 2", "carol 1"]
+        .map(|call| (call, Waiting::of(&shared, call.split(' ').next().expect("a name"))))
+        .into();
+    assert!(waiting.iter_mut().all(|(_, call)| call.waits()));
+    let mut order = Vec::new();
+    while turn.take().is_some() && !waiting.is_empty() {
+        let at = waiting.iter_mut().position(|(_, call)| {
+            turn = call.ended().flatten();
+            turn.is_some()
+        });
+        order.push(waiting.remove(at.expect("somebody is served")).0);
+    }
+    assert_eq!(order, ["alice 1", "bob 1", "carol 1", "alice 2", "bob 2", "alice 3"]);
+    drop(turn);
+    assert_eq!((shared.free(), shared.waiting()), (1, 0));
+    assert!(shared.is_forgotten());
+}
+
+#[test]
+fn a_full_line_takes_the_last_of_whoever_has_the_most_in_it() {
+    let shared = Turns::new(1, 4, true);
+    let turn = shared.try_take(&name("alice"));
+    let mut alice: Vec<Waiting> = (0..5).map(|_| Waiting::of(&shared, "alice")).collect();
+    assert!(alice[..4].iter_mut().all(Waiting::waits) && alice[4].is_refused());
+    let mut bob: Vec<Waiting> = (0..3).map(|_| Waiting::of(&shared, "bob")).collect();
+    assert!(bob[..2].iter_mut().all(Waiting::waits) && bob[2].is_refused());
+    assert!(alice[..2].iter_mut().all(Waiting::waits) && alice[2].is_refused() && alice[3].is_refused());
+    assert_eq!(shared.waiting(), 4);
+    drop(turn);
+    drop(alice[0].served());
+    let _bob = bob[0].served();
+}
+
+#[test]
+fn who_gives_up_leaves_nothing_behind() {
+    let shared = Turns::new(1, 4, true);
+    let turn = shared.try_take(&name("alice"));
+    let [mut one, mut two, mut three] = ["bob", "carol", "carol"].map(|caller| Waiting::of(&shared, caller));
+    assert!(one.waits() && two.waits() && three.waits());
+    drop(two);
+    drop(turn);
+    // Served, and never looked at.
+    drop(one);
+    drop(three.served());
+    assert_eq!((shared.free(), shared.waiting()), (1, 0));
+    assert!(shared.is_forgotten());
+}
+
+#[test]
+fn without_a_line_nobody_waits() {
+    let shared = Turns::new(1, 0, true);
+    let _turn = shared.try_take(&name("alice"));
+    assert!(Waiting::of(&shared, "bob").is_refused());
+}
+
+#[test]
+fn threads_are_given_in_the_order_in_which_calls_came() {
+    let turnstile = turnstile::Turnstile::new(1);
+    let context = Context::from_waker(Waker::noop());
+    let pass = turnstile.visitor().enter(&context).expect("a thread");
+    let mut waiting: Vec<_> = (0..4).map(|_| turnstile.visitor()).collect();
+    assert!(waiting.iter_mut().all(|visitor| visitor.enter(&context).is_none()));
+    // Not even the one that has just left is before them.
+    drop(pass);
+    assert!(turnstile.visitor().enter(&context).is_none());
+    waiting.remove(2);
+    for number in 0..3 {
+        assert!(waiting[number + 1..].iter_mut().all(|visitor| visitor.enter(&context).is_none()));
+        assert!(waiting[number].enter(&context).is_some());
+    }
+    // One that is woken and gives up.
+    let pass = turnstile.visitor().enter(&context).expect("a thread");
+    let mut waiting: Vec<_> = (0..2).map(|_| turnstile.visitor()).collect();
+    assert!(waiting.iter_mut().all(|visitor| visitor.enter(&context).is_none()));
+    drop(pass);
+    waiting.remove(0);
+    assert!(waiting[0].enter(&context).is_some());
+}

@@ -1,0 +1,47 @@
+//! Files of the host that decide who waits for whom, built with `shuttle` in place of the standard
+//! library's threads and locks, and run in thousands of orders in which threads can come.
+//!
+//! The orders are the same in each run. One that fails is printed, and `shuttle::replay` takes it.
+
+// Of the files' items, the models use some.
+#![allow(dead_code)]
+
+mod plugin;
+mod server;
+
+/// What `host/src/sync.rs` takes from the standard library.
+mod sync {
+    pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    pub(crate) use shuttle::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+    pub(crate) use shuttle::{thread, thread_local};
+}
+
+mod jsonrpc {
+    pub(crate) use wharf::jsonrpc::RequestId;
+}
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, MaxSteps, Runner};
+
+/// Of one order; a thread that waits for ever for what no other does fails as well.
+const STEPS: usize = 200_000;
+
+/// Runs a model in so many orders of either kind: any, and those with few switches between threads,
+/// which find what needs a switch at one certain place.
+fn check(orders: usize, model: impl Fn() + Send + Sync + Clone + 'static) {
+    run(RandomScheduler::new_from_seed(1, orders), model.clone());
+    run(PctScheduler::new_from_seed(2, 3, orders), model);
+}
+
+/// The same for a model with a thread that does not end by itself, as that of the clock: with few
+/// switches it would be the only one that runs.
+fn check_fairly(orders: usize, model: impl Fn() + Send + Sync + Clone + 'static) {
+    run(RandomScheduler::new_from_seed(3, orders), model);
+}
+
+fn run(scheduler: impl Scheduler + 'static, model: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    config.max_steps = MaxSteps::FailAfter(STEPS);
+    config.silence_warnings = true;
+    Runner::new(scheduler, config).run(model);
+}

@@ -1,0 +1,221 @@
+//! Turns, threads, the clock of guests, and the instances that wait for it.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use futures_util::FutureExt as _;
+use shuttle::future::block_on;
+
+use crate::sync::{Arc, AtomicUsize, Ordering, thread};
+use crate::{check, check_fairly};
+
+#[path = "../../host/src/plugin/spare.rs"]
+mod spare;
+#[path = "../../host/src/plugin/ticker.rs"]
+mod ticker;
+#[path = "../../host/src/plugin/turns.rs"]
+mod turns;
+#[path = "../../host/src/plugin/turnstile.rs"]
+mod turnstile;
+
+use spare::{Source, Spares};
+use ticker::{Ticker, Ticking};
+use turns::Turns;
+use turnstile::Turnstile;
+
+/// How many are inside at the same time.
+struct Inside {
+    now: AtomicUsize,
+    most: usize,
+}
+
+impl Inside {
+    fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { now: AtomicUsize::new(0), most })
+    }
+
+    fn pass(&self) {
+        assert!(self.now.fetch_add(1, Ordering::SeqCst) < self.most, "more than may");
+        thread::yield_now();
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn join(threads: Vec<thread::JoinHandle<()>>) {
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+}
+
+#[test]
+fn every_call_that_waits_for_a_thread_is_woken() {
+    check(2000, || {
+        let (turnstile, inside) = (Arc::new(Turnstile::new(1)), Inside::new(1));
+        let mut threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (turnstile, inside) = (turnstile.clone(), inside.clone());
+                thread::spawn(move || {
+                    let mut visitor = turnstile.visitor();
+                    for _ in 0..2 {
+                        block_on(poll_fn(|context| match visitor.enter(context) {
+                            Some(_pass) => Poll::Ready(inside.pass()),
+                            None => Poll::Pending,
+                        }));
+                    }
+                })
+            })
+            .collect();
+        // One that gives up, woken or not, and one that is polled by another task meanwhile.
+        let of_third = turnstile.clone();
+        threads.push(thread::spawn(move || {
+            let mut visitor = of_third.visitor();
+            drop(visitor.enter(&Context::from_waker(Waker::noop())));
+            thread::yield_now();
+        }));
+        let mut visitor = turnstile.visitor();
+        let first = visitor.enter(&Context::from_waker(Waker::noop())).map(|_| inside.pass());
+        if first.is_none() {
+            block_on(poll_fn(|context| match visitor.enter(context) {
+                Some(_pass) => Poll::Ready(inside.pass()),
+                None => Poll::Pending,
+            }));
+        }
+        join(threads);
+        assert!(turnstile.visitor().enter(&Context::from_waker(Waker::noop())).is_some());
+    });
+}
+
+#[test]
+fn every_call_that_waits_for_a_turn_is_served() {
+    check(1000, || {
+        let (turns, inside) = (Turns::new(2, 8, true), Inside::new(2));
+        let mut threads: Vec<_> = ["alice", "alice", "bob"]
+            .into_iter()
+            .map(|caller| {
+                let (turns, inside) = (turns.clone(), inside.clone());
+                let caller = caller.into();
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        let turn = block_on(turns.take(&caller)).expect("there is a place");
+                        inside.pass();
+                        drop(turn);
+                    }
+                })
+            })
+            .collect();
+        // One that gives up, served or not.
+        let of_other = turns.clone();
+        threads.push(thread::spawn(move || {
+            let caller = "carol".into();
+            let mut waiting = Box::pin(of_other.take(&caller));
+            let _ = waiting.poll_unpin(&mut Context::from_waker(Waker::noop()));
+            thread::yield_now();
+        }));
+        join(threads);
+        assert!(turns.free() == 2 && turns.waiting() == 0 && turns.is_forgotten());
+    });
+}
+
+/// While a guest runs, the clock ticks, however long it was asleep.
+#[test]
+fn the_clock_ticks_for_every_guest() {
+    check_fairly(400, || {
+        let (ticks, idle) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (of_tick, of_idle) = (ticks.clone(), idle.clone());
+        let tick = move || of_tick.fetch_add(1, Ordering::SeqCst) < usize::MAX;
+        let ticker = Ticker::start(tick, move || {
+            of_idle.fetch_add(1, Ordering::SeqCst);
+        });
+        let ticker = Arc::new(ticker.expect("a thread"));
+        let guests = (0..2).map(|number| {
+            let (ticker, ticks, idle) = (ticker.clone(), ticks.clone(), idle.clone());
+            thread::spawn(move || {
+                // One begins at once, the other about when the clock falls asleep.
+                while idle.load(Ordering::SeqCst) < number {
+                    thread::yield_now();
+                }
+                let _running = ticker.run();
+                let before = ticks.load(Ordering::SeqCst);
+                while ticks.load(Ordering::SeqCst) == before {
+                    thread::yield_now();
+                }
+            })
+        });
+        join(guests.collect());
+    });
+}
+
+/// A plugin whose instances are counted.
+struct Plugin {
+    number: usize,
+    ticker: Arc<Ticker>,
+    instances: Arc<AtomicUsize>,
+}
+
+struct Instance {
+    of: usize,
+    instances: Arc<AtomicUsize>,
+}
+
+impl Plugin {
+    fn instance(&self) -> Instance {
+        self.instances.fetch_add(1, Ordering::SeqCst);
+        Instance { of: self.number, instances: self.instances.clone() }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.instances.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Source for Plugin {
+    type Ready = Instance;
+    type Used = Instance;
+    type Busy = Ticking;
+
+    fn busy(self: &Arc<Self>) -> Ticking {
+        self.ticker.run()
+    }
+
+    fn make(self: &Arc<Self>) -> Option<Instance> {
+        Some(self.instance())
+    }
+}
+
+/// However calls, threads that rest and the clock meet: an instance is of the plugin that is called,
+/// there are never more than the pool has room for, and sooner or later there is none.
+#[test]
+fn no_instance_is_forgotten() {
+    check_fairly(200, || {
+        let instances = Arc::new(AtomicUsize::new(0));
+        let spares = Arc::new(Spares::<Plugin>::new());
+        let (aging, idle) = (spares.clone(), spares.clone());
+        let tick = move || {
+            aging.age();
+            true
+        };
+        let ticker = Arc::new(Ticker::start(tick, move || idle.clear()).expect("a thread"));
+        let plugins =
+            [0, 1].map(|number| Arc::new(Plugin { number, ticker: ticker.clone(), instances: instances.clone() }));
+        let callers = plugins.clone().map(|plugin| {
+            let (spares, instances) = (spares.clone(), instances.clone());
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let running = plugin.busy();
+                    let instance = spares.take(&plugin).unwrap_or_else(|| plugin.instance());
+                    assert_eq!(instance.of, plugin.number);
+                    spares.put_away(&plugin, instance);
+                    drop(running);
+                    spares.rest();
+                    assert!(instances.load(Ordering::SeqCst) <= 2 * spare::SHELVES, "more than there is room for");
+                }
+            })
+        });
+        join(callers.into());
+        // Also while something else keeps the clock running.
+        let _running = ticker.run();
+        while instances.load(Ordering::SeqCst) > 0 {
+            thread::yield_now();
+        }
+    });
+}
