@@ -18,6 +18,7 @@ mod scope;
 mod seal;
 mod session;
 mod trail;
+mod unread;
 mod updates;
 mod wire;
 
@@ -29,11 +30,12 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Audit;
-use crate::budget::{Budget, Parts};
+use crate::budget::Budget;
 use crate::catalog::Catalog;
 use crate::protocol::{Implementation, ServerCapabilities};
 use handlers::page::Pages;
 use seal::EXPIRY;
+use unread::UnreadOfAll;
 use updates::Updates;
 
 pub use crate::protocol::era::{Posted, posted};
@@ -41,6 +43,7 @@ pub use crate::protocol::headers::Headers;
 pub use connection::{Answered, Connection};
 pub use outgoing::{Kind, Outgoing};
 pub use seal::{Binding, Broken, Seal, Sealed};
+pub use unread::Unread;
 
 /// How the server presents itself, and its bounds. Never shown: it may hold a secret.
 #[derive(Clone)]
@@ -64,9 +67,10 @@ pub struct Settings {
     /// Bytes that wait to be read by the client of one connection. While more than half of it
     /// waits no call begins, and an answer beyond it is not kept.
     pub unread: usize,
-    /// The same of all connections of one principal.
-    pub unread_of_principal: usize,
-    /// The same of all connections together.
+    /// Bytes of messages of more than 64 KiB that wait for the clients of all connections of one
+    /// caller; of smaller ones half as many.
+    pub unread_of_caller: usize,
+    /// The same of all callers together.
     pub unread_together: usize,
     /// Resources of which one connection can hear.
     pub followed: usize,
@@ -102,7 +106,7 @@ impl Default for Settings {
             waiting: 64 << 20,
             waiting_together: 256 << 20,
             unread: 64 << 20,
-            unread_of_principal: 128 << 20,
+            unread_of_caller: 128 << 20,
             unread_together: 256 << 20,
             followed: 1024,
             listens: 64,
@@ -132,8 +136,7 @@ pub struct Server {
     pages: Pages,
     /// See [`room::Room`].
     large: Budget,
-    /// What waits to be read, by caller.
-    unread: Parts,
+    unread: UnreadOfAll,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
     cut_off: CancellationToken,
@@ -160,7 +163,7 @@ impl Server {
         }
         Arc::new(Self {
             large: Budget::new(settings.waiting_together),
-            unread: Parts::new(Budget::new(settings.unread_together), settings.unread_of_principal),
+            unread: UnreadOfAll::new(settings.unread_of_caller, settings.unread_together),
             catalog,
             settings,
             implementation,

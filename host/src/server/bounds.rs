@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::fault::Refusal;
-use crate::budget::Budget;
+use super::unread::Unread;
 use crate::plugin::{Fault, PluginId};
 use crate::protocol::error;
 
@@ -21,7 +21,7 @@ const FEW: usize = 16;
 
 pub(in crate::server) struct Bounds {
     /// Bytes that wait for the client, of all that it is sent.
-    pub(in crate::server) unread: Budget,
+    pub(in crate::server) unread: Unread,
     places: usize,
     /// How long a request waits for a place, and whatever is sent for its client to read.
     pub(in crate::server) patience: Duration,
@@ -37,7 +37,7 @@ pub(in crate::server) struct Patience(Option<Instant>);
 
 impl Bounds {
     /// `places` with each plugin.
-    pub(in crate::server) fn new(unread: Budget, places: usize, patience: Duration) -> Self {
+    pub(in crate::server) fn new(unread: Unread, places: usize, patience: Duration) -> Self {
         Self { unread, places, patience, plugins: Mutex::default() }
     }
 

@@ -24,7 +24,7 @@ use super::in_flight::InFlight;
 use super::outgoing::Outgoing;
 use super::room::{Room, Taken};
 use super::session::Session;
-use crate::budget::Budget;
+use super::unread::Unread;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::headers::Headers;
@@ -120,7 +120,7 @@ impl Connection {
         caller: Arc<str>,
     ) -> Arc<Self> {
         let settings = &server.settings;
-        let unread = server.unread.of(&caller).part(settings.unread);
+        let unread = server.unread.of(&caller, settings.unread);
         Arc::new(Self {
             room: Room::new(settings.waiting, server.large.clone()),
             bounds: Arc::new(Bounds::new(unread, settings.in_flight, settings.patience)),
@@ -212,7 +212,7 @@ impl Connection {
     }
 
     /// Where bytes are counted that wait for this client.
-    pub fn unread(&self) -> &Budget {
+    pub fn unread(&self) -> &Unread {
         &self.bounds.unread
     }
 

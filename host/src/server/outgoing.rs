@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::handlers::Answer;
-use crate::budget::{Budget, Taken};
+use super::unread::{Unread, Waits};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 
@@ -14,7 +14,7 @@ pub struct Outgoing {
     pub text: String,
     pub kind: Kind,
     /// Where its bytes are counted until the client has taken them.
-    held: Option<Taken>,
+    held: Option<Waits>,
 }
 
 /// A copy is counted nowhere: that is for whoever keeps it.
@@ -57,16 +57,16 @@ impl Outgoing {
     }
 
     /// Counts it from now on, also beyond the limits. What is counted already stays as it is.
-    pub fn hold(&mut self, unread: &Budget) {
+    pub fn hold(&mut self, unread: &Unread) {
         if self.held.is_none() {
             self.held = Some(unread.take(self.text.len()));
         }
     }
 
     /// Counts it, if there is room.
-    pub(in crate::server) fn try_hold(&mut self, unread: &Budget) -> bool {
+    pub(in crate::server) fn try_hold(&mut self, unread: &Unread) -> bool {
         if self.held.is_none() {
-            self.held = unread.try_take(self.text.len()).ok();
+            self.held = unread.try_take(self.text.len());
         }
         self.held.is_some()
     }
@@ -74,11 +74,6 @@ impl Outgoing {
     /// No longer counts it: whoever keeps it counts what he keeps.
     pub fn release(&mut self) {
         self.held = None;
-    }
-
-    /// What counts it, apart from it.
-    pub fn take_hold(&mut self) -> Option<Taken> {
-        self.held.take()
     }
 
     pub(in crate::server) fn notification(method: &str, params: Option<&str>) -> Self {

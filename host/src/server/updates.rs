@@ -10,6 +10,8 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// News that a slow follower may be behind before it is told of everything that it follows.
 const BACKLOG: usize = 1024;
+/// Bytes of all URIs that one client follows.
+const BYTES: usize = 256 << 10;
 
 /// All news of one server.
 pub(in crate::server) struct Updates(broadcast::Sender<Arc<str>>);
@@ -33,32 +35,47 @@ impl Updates {
 
 /// The resources that one client follows.
 #[derive(Default)]
-pub(in crate::server) struct Uris(Mutex<HashSet<Box<str>>>);
+pub(in crate::server) struct Uris(Mutex<Followed>);
+
+#[derive(Default)]
+struct Followed {
+    uris: HashSet<Box<str>>,
+    bytes: usize,
+}
 
 impl Uris {
     pub(in crate::server) fn new<'a>(uris: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(Mutex::new(uris.into_iter().map(Into::into).collect()))
+        // Their bytes are bounded by the request that they came with, which is counted as long.
+        Self(Mutex::new(Followed { uris: uris.into_iter().map(Into::into).collect(), bytes: 0 }))
     }
 
-    /// `false`: `limit` are followed already.
+    /// `false`: `limit` are followed already, or they have too many bytes.
     pub(in crate::server) fn add(&self, uri: &str, limit: usize) -> bool {
-        let mut uris = self.lock();
-        let room = uris.len() < limit || uris.contains(uri);
+        let mut followed = self.lock();
+        if followed.uris.contains(uri) {
+            return true;
+        }
+        let bytes = followed.bytes + uri.len();
+        let room = followed.uris.len() < limit && bytes <= BYTES;
         if room {
-            uris.insert(uri.into());
+            followed.uris.insert(uri.into());
+            followed.bytes = bytes;
         }
         room
     }
 
     pub(in crate::server) fn remove(&self, uri: &str) {
-        self.lock().remove(uri);
+        let mut followed = self.lock();
+        if followed.uris.remove(uri) {
+            followed.bytes -= uri.len();
+        }
     }
 
     pub(in crate::server) fn clear(&self) {
-        self.lock().clear();
+        *self.lock() = Followed::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<Box<str>>> {
+    fn lock(&self) -> MutexGuard<'_, Followed> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -92,13 +109,13 @@ impl Follower {
     }
 
     fn take(&self, uri: &str, told: &mut BTreeSet<Box<str>>) {
-        if self.uris.lock().contains(uri) {
+        if self.uris.lock().uris.contains(uri) {
             told.insert(uri.into());
         }
     }
 
     /// What was missed may be about any of them.
     fn take_all(&self, told: &mut BTreeSet<Box<str>>) {
-        told.extend(self.uris.lock().iter().cloned());
+        told.extend(self.uris.lock().uris.iter().cloned());
     }
 }

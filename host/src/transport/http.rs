@@ -49,6 +49,8 @@ pub use tls::Tls;
 /// Connections too many that are told so at the same time; the others are closed on.
 const TURNED_AWAY: usize = 64;
 const TURNING_AWAY: Duration = Duration::from_secs(1);
+/// How long, at the end, the answers of what was cut off may take to be written.
+const LAST_WORD: Duration = Duration::from_secs(2);
 
 /// A request whose body has been read.
 type Request = http::Request<Bytes>;
@@ -121,6 +123,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (drain, tls) = (settings.drain, settings.tls.is_some());
+    let stopped = server.clone();
     let admission = Admission::new(settings.connections, settings.connections_per_address);
     let front = Arc::new(Front::new(server, listener.local_address(), settings));
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
@@ -154,13 +157,17 @@ pub async fn serve(
         }
     }
     drop(listener);
-    let end = async {
+    let mut end = Box::pin(async {
         front.close(drain).await;
         while connections.join_next().await.is_some() {}
-    };
-    if tokio::time::timeout(drain, end).await.is_err() {
-        tracing::warn!("requests were still running at the end, and were cancelled");
+    });
+    if tokio::time::timeout(drain, &mut end).await.is_err() {
+        tracing::warn!("requests were still running at the end, and were cut off");
+        stopped.cut_off();
+        // Each has an answer now; a client that does not read it cannot hold us.
+        let _ = tokio::time::timeout(LAST_WORD, &mut end).await;
     }
+    drop(end);
     connections.shutdown().await;
     Ok(())
 }

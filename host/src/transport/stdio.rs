@@ -22,6 +22,9 @@ use writer::Writer;
 const OUTBOX: usize = 64;
 /// Whoever has the other end of the pipes; there is nobody to tell them apart by.
 const LOCAL: &str = "local";
+/// At the end, how long a client may read nothing of what was answered, and how long it may read.
+const UNREAD: Duration = Duration::from_secs(1);
+const READING: Duration = Duration::from_secs(3);
 
 /// Bounds of a connection.
 #[derive(Clone, Debug)]
@@ -71,6 +74,7 @@ pub async fn serve(
         runtime: Handle::current(),
         limit: settings.max_message,
     };
+    let progress = writer.clone();
     // Threads, not tasks: reading stdin blocks, and on exit nobody may have to wait for it.
     thread::spawn(move || {
         let input = BufReader::with_capacity(64 << 10, input);
@@ -98,7 +102,16 @@ pub async fn serve(
     connection.close(grace).await;
     drop(connection);
     // What was answered must reach a client that reads; one that does not cannot hold us.
-    let _ = tokio::time::timeout(Duration::from_secs(1), written).await;
+    let reading = async {
+        let mut before = progress.written();
+        while tokio::time::timeout(UNREAD, &mut written).await.is_err() {
+            let now = progress.written();
+            if std::mem::replace(&mut before, now) == now {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(READING, reading).await;
     end
 }
 

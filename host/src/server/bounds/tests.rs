@@ -4,10 +4,14 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{Bounds, Patience};
-use crate::budget::Budget;
 use crate::plugin::PluginId;
+use crate::server::unread::UnreadOfAll;
 
 const PATIENCE: Duration = Duration::from_millis(50);
+
+fn bounds() -> Bounds {
+    Bounds::new(UnreadOfAll::new(1000, 1000).of(&"caller".into(), 100), 2, PATIENCE)
+}
 
 fn plugin(name: &str) -> PluginId {
     PluginId::parse(name).expect("a plugin's name")
@@ -15,7 +19,7 @@ fn plugin(name: &str) -> PluginId {
 
 #[tokio::test]
 async fn a_plugin_without_places_holds_up_no_other() {
-    let bounds = Bounds::new(Budget::new(100), 2, PATIENCE);
+    let bounds = bounds();
     let (slow, other) = (plugin("slow"), plugin("other"));
     let mut held = Vec::new();
     for _ in 0..2 {
@@ -31,7 +35,7 @@ async fn a_plugin_without_places_holds_up_no_other() {
 
 #[tokio::test]
 async fn nothing_begins_for_who_does_not_read() {
-    let bounds = Bounds::new(Budget::new(100), 2, PATIENCE);
+    let bounds = bounds();
     let unread = bounds.unread.take(51);
     let mut patience = Patience::default();
     assert!(bounds.enter(&plugin("p"), &mut patience).await.is_err());
@@ -44,7 +48,7 @@ async fn nothing_begins_for_who_does_not_read() {
 
 #[tokio::test]
 async fn plugins_that_nobody_waits_for_are_forgotten() {
-    let bounds = Bounds::new(Budget::new(100), 2, PATIENCE);
+    let bounds = bounds();
     let kept = bounds.enter(&plugin("kept"), &mut Patience::default()).await.ok().expect("a place");
     for number in 0..1000 {
         let _ = bounds.enter(&plugin(&format!("p{number}")), &mut Patience::default()).await;

@@ -45,7 +45,8 @@ pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, u
         }
         if !uris.add(&uri, server.settings.followed) {
             let limit = server.settings.followed;
-            let detail = format!("this connection has subscribed to {limit} resources, and may not to more");
+            let detail =
+                format!("this connection may not subscribe to more than {limit} resources, nor to longer URIs in all");
             return Err(error::internal("too_many_subscriptions", &detail));
         }
         Ok("{}".to_owned())

@@ -95,10 +95,10 @@ pub(super) async fn post(
             None => line.messages.recv().await?,
         };
         let over = message.kind != Kind::Said;
-        Some((Event::message(None, message.text), (None, line, over)))
+        Some((Event::message(None, message), (None, line, over)))
     }))
 }
 
 fn in_json(message: Outgoing) -> Response {
-    refusal::json(reply::status_alone(message.kind), message.text)
+    refusal::json(reply::status_alone(message.kind), message)
 }

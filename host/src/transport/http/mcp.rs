@@ -138,7 +138,7 @@ impl Mcp {
     /// The answer to what is no message: in a session, as its revision has it.
     fn bad_request(&self, caller: &Caller, headers: &HeaderMap, invalid: &Invalid) -> Response {
         match self.session(caller, headers, None) {
-            Ok(session) => refusal::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid).text),
+            Ok(session) => refusal::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid)),
             Err(_) => refused(StatusCode::BAD_REQUEST, invalid.id.as_ref(), &invalid.error),
         }
     }
@@ -267,7 +267,7 @@ impl Mcp {
                 Ok(Some((_, message))) if message.kind == Kind::Said && !accepts.events => {}
                 Ok(Some((_, message))) if message.kind != Kind::Said && accepts.json => {
                     session.forget(&replay);
-                    return answer_in(message);
+                    return answer_in(counted(session, message));
                 }
                 // Cancelled, or there was no request in it: there is no answer.
                 Ok(None) => {
@@ -289,7 +289,13 @@ impl Mcp {
 /// The answer to a POST in a session, where it is all that is said.
 fn answer_in(message: Outgoing) -> Response {
     let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
-    refusal::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message.text)
+    refusal::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
+}
+
+/// A copy of what is kept, counted among what the client has not read.
+fn counted(session: &Session, mut message: Outgoing) -> Outgoing {
+    message.hold(session.connection.unread());
+    message
 }
 
 /// The messages of a stream as events, which a client may ask for again where its revision
@@ -305,7 +311,7 @@ fn replayed(
         Some((place, _)) => Place { after: place.after - 1, ..*place },
         None => reader.place(),
     };
-    let priming = primes.then(|| Event { id: Some(start.to_string()), kind: None, data: String::new() });
+    let priming = primes.then(|| Event::priming(start.to_string()));
     let messages = stream::unfold((first, reader, session, false), |(first, mut reader, session, over)| async move {
         if over {
             return None;
@@ -315,7 +321,8 @@ fn replayed(
             None => reader.next().await?,
         };
         let over = place.stream != 0 && Reader::is_last(&message);
-        Some((Event::message(Some(place.to_string()), message.text), (None, reader, session, over)))
+        let message = counted(&session, message);
+        Some((Event::message(Some(place.to_string()), message), (None, reader, session, over)))
     });
     stream::iter(priming).chain(messages)
 }

@@ -50,7 +50,7 @@ impl From<Refusal> for Response {
 }
 
 /// An answer of one JSON text.
-pub(super) fn json(status: StatusCode, text: String) -> Response {
+pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Response {
     with_type(status, "application/json", text)
 }
 

@@ -66,7 +66,9 @@ impl Replay {
         });
         let keeper = replay.clone();
         tokio::spawn(async move {
-            while let Some(message) = messages.recv().await {
+            while let Some(mut message) = messages.recv().await {
+                // What is kept to be asked for again has bounds of its own.
+                message.release();
                 keeper.keep(message);
             }
             keeper.lock().ended = true;

@@ -13,7 +13,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 
 use super::Response;
-use crate::server::Kind;
+use crate::server::{Kind, Outgoing};
 
 /// A stream that says nothing for so long gets a comment, so that nothing on the way takes
 /// it for dead.
@@ -41,23 +41,34 @@ pub(super) struct Event {
     /// `None` is the type that clients expect, `message`.
     pub(super) kind: Option<&'static str>,
     /// On one line.
-    pub(super) data: String,
+    pub(super) data: Outgoing,
 }
 
 impl Event {
-    pub(super) fn message(id: Option<String>, data: String) -> Self {
+    pub(super) fn message(id: Option<String>, data: Outgoing) -> Self {
         Self { id, kind: None, data }
     }
 
-    fn bytes(self) -> Bytes {
-        let mut text = String::with_capacity(self.data.len() + 64);
+    /// Of another type than messages have.
+    pub(super) fn named(kind: &'static str, data: String) -> Self {
+        Self { id: None, kind: Some(kind), data: Outgoing::new(data, Kind::Said) }
+    }
+
+    /// Without data: for its id, and what to do if no more come.
+    pub(super) fn priming(id: String) -> Self {
+        Self { id: Some(id), kind: None, data: Outgoing::new(String::new(), Kind::Said) }
+    }
+
+    fn bytes(mut self) -> Bytes {
+        let data = &self.data.text;
+        let mut text = String::with_capacity(data.len() + 64);
         if let Some(id) = self.id {
             text.push_str("id: ");
             text.push_str(&id);
             text.push('\n');
         }
         // An event without data is there for its id alone, and for what to do if no more come.
-        if self.data.is_empty() {
+        if data.is_empty() {
             text.push_str(RETRY);
         } else {
             text.push_str("event: ");
@@ -65,9 +76,11 @@ impl Event {
             text.push('\n');
         }
         text.push_str("data: ");
-        text.push_str(&self.data);
+        text.push_str(data);
         text.push_str("\n\n");
-        text.into()
+        // Counted until it has been written.
+        self.data.text = text;
+        self.data.into()
     }
 }
 

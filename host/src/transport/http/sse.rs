@@ -68,12 +68,12 @@ impl Sse {
         let id = format!("{:032x}", u128::from_be_bytes(secret));
         let (outbox, incoming) = mpsc::channel(OUTBOX);
         let connection = server.connect_for(outbox.clone(), &caller.principal, &caller.key);
-        let endpoint = Event { id: None, kind: Some("endpoint"), data: format!("{messages}?session={id}") };
+        let endpoint = Event::named("endpoint", format!("{messages}?session={id}"));
         self.0.lock().insert(id.clone(), Client { principal: caller.principal.clone(), connection, outbox });
         let leave = Leave { id, clients: self.0.clone() };
         let said = stream::unfold((incoming, leave), |(mut incoming, leave)| async move {
             let message = incoming.recv().await?;
-            Some((Event::message(None, message.text), (incoming, leave)))
+            Some((Event::message(None, message), (incoming, leave)))
         });
         reply::events(stream::iter([endpoint]).chain(said))
     }

@@ -4,6 +4,7 @@
 //! may write it himself, which saves waking that thread.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -34,6 +35,8 @@ impl Output for io::Stdout {
 
 pub(super) struct Writer<W> {
     output: Mutex<State<W>>,
+    /// How often something was written.
+    written: AtomicU64,
 }
 
 struct State<W> {
@@ -44,7 +47,7 @@ struct State<W> {
 
 impl<W: Output> Writer<W> {
     pub(super) fn new(output: W) -> Self {
-        Self { output: Mutex::new(State { output, lines: Vec::new() }) }
+        Self { output: Mutex::new(State { output, lines: Vec::new() }), written: AtomicU64::new(0) }
     }
 
     /// Writes a message if that can be done at once.
@@ -74,8 +77,14 @@ impl<W: Output> Writer<W> {
                 state.push(&message);
             }
             state.write()?;
+            self.written.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Grows while who reads takes what the thread writes.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, State<W>> {
