@@ -285,7 +285,7 @@ fn streams_are_shared() {
         let response = line.ask(&listen.with("Authorization", &format!("Bearer {token}")));
         (line, response)
     };
-    let mut hers: Vec<_> = (0..14).map(|_| listen(ALICE)).map(|(line, head)| Events::of(line, head)).collect();
+    let mut hers: Vec<_> = (0..15).map(|_| listen(ALICE)).map(|(line, head)| Events::of(line, head)).collect();
     let (_, full) = listen(ALICE);
     assert_eq!((full.status, full.header("retry-after")), (503, Some("10")), "{}", full.text());
     assert!(full.text().contains("too_many_streams") && full.text().contains(r#""id":7"#), "{}", full.text());

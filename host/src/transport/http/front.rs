@@ -44,7 +44,7 @@ impl Front {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
         let tokens = Tokens::new(std::mem::take(&mut settings.tokens));
         let mcp =
-            Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 8).max(1)));
+            Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
         let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
         Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
     }
@@ -132,7 +132,7 @@ impl Front {
             let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
             return refusal.header(header::CONNECTION, "close").into();
         }
-        match self.bodies.read(request.body_mut()).await {
+        match self.bodies.read(request.body_mut(), &caller.key).await {
             Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
