@@ -4,6 +4,7 @@
 //! Source: MCP 2026-07-28, basic/transports/streamable-http; the older revisions,
 //! basic/transports.
 
+mod accepts;
 mod admission;
 mod alone;
 mod auth;

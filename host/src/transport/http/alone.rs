@@ -9,9 +9,10 @@ use futures_util::stream;
 use http::StatusCode;
 use tokio::sync::mpsc;
 
+use super::accepts::Accepts;
 use super::caller::Caller;
 use super::kept::Kept;
-use super::mcp::{Accepts, Mcp, seated, too_many_streams};
+use super::mcp::{Mcp, seated, too_many_streams};
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{Frame, Message};

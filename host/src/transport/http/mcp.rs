@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
+use super::accepts::Accepts;
 use super::caller::Caller;
 use super::kept::Kept;
 use super::places::{Place as Seat, Places};
@@ -41,39 +42,6 @@ pub(super) struct Mcp {
     streams: Arc<Places>,
     /// Cancelled when the server is about to end, for streams that have no last word.
     stop: CancellationToken,
-}
-
-/// What a client can read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Accepts {
-    pub(super) json: bool,
-    pub(super) events: bool,
-}
-
-impl Accepts {
-    /// Without the header, anything. What names a type more closely counts, and a weight of
-    /// nothing is a no (RFC 9110, section 12.5.1); other weights are not compared.
-    fn of(headers: &HeaderMap) -> Self {
-        let (mut json, mut events) = (None, None);
-        let mut values = headers.get_all(ACCEPT).iter().peekable();
-        if values.peek().is_none() {
-            return Self { json: true, events: true };
-        }
-        for range in values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
-            let mut parts = range.split(';').map(str::trim);
-            let kind = parts.next().unwrap_or_default();
-            let wanted = !parts.any(is_zero_weight);
-            let rank = |kinds: [&str; 3]| kinds.iter().position(|known| known.eq_ignore_ascii_case(kind));
-            for (said, kinds) in [
-                (&mut json, ["*/*", "application/*", "application/json"]),
-                (&mut events, ["*/*", "text/*", "text/event-stream"]),
-            ] {
-                *said = (*said).max(rank(kinds).map(|rank| (rank, wanted)));
-            }
-        }
-        let is_wanted = |said: Option<(usize, bool)>| said.is_some_and(|(_, wanted)| wanted);
-        Self { json: is_wanted(json), events: is_wanted(events) }
-    }
 }
 
 impl Mcp {
@@ -319,15 +287,6 @@ impl Mcp {
             None => reply::events(rest),
         }
     }
-}
-
-/// Whether a parameter of a media range is `q=0`, in one of its spellings.
-fn is_zero_weight(parameter: &str) -> bool {
-    let Some((name, value)) = parameter.split_once('=') else { return false };
-    let value = value.trim();
-    name.trim().eq_ignore_ascii_case("q")
-        && value.starts_with('0')
-        && value.bytes().all(|byte| matches!(byte, b'0' | b'.'))
 }
 
 /// The answer to a POST in a session, where it is all that is said.
