@@ -6,6 +6,7 @@ mod bodies;
 mod crowd;
 mod framing;
 mod headers;
+mod kept;
 mod listening;
 mod names;
 mod paths;

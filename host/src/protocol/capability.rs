@@ -10,8 +10,9 @@ use super::error::ErrorObject;
 use super::params;
 use super::revision::Revision;
 
-/// What a client declared, read with the eyes of one revision.
-#[derive(Debug, Clone)]
+/// What a client declared, read with the eyes of one revision. Nothing of its text is kept, which
+/// may be megabytes.
+#[derive(Debug, Clone, Default)]
 pub struct ClientCapabilities {
     pub roots: bool,
     pub sampling: bool,
@@ -21,8 +22,6 @@ pub struct ClientCapabilities {
     pub sampling_context: bool,
     pub elicitation_form: bool,
     pub elicitation_url: bool,
-    /// All of it, as it was sent: extensions and experimental parts included.
-    pub raw: Box<RawValue>,
 }
 
 /// Something a plugin may ask of the client.
@@ -61,21 +60,6 @@ impl Ask {
     }
 }
 
-impl Default for ClientCapabilities {
-    fn default() -> Self {
-        let raw = RawValue::from_string("{}".to_owned()).expect("an empty object is JSON");
-        Self {
-            roots: false,
-            sampling: false,
-            sampling_tools: false,
-            sampling_context: false,
-            elicitation_form: false,
-            elicitation_url: false,
-            raw,
-        }
-    }
-}
-
 impl ClientCapabilities {
     /// Reads an object of capabilities that stands at `path`. What `revision` does not
     /// have is not there, even if the client sent it.
@@ -103,7 +87,6 @@ impl ClientCapabilities {
             sampling_context: context.is_some() && revision.has_sampling_tools(),
             elicitation_form: elicitation.is_some() && forms && revision.has_elicitation(),
             elicitation_url: url.is_some() && modes,
-            raw: object.to_owned(),
         })
     }
 

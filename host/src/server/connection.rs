@@ -386,6 +386,11 @@ impl Connection {
         self.session().as_ref().map(|session| session.revision)
     }
 
+    /// Whether the client has said that it is, after its handshake.
+    pub fn is_initialized(&self) -> bool {
+        self.session().as_ref().is_some_and(|session| session.announcing)
+    }
+
     fn session(&self) -> MutexGuard<'_, Option<Session>> {
         self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

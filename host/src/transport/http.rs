@@ -4,6 +4,7 @@
 //! Source: MCP 2026-07-28, basic/transports/streamable-http; the older revisions,
 //! basic/transports.
 
+mod accepts;
 mod admission;
 mod alone;
 mod auth;
@@ -11,15 +12,18 @@ mod body;
 mod caller;
 mod connection;
 mod front;
+mod goodbye;
 mod guard;
 mod headers;
 mod kept;
 mod listen;
 mod mcp;
+mod places;
 mod refusal;
 mod replay;
 mod reply;
 mod session;
+mod shelf;
 mod sse;
 mod stall;
 mod threads;
@@ -33,12 +37,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::server::Server;
 use admission::Admission;
 use front::Front;
+use goodbye::Goodbyes;
 use threads::Threads;
 
 pub use auth::{Principal, Token};
@@ -46,9 +50,6 @@ pub use listen::{Address, ListenError, Listener};
 pub use session::SessionSettings;
 pub use tls::Tls;
 
-/// Connections too many that are told so at the same time; the others are closed on.
-const TURNED_AWAY: usize = 64;
-const TURNING_AWAY: Duration = Duration::from_secs(1);
 /// How long, at the end, the answers of what was cut off may take to be written.
 const LAST_WORD: Duration = Duration::from_secs(2);
 
@@ -126,7 +127,7 @@ pub async fn serve(
     let stopped = server.clone();
     let admission = Admission::new(settings.connections, settings.connections_per_address);
     let front = Arc::new(Front::new(server, listener.local_address(), settings));
-    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
+    let goodbyes = Goodbyes::new(tls);
     let threads = Threads::start()?;
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -149,11 +150,8 @@ pub async fn serve(
         if let Some(place) = admission.admit(peer) {
             let (thread, seat) = threads.seat();
             connections.spawn_on(connection::serve(accepted, peer, front.clone(), (place, seat)), thread);
-        } else if let Ok(permit) = turned_away.clone().try_acquire_owned() {
-            tokio::spawn(async move {
-                let _ = tokio::time::timeout(TURNING_AWAY, connection::turn_away(accepted, tls)).await;
-                drop(permit);
-            });
+        } else {
+            goodbyes.say(accepted);
         }
     }
     drop(listener);

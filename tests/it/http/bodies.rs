@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wharf::transport::http::Settings;
+use wharf::transport::http::{Settings, Token};
 
 use crate::support::PATIENCE;
 use crate::support::home::Home;
@@ -67,6 +67,27 @@ fn p30_who_finds_no_room_is_told_to_come_back() {
     while front.ask(&large).status != 200 {
         assert!(Instant::now() < deadline, "the room is not given back");
     }
+}
+
+/// P30: who sends much waits for room of his own, and leaves some to others.
+#[test]
+fn p30_one_caller_does_not_take_all_room() {
+    let (alice, bob) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
+    let tokens = vec![Token::new("alice", alice), Token::new("bob", bob)];
+    let settings = Settings { bodies: 8 * MIB, body_timeout: SHORT, tokens, ..Settings::default() };
+    let front = Front::serve(&Home::with(&["everything"]), settings);
+    let bearer = |request: Request, token: &str| request.with("Authorization", &format!("Bearer {token}"));
+    let arguments = json!({"seconds": 50.0});
+    let call = alone(1, "tools/call", json!({"name": "everything_slow_compute", "arguments": arguments}));
+    let call = Endpoint::new(front.address).post(&call).set("Accept", "application/json");
+    let mut holding = front.connect();
+    assert!(holding.send(&padded(bearer(call, alice), 4 * MIB).bytes()));
+    let large = padded(front.discover(), 4 * MIB);
+    let deadline = Instant::now() + PATIENCE;
+    while front.ask(&bearer(large.clone(), alice)).status != 503 {
+        assert!(Instant::now() < deadline, "she has more than her share");
+    }
+    assert_eq!(front.ask(&bearer(large, bob)).status, 200);
 }
 
 /// P30: who waits is served when there is room, in chunks too, which take what they need.

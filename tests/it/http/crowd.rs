@@ -153,3 +153,26 @@ fn p24_without_descriptors_it_waits_for_some() {
     assert_eq!(Line::connect(address).ask(&echo).status, 200);
     assert!(!process.log().contains("panicked"), "{}", process.log());
 }
+
+/// P24: each of a burst hears when to come back, also who had sent a request by then.
+#[test]
+fn p24_a_burst_of_those_too_many_is_told() {
+    const BURST: usize = 400;
+    let front = Front::start(Settings { connections_per_address: 8, ..Settings::default() });
+    let health = Request::new("GET", "/healthz", front.address);
+    let mut first: Vec<_> = (0..8).map(|_| front.connect()).collect();
+    for line in &mut first {
+        assert_eq!(line.ask(&health).status, 200);
+    }
+    // Who asks and reads only then is waited for.
+    let mut asking: Vec<_> = (0..100).map(|_| front.connect()).collect();
+    let told = asking.iter_mut().filter(|line| line.send(&health.bytes())).count();
+    let told = asking.iter_mut().take(told).filter_map(|line| line.response()).filter(|busy| busy.status == 503);
+    assert_eq!(told.count(), 100);
+    drop(asking);
+    let mut burst: Vec<_> = (0..BURST).map(|_| front.connect()).collect();
+    let told = burst.iter_mut().filter_map(|line| line.response());
+    let told = told.filter(|busy| (busy.status, busy.header("retry-after")) == (503, Some("1"))).count();
+    assert_eq!(told, BURST);
+    assert_eq!(first[0].ask(&health).status, 200, "those before are served as ever");
+}

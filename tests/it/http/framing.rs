@@ -55,6 +55,20 @@ fn p18_chunks_beside_a_length_are_the_last_request() {
     }
 }
 
+/// P18: what would have to be unpacked is not taken for what it is not.
+#[test]
+fn p18_a_packed_transfer_is_not_taken() {
+    let front = Front::start(Settings::default());
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n", front.address);
+    for coding in ["gzip, chunked", "Chunked, chunked", "chunked\r\nTransfer-Encoding: chunked"] {
+        let bytes = format!("{head}Transfer-Encoding: {coding}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n{SMUGGLED}");
+        let seen = statuses(&front, &bytes);
+        assert!(matches!(seen[..], [400 | 501]), "{coding}: {seen:?}");
+    }
+    let packed = format!("{head}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n");
+    assert_eq!(statuses(&front, &packed), [501]);
+}
+
 /// P18: lines that end without a carriage return are read in one way only.
 #[test]
 fn p18_a_bare_line_feed_divides_nothing() {

@@ -101,3 +101,22 @@ fn p21_what_a_page_may_send_unasked_is_no_message() {
     let response = front.ask(&preflight.with("Origin", "https://evil"));
     assert_eq!((response.status, response.cors().len()), (403, 0), "{response:?}");
 }
+
+/// P20: supervisors come by an address, and pages by a name of their own.
+#[test]
+fn p20_only_by_a_known_name_or_an_address_is_its_health_told() {
+    let front = Front::start(Settings::default());
+    let port = front.address.port();
+    let probe = |path: &str, host: &str| front.ask(&Request::new("GET", path, host)).status;
+    for host in ["10.1.2.3:8080", "10.1.2.3", "[2001:db8::1]:80", "[2001:db8::1]", &format!("localhost:{port}")] {
+        assert_eq!((probe("/healthz", host), probe("/readyz", host)), (200, 503), "{host}");
+    }
+    for host in ["evil.example", "10.1.2.3.evil.example", "localhost", "10.1.2.3:80:80", "user@10.1.2.3", ""] {
+        assert_eq!((probe("/healthz", host), probe("/readyz", host)), (403, 403), "{host}");
+    }
+    let health = Request::new("GET", "/healthz", front.address);
+    assert_eq!(front.ask(&health.clone().with("Origin", "https://evil.example")).status, 403);
+    let mut nameless = health.without("Host");
+    nameless.line = "GET /healthz HTTP/1.0".into();
+    assert_eq!(front.ask(&nameless).status, 200, "no browser");
+}

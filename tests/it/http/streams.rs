@@ -4,14 +4,16 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wharf::transport::http::Settings;
+use wharf::transport::http::{SessionSettings, Settings, Token};
 
 use crate::support::events::{Event, Events};
 use crate::support::home::Home;
 use crate::support::http::{Front, Line, serve};
-use crate::support::streamable::{Endpoint, request};
+use crate::support::streamable::{Endpoint, alone, request};
 use crate::support::{PATIENCE, guest::Guest};
 
+const ALICE: &str = "0123456789abcdef0123456789abcdef";
+const BOB: &str = "fedcba9876543210fedcba9876543210";
 const NEWEST: &str = "2025-11-25";
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
@@ -238,7 +240,59 @@ fn what_is_kept_is_bounded() {
         begin.split('-').next() == id.split('-').next()
     };
     assert!(resumed(&firsts[39]), "the last is kept");
-    assert!(!resumed(&firsts[0]), "the first is not");
+    // Who comes back for what is kept no more is told.
+    let gone = front.ask(&client.get().with("Last-Event-ID", &firsts[0]));
+    assert_eq!(gone.status, 400, "{}", gone.text());
+    assert!(gone.text().contains("event_not_kept"), "{}", gone.text());
+}
+
+/// What all sessions keep is bounded too. Who comes back for an answer that had to go hears so in
+/// its place, and what is newer is there.
+#[test]
+fn what_all_sessions_keep_is_bounded() {
+    let sessions = SessionSettings { kept: 16 << 10, ..SessionSettings::default() };
+    let front = Front::serve(&Home::with(&["everything"]), Settings { sessions, ..Settings::default() });
+    let clients: Vec<_> = (0..8).map(|_| Endpoint::shake_hands(front.address, NEWEST)).collect();
+    let mut firsts = Vec::new();
+    for round in 0..10 {
+        for client in &clients {
+            // Its answer is some 300 bytes.
+            let request = client.post(&call(round, "test_simple_text", json!({}))).set("Accept", "text/event-stream");
+            let events = rest(&mut Events::open(Line::connect(front.address), &request));
+            assert_eq!(events.last().expect("an answer").json()["id"], round, "who reads it at once has it");
+            firsts.push((client, round, events[0].id.clone().expect("an id")));
+        }
+    }
+    let again = |(client, _, id): &(&Endpoint, u64, String)| {
+        let mut stream = Events::open(Line::connect(front.address), &client.get().with("Last-Event-ID", id));
+        next(&mut stream)
+    };
+    let last = again(&firsts[79]);
+    assert!(last["id"] == 9 && last.get("result").is_some(), "{last}");
+    let first = again(&firsts[0]);
+    assert_eq!((&first["id"], &first["error"]["data"]["reason"]), (&json!(0), &json!("answer_dropped")), "{first}");
+}
+
+/// One who holds all streams gives some up for another.
+#[test]
+fn streams_are_shared() {
+    let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
+    let front = Front::serve(&Home::new(), Settings { tokens, connections: 16, ..Settings::default() });
+    let listen = |token: &str| {
+        let params = json!({"notifications": {"toolsListChanged": true}});
+        let listen = Endpoint::new(front.address).post(&alone(7, "subscriptions/listen", params));
+        let mut line = front.connect();
+        let response = line.ask(&listen.with("Authorization", &format!("Bearer {token}")));
+        (line, response)
+    };
+    let mut hers: Vec<_> = (0..15).map(|_| listen(ALICE)).map(|(line, head)| Events::of(line, head)).collect();
+    let (_, full) = listen(ALICE);
+    assert_eq!((full.status, full.header("retry-after")), (503, Some("10")), "{}", full.text());
+    assert!(full.text().contains("too_many_streams") && full.text().contains(r#""id":7"#), "{}", full.text());
+    let (_line, his) = listen(BOB);
+    assert_eq!(his.status, 200);
+    rest(&mut hers[0]);
+    assert_eq!(listen(ALICE).1.status, 503, "she has most still");
 }
 
 /// Legacy clients say so when they want no answer any more.

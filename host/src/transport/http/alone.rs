@@ -9,9 +9,10 @@ use futures_util::stream;
 use http::StatusCode;
 use tokio::sync::mpsc;
 
+use super::accepts::Accepts;
 use super::caller::Caller;
 use super::kept::Kept;
-use super::mcp::{Accepts, Mcp};
+use super::mcp::{Mcp, seated, too_many_streams};
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{Frame, Message};
@@ -22,6 +23,9 @@ const OUTBOX: usize = 64;
 /// An answer that takes longer comes as a stream, so that nothing on the way takes the
 /// connection for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The request whose answer comes at its end.
+const LISTEN: &str = "subscriptions/listen";
 
 /// A connection of the server for one request at a time. Dropped, it cancels what runs: the
 /// client has gone.
@@ -63,6 +67,13 @@ pub(super) async fn post(
     accepts: Accepts,
 ) -> Response {
     let is_request = matches!(frame, Frame::Single(Message::Request(_)));
+    let seat = match &frame {
+        Frame::Single(Message::Request(request)) if request.method == LISTEN => match mcp.seat(caller) {
+            Some(seat) => Some(seat),
+            None => return too_many_streams(Some(&request.id)),
+        },
+        _ => None,
+    };
     let mut line = kept.line(&caller.principal).unwrap_or_else(|| Line::new(mcp, caller));
     let answered = line.connection.receive_post(frame, size, headers, &line.outbox, accepts.events).await;
     if !is_request {
@@ -86,7 +97,7 @@ pub(super) async fn post(
             }
         },
     };
-    reply::events(stream::unfold((first, line, false), |(first, mut line, over)| async move {
+    let events = stream::unfold((first, line, false), |(first, mut line, over)| async move {
         if over {
             return None;
         }
@@ -96,7 +107,8 @@ pub(super) async fn post(
         };
         let over = message.kind != Kind::Said;
         Some((Event::message(None, message), (None, line, over)))
-    }))
+    });
+    reply::events(seated(events, seat))
 }
 
 fn in_json(message: Outgoing) -> Response {

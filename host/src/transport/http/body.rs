@@ -3,7 +3,8 @@
 //!
 //! It does not look into the message.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -51,13 +52,31 @@ pub(super) struct Bodies {
     time: Duration,
     /// Bytes of all large ones.
     room: Arc<Semaphore>,
+    /// Bytes of those of one caller: three quarters of that, or one body.
+    of_one: usize,
+    /// By caller, for as long as somebody has some.
+    shares: Mutex<HashMap<Arc<str>, Weak<Semaphore>>>,
 }
 
 /// A body, and the room that it takes until it is dropped.
 #[derive(Default)]
 struct Held {
     bytes: BytesMut,
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<Room>,
+}
+
+/// The caller's own first, so that he waits for himself and not in front of others.
+struct Room {
+    own: OwnedSemaphorePermit,
+    of_all: OwnedSemaphorePermit,
+}
+
+impl Room {
+    fn shrink_to(&mut self, bytes: usize) {
+        for permit in [&mut self.own, &mut self.of_all] {
+            drop(permit.split(permit.num_permits() - bytes));
+        }
+    }
 }
 
 impl AsRef<[u8]> for Held {
@@ -69,7 +88,8 @@ impl AsRef<[u8]> for Held {
 impl Bodies {
     /// `together`: bytes of all bodies of more than 64 KiB; no less than `limit`.
     pub(super) fn new(limit: usize, time: Duration, together: usize) -> Self {
-        Self { limit, time, room: Arc::new(Semaphore::new(together)) }
+        let room = Arc::new(Semaphore::new(together));
+        Self { limit, time, room, of_one: limit.max(together / 4 * 3), shares: Mutex::default() }
     }
 
     /// Reads the whole body. It is not read on while others have taken all room.
@@ -77,7 +97,7 @@ impl Bodies {
     /// # Errors
     /// 413 if it is too long (before any of it is read, if its length was said), 408 if it takes
     /// too long, 503 if it has waited as long for room, 400 if it breaks off.
-    pub(super) async fn read(&self, body: &mut Incoming) -> Result<Bytes, Refusal> {
+    pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
         let deadline = Instant::now() + self.time;
         let said = body.size_hint();
         if said.lower() > self.limit as u64 {
@@ -98,28 +118,42 @@ impl Bodies {
                 return Err(self.too_long());
             }
             if length > SMALL && held.room.is_none() {
-                held.room = Some(self.room(most, deadline).await?);
+                held.room = Some(self.room(most, caller, deadline).await?);
                 held.bytes.reserve(most - held.bytes.len());
             }
             held.bytes.extend_from_slice(&bytes);
         }
         if let Some(room) = &mut held.room {
             // What the chunks did not need goes back at once.
-            drop(room.split(room.num_permits() - held.bytes.len()));
+            room.shrink_to(held.bytes.len());
         }
         Ok(Bytes::from_owner(held))
     }
 
-    async fn room(&self, bytes: usize, deadline: Instant) -> Result<OwnedSemaphorePermit, Refusal> {
+    async fn room(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<Room, Refusal> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        match timeout_at(deadline, self.room.clone().acquire_many_owned(bytes)).await {
-            Ok(Ok(room)) => Ok(room),
-            _ => {
-                let detail = "too many large messages are worked on, try again later";
-                let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
-                Err(refusal.header(header::RETRY_AFTER, "1"))
-            }
+        let share = self.share(caller);
+        let room = async {
+            let own = share.acquire_many_owned(bytes).await.ok()?;
+            Some(Room { own, of_all: self.room.clone().acquire_many_owned(bytes).await.ok()? })
+        };
+        timeout_at(deadline, room).await.ok().flatten().ok_or_else(|| {
+            let detail = "too many large messages are worked on, try again later";
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
+            refusal.header(header::RETRY_AFTER, "1")
+        })
+    }
+
+    fn share(&self, caller: &Arc<str>) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = shares.get(caller).and_then(Weak::upgrade) {
+            return share;
         }
+        // Connections bound how many have some; only they are looked through.
+        shares.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::new(Semaphore::new(self.of_one));
+        shares.insert(caller.clone(), Arc::downgrade(&share));
+        share
     }
 
     fn too_long(&self) -> Refusal {

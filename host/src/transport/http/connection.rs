@@ -11,7 +11,6 @@ use std::sync::Arc;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::admission::Place;
 use super::caller::Peer;
@@ -23,9 +22,6 @@ use super::threads::Seat;
 
 /// Bytes of a request's line and headers together.
 const HEAD: usize = 64 << 10;
-/// What one connection too many is told. The client may be any HTTP client.
-const BUSY: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// Serves until the client goes, breaks a rule or is too slow, or the server is about to end
 /// and what was begun is answered.
@@ -76,16 +72,4 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection broke off");
     }
-}
-
-/// Tells one connection too many to come back later. In plain text only: a client of TLS is
-/// closed on.
-pub(super) async fn turn_away(accepted: Accepted, tls: bool) {
-    let Some(mut stream) = accepted.enter() else { return };
-    if tls || stream.write_all(BUSY).await.is_err() || stream.shutdown().await.is_err() {
-        return;
-    }
-    // Closed on what the client has sent, the answer could be lost.
-    let mut rest = [0; 1024];
-    while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
 }

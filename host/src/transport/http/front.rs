@@ -43,7 +43,8 @@ impl Front {
     pub(super) fn new(server: Arc<Server>, bound: Option<SocketAddr>, mut settings: Settings) -> Self {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
         let tokens = Tokens::new(std::mem::take(&mut settings.tokens));
-        let mcp = Arc::new(Mcp::new(server, settings.sessions));
+        let mcp =
+            Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
         let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
         Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
     }
@@ -83,13 +84,16 @@ impl Front {
         response
     }
 
-    /// What supervisors ask. They know no tokens, and come by any name.
+    /// What supervisors ask. They know no tokens, and some come by an address.
     fn health<B>(&self, request: &http::Request<B>) -> Option<Response> {
         let ready = match request.uri().path() {
             "/healthz" => true,
             "/readyz" => self.mcp.server.is_ready(),
             _ => return None,
         };
+        if let Err(refusal) = self.guard.check_probe(request.uri(), request.headers()) {
+            return Some(refusal.into());
+        }
         Some(match *request.method() {
             Method::GET | Method::HEAD if ready => plain(StatusCode::OK, "ok\n"),
             Method::GET | Method::HEAD => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
@@ -123,7 +127,12 @@ impl Front {
         if let Err(refusal) = self.expected(request.uri().path(), request.method(), request.headers()) {
             return self.refuse(request, refusal);
         }
-        match self.bodies.read(request.body_mut()).await {
+        if !is_plainly_chunked(request.headers()) {
+            let detail = "a Transfer-Encoding other than chunked is not taken; send the body as it is";
+            let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
+            return refusal.header(header::CONNECTION, "close").into();
+        }
+        match self.bodies.read(request.body_mut(), &caller.key).await {
             Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
@@ -156,6 +165,13 @@ impl Front {
         }
         refusal.into()
     }
+}
+
+/// Whether a body is not coded but for its chunks, if these.
+fn is_plainly_chunked(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = codings.next();
+    codings.next().is_none() && first.is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
 fn method_not_allowed(allowed: &'static str) -> Refusal {

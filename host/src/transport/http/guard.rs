@@ -36,6 +36,23 @@ impl Guard {
         Self { hosts, origins, foreign }
     }
 
+    /// Lets those ask how the server does who know it by its names or by any address, such as
+    /// supervisors, and those who name nobody.
+    ///
+    /// # Errors
+    /// 403 for other names, and for pages of other sites.
+    pub(super) fn check_probe(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = only(headers, &header::HOST)?.map(text);
+        let target = uri.authority().map(|authority| authority.as_str());
+        if !host.into_iter().chain(target).all(|name| is_address(name) || is_among(&self.hosts, name)) {
+            return Err(host_not_allowed());
+        }
+        match only(headers, &header::ORIGIN)? {
+            Some(origin) if !is_among(&self.origins, text(origin)) => Err(origin_not_allowed()),
+            _ => Ok(()),
+        }
+    }
+
     /// Lets a request pass, and gives its origin if that is another site which may read the
     /// answer.
     ///
@@ -47,22 +64,23 @@ impl Guard {
         let target = uri.authority().map(|authority| authority.as_str());
         for name in std::iter::once(text(host)).chain(target) {
             if !is_among(&self.hosts, name) {
-                return Err(forbidden(
-                    "host_not_allowed",
-                    "this Host is not one of the server's names; server.http.allowed-hosts adds to them",
-                ));
+                return Err(host_not_allowed());
             }
         }
         let Some(origin) = only(headers, &header::ORIGIN)? else { return Ok(None) };
         let name = text(origin);
         if !is_among(&self.origins, name) {
-            return Err(forbidden(
-                "origin_not_allowed",
-                "pages of this Origin may not use the server; server.http.allowed-origins adds to those that may",
-            ));
+            return Err(origin_not_allowed());
         }
         Ok(is_among(&self.foreign, name).then(|| origin.clone()))
     }
+}
+
+/// Whether a `Host` is an address. A page that reaches for this machine by a name of its own
+/// (DNS rebinding) sends that name.
+fn is_address(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    bare.unwrap_or(host).parse::<IpAddr>().is_ok() || host.parse::<SocketAddr>().is_ok()
 }
 
 /// The answer to a browser that asks, before the request itself, whether a page may send it.
@@ -128,6 +146,16 @@ fn is_among(names: &[String], name: &str) -> bool {
 /// Bytes that are no ASCII are in no list.
 fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
+}
+
+fn host_not_allowed() -> Refusal {
+    let detail = "this Host is not one of the server's names; server.http.allowed-hosts adds to them";
+    forbidden("host_not_allowed", detail)
+}
+
+fn origin_not_allowed() -> Refusal {
+    let detail = "pages of this Origin may not use the server; server.http.allowed-origins adds to those that may";
+    forbidden("origin_not_allowed", detail)
 }
 
 fn forbidden(reason: &'static str, detail: &str) -> Refusal {

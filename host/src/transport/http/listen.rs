@@ -4,8 +4,8 @@
 //! Accepts connections and reads nothing from them.
 
 use std::fs::{self, Permissions};
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -80,6 +80,33 @@ pub(super) enum Accepted {
 }
 
 impl Accepted {
+    /// Reads what has come so far, and throws it away. `false`: the connection is broken.
+    pub(super) fn drain(&self) -> bool {
+        let mut bytes = [0; 4096];
+        // Of more than a head a sender learns by a reset.
+        for _ in 0..16 {
+            let read = match self {
+                Self::Tcp(stream) => (&mut &*stream).read(&mut bytes),
+                Self::Unix(stream) => (&mut &*stream).read(&mut bytes),
+            };
+            match read {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
+        }
+        true
+    }
+
+    /// Writes something short, after which no more comes. `false`: that was not possible at once.
+    pub(super) fn close_with(&self, last: &[u8]) -> bool {
+        let (written, closed) = match self {
+            Self::Tcp(stream) => ((&mut &*stream).write(last), stream.shutdown(Shutdown::Write)),
+            Self::Unix(stream) => ((&mut &*stream).write(last), stream.shutdown(Shutdown::Write)),
+        };
+        closed.is_ok() && written.is_ok_and(|written| written == last.len())
+    }
+
     /// Makes it one of the runtime of whoever calls this.
     pub(super) fn enter(self) -> Option<Box<dyn Stream>> {
         let entered: io::Result<Box<dyn Stream>> = match self {

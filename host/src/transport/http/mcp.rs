@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::header::{ACCEPT, ALLOW, HeaderMap, HeaderValue};
+use http::header::{ALLOW, HeaderMap, HeaderValue, RETRY_AFTER};
 use http::{Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
+use super::accepts::Accepts;
 use super::caller::Caller;
 use super::kept::Kept;
+use super::places::{Place as Seat, Places};
 use super::replay::{Place, Reader};
 use super::reply::{self, Event};
-use super::session::{Session, SessionSettings, Sessions};
+use super::session::{At, Session, SessionSettings, Sessions};
 use super::sse::Sse;
 use super::{Request, Response, alone, headers, refusal};
 use crate::jsonrpc::encode::{self, UnreadableId};
@@ -37,38 +39,26 @@ pub(super) struct Mcp {
     pub(super) server: Arc<Server>,
     sessions: Sessions,
     sse: Sse,
+    streams: Arc<Places>,
     /// Cancelled when the server is about to end, for streams that have no last word.
     stop: CancellationToken,
 }
 
-/// What a client can read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Accepts {
-    pub(super) json: bool,
-    pub(super) events: bool,
-}
-
-impl Accepts {
-    /// Without the header, anything.
-    fn of(headers: &HeaderMap) -> Self {
-        let mut accepts = Self { json: false, events: false };
-        let mut values = headers.get_all(ACCEPT).iter().peekable();
-        if values.peek().is_none() {
-            return Self { json: true, events: true };
-        }
-        for range in values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
-            let kind = range.split(';').next().unwrap_or_default().trim();
-            let is_one_of = |kinds: [&str; 3]| kinds.iter().any(|known| known.eq_ignore_ascii_case(kind));
-            accepts.json |= is_one_of(["application/json", "application/*", "*/*"]);
-            accepts.events |= is_one_of(["text/event-stream", "text/*", "*/*"]);
-        }
-        accepts
-    }
-}
-
 impl Mcp {
-    pub(super) fn new(server: Arc<Server>, sessions: SessionSettings) -> Self {
-        Self { server, sessions: Sessions::new(sessions), sse: Sse::default(), stop: CancellationToken::new() }
+    /// `streams`: as many may stay open at the same time.
+    pub(super) fn new(server: Arc<Server>, sessions: SessionSettings, streams: usize) -> Self {
+        Self {
+            server,
+            sessions: Sessions::new(sessions),
+            sse: Sse::default(),
+            streams: Places::new(streams),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// A place for a stream that stays open.
+    pub(super) fn seat(&self, caller: &Caller) -> Option<Seat> {
+        self.streams.take(&caller.key)
     }
 
     /// Ends, for ever, sessions that nobody uses.
@@ -88,7 +78,12 @@ impl Mcp {
     pub(super) async fn handle(&self, kept: &Kept, caller: &Caller, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         match parts.uri.path() {
-            EVENTS => return self.sse.get(&self.server, caller, MESSAGES),
+            EVENTS => {
+                return match self.seat(caller) {
+                    Some(seat) => self.sse.get(&self.server, caller, MESSAGES, seat),
+                    None => too_many_streams(None),
+                };
+            }
             MESSAGES => return self.sse.post(&caller.principal, parts.uri.query(), &body).await,
             _ => {}
         }
@@ -152,20 +147,21 @@ impl Mcp {
         said: &Arc<Headers>,
         accepts: Accepts,
     ) -> Response {
-        let Some(session) = self.sessions.open(&self.server, caller) else {
-            let error =
-                ErrorObject::invalid_request("too_many_sessions", "there are too many sessions, try again later");
-            let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id_of(&frame), &error);
-            response.headers_mut().insert("retry-after", HeaderValue::from_static("60"));
-            return response;
+        let id = id_of(&frame).cloned();
+        let too_many = || {
+            let detail = "there are too many sessions, try again later";
+            busy(id.as_ref(), "too_many_sessions", detail, "60")
         };
+        let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
         let mut response = self.post_in(kept, &session, frame, size, said, accepts).await;
         // A handshake that failed opens nothing.
         if session.connection.revision().is_some()
-            && let Ok(id) = HeaderValue::from_str(&session.id)
+            && let Ok(value) = HeaderValue::from_str(&session.id)
         {
-            response.headers_mut().insert(SESSION, id);
-            self.sessions.put(&session);
+            if !self.sessions.put(&session) {
+                return too_many();
+            }
+            response.headers_mut().insert(SESSION, value);
         }
         response
     }
@@ -181,13 +177,19 @@ impl Mcp {
             Err(response) => return *response,
         };
         let place = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(Place::parse);
-        let reader = match place.and_then(|place| Some((session.at(place)?, place))) {
-            Some((replay, place)) => replay.reader(Some(place.after)),
-            None => session.own.reader(None),
+        let Some(seat) = self.seat(caller) else { return too_many_streams(None) };
+        let reader = match place.map(|place| (session.at(place), place)) {
+            Some((At::Kept(replay), place)) => replay.reader(Some(place.after)),
+            Some((At::Gone, _)) => {
+                let detail = "what followed that event is kept no more; send the request again";
+                let error = ErrorObject::invalid_request("event_not_kept", detail);
+                return refused(StatusCode::BAD_REQUEST, None, &error);
+            }
+            Some((At::Never, _)) | None => session.own.reader(None),
         };
         let ended = session.ended();
         let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
-        reply::events(events.take_until(ended))
+        reply::events(seated(events.take_until(ended), Some(seat)))
     }
 
     fn delete(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Response {
@@ -245,6 +247,7 @@ impl Mcp {
         accepts: Accepts,
     ) -> Response {
         // An answer to a batch may also be that there are no batches.
+        let request = id_of(&frame).cloned();
         let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, messages) = kept.channel().unwrap_or_else(Session::channel);
         match session.connection.receive_post(frame, size, said, &outbox, accepts.events).await {
@@ -259,7 +262,7 @@ impl Mcp {
         if !wants_answer {
             return refusal::empty(StatusCode::ACCEPTED);
         }
-        let replay = session.stream(messages);
+        let replay = session.stream(request, messages);
         let mut reader = replay.reader(Some(0));
         let first = loop {
             let patience = if accepts.events { PATIENCE } else { Duration::MAX };
@@ -341,6 +344,30 @@ pub(super) fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
 
 pub(super) fn refused(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
     refusal::json(status, encode::error(id, UnreadableId::Omit, error))
+}
+
+pub(super) fn too_many_streams(id: Option<&RequestId>) -> Response {
+    busy(id, "too_many_streams", "there are too many open streams, try again later", "10")
+}
+
+/// Tells one who finds no place when to come back, in seconds.
+fn busy(id: Option<&RequestId>, reason: &str, detail: &str, seconds: &'static str) -> Response {
+    let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::invalid_request(reason, detail));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+    response
+}
+
+/// A stream for as long as its place is its own.
+pub(super) fn seated(
+    events: impl futures_util::Stream<Item = Event> + Send,
+    seat: Option<Seat>,
+) -> impl futures_util::Stream<Item = Event> + Send {
+    events.take_until(async move {
+        match seat {
+            Some(seat) => seat.ended().await,
+            None => std::future::pending().await,
+        }
+    })
 }
 
 fn not_allowed(allowed: &'static str) -> Response {

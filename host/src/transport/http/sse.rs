@@ -13,7 +13,8 @@ use http::StatusCode;
 use tokio::sync::mpsc;
 
 use super::caller::Caller;
-use super::mcp::refused;
+use super::mcp::{refused, seated};
+use super::places::Place as Seat;
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
@@ -21,8 +22,6 @@ use crate::server::{Connection, Outgoing, Posted, Server, posted};
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;
-/// Clients at a time.
-const MOST: usize = 256;
 
 /// The clients that are connected.
 #[derive(Default)]
@@ -60,9 +59,9 @@ impl Drop for Leave {
 
 impl Sse {
     /// The stream of one client. `messages` is the path that it posts to.
-    pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, messages: &str) -> Response {
+    pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, messages: &str, seat: Seat) -> Response {
         let mut secret = [0; 16];
-        if self.0.lock().len() >= MOST || getrandom::fill(&mut secret).is_err() {
+        if getrandom::fill(&mut secret).is_err() {
             return refusal::empty(StatusCode::SERVICE_UNAVAILABLE);
         }
         let id = format!("{:032x}", u128::from_be_bytes(secret));
@@ -75,7 +74,7 @@ impl Sse {
             let message = incoming.recv().await?;
             Some((Event::message(None, message), (incoming, leave)))
         });
-        reply::events(stream::iter([endpoint]).chain(said))
+        reply::events(seated(stream::iter([endpoint]).chain(said), Some(seat)))
     }
 
     /// Lets all clients finish what runs. A stream ends after its last message, when nobody

@@ -1,0 +1,43 @@
+//! What a server keeps for clients that do not come back, measured on the binary.
+
+use serde_json::json;
+
+use crate::support::events::Events;
+use crate::support::home::Home;
+use crate::support::http::{Line, serve};
+use crate::support::streamable::{Endpoint, request};
+
+/// P26: sessions whose clients leave before the answers keep 16 MiB of one caller, and not what all
+/// answers are, some 190 MB. What was given up is told by its id.
+#[test]
+fn p26_answers_that_nobody_comes_for_are_bounded_over_all_sessions() {
+    const CALLS: u64 = 12;
+    let home = Home::with(&["text"]);
+    let (process, address) = serve(&home, &[]);
+    // A megabyte, twice: as a structure and as its text.
+    let arguments = json!({"text": "a".repeat(1000), "pattern": "a", "replacement": "b".repeat(1000)});
+    let call = |id: u64| request(id, "tools/call", json!({"name": "text_replace", "arguments": arguments}));
+    let first = Endpoint::shake_hands(address, "2025-11-25");
+    let whole = first.ask(&call(0));
+    assert!(whole.body.len() > 2_000_000, "{} bytes", whole.body.len());
+    let before = process.resident();
+    let clients: Vec<_> = (0..8).map(|_| Endpoint::shake_hands(address, "2025-11-25")).collect();
+    for client in &clients {
+        for id in 1..=CALLS {
+            let mut line = Line::connect(address);
+            assert!(line.send(&client.post(&call(id)).set("Accept", "text/event-stream").bytes()));
+            // Gone, with the answer under way: it is taken up when the next request is answered.
+            let ping = request(1000 + id, "ping", json!({}));
+            assert_eq!(client.ask(&ping).status, 200);
+        }
+        // Streams are numbered. This one has its answer, or what stands in its place, when all have.
+        let last = client.get().with("Last-Event-ID", &format!("{CALLS}-0"));
+        let last = Events::open(Line::connect(address), &last).message().expect("an answer").json();
+        assert_eq!(last["id"], CALLS, "{last}");
+    }
+    let growth = process.resident().saturating_sub(before) >> 20;
+    assert!(growth < 96, "{growth} MiB");
+    let oldest = clients[0].get().with("Last-Event-ID", "1-0");
+    let oldest = Events::open(Line::connect(address), &oldest).message().expect("what stands in its place").json();
+    assert_eq!((&oldest["id"], &oldest["error"]["data"]["reason"]), (&json!(1), &json!("answer_dropped")), "{oldest}");
+}
