@@ -287,6 +287,16 @@ impl Provider for Plugin {
         self.program.breaker.around(&caller, called).await
     }
 
+    async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
+        let (program, schema, content) = (self.program.clone(), schema.to_owned(), content.to_owned());
+        let checked = async move {
+            // The time of a listing is as much as a form's schema may take to compile.
+            let schema = Schema::compile(&schema).map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
+            program.sandbox.check(&schema, &content).await?.map_err(CallError::Input)
+        };
+        self.program.compute(checked).await
+    }
+
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
         let uri = uri.to_owned();
         let caller = call.caller.clone();
