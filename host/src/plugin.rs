@@ -4,10 +4,12 @@
 //! Knows nothing of MCP, JSON-RPC or configuration files.
 
 pub mod abi;
+mod allowance;
 mod breaker;
 mod cache;
 mod call;
 mod cause;
+mod checking;
 pub mod compile;
 mod cpu;
 mod dialect;
@@ -31,6 +33,7 @@ mod limits;
 mod load;
 mod outbound;
 mod outcome;
+mod pattern;
 mod peek;
 pub mod plain;
 mod provider;

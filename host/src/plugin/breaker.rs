@@ -145,6 +145,8 @@ impl Admitted<'_> {
         let fault = match error {
             Some(CallError::Fault(fault)) => fault,
             Some(CallError::Guest(_)) | None => return self.went_well(now),
+            // Nothing that the plugin did.
+            Some(CallError::Input(_)) => return,
         };
         match fault {
             Fault::Timeout { .. } | Fault::Cpu { .. } | Fault::Memory { .. } | Fault::Trap | Fault::BadOutput(_) => {

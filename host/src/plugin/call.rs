@@ -175,6 +175,23 @@ impl Program {
         self.begin(Box::pin(call)).await
     }
 
+    /// Does work for a call beside it, on the guests' threads and as part of what the plugin may
+    /// take of them.
+    pub(super) async fn compute<T: Send + 'static, E: From<Fault> + Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        let program = self.clone();
+        let work = AssertUnwindSafe(async move {
+            let meter = CpuMeter::new(program.limits.cpu);
+            let metered = Metered { meter, turnstile: &program.turnstile, future: Box::pin(work) };
+            let limit = program.limits.timeout;
+            tokio::time::timeout(limit, metered).await.unwrap_or_else(|_| Err(Fault::Timeout { limit }.into()))
+        });
+        let work = work.catch_unwind();
+        AbortOnDrop(self.sandbox.guests().spawn(async move { work.await.unwrap_or_else(panicked) })).outcome().await
+    }
+
     /// Runs a call on the guests' own threads, or, where the plugin has earned that, on this
     /// one until it first waits or yields.
     async fn begin<R: Send + 'static, E: From<Fault> + Send + 'static>(

@@ -8,12 +8,15 @@ use std::time::Duration;
 use super::abi::GuestError;
 use super::grants::Access;
 use super::id::PluginId;
+use super::schema::Violation;
 
 /// Why a call has no outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallError {
     /// The plugin says so.
     Guest(GuestError),
+    /// The arguments break the tool's input schema. The plugin was not asked.
+    Input(Vec<Violation>),
     /// The call did not get that far.
     Fault(Fault),
 }

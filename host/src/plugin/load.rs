@@ -28,12 +28,13 @@ use super::function::Function;
 use super::granted::Granted;
 use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
-use super::invocation::Invocation;
+use super::invocation::{Invocation, Typed};
 use super::limits::Limits;
 use super::outcome;
 use super::provider::{Call, Provider};
 use super::redact::Said;
 use super::sandbox::Sandbox;
+use super::schema::Schema;
 use super::surface::Surface;
 
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
@@ -142,7 +143,49 @@ impl Plugin {
 
 const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 
+/// What a tool's call is checked with, before and after it.
+struct Checks {
+    program: Arc<Program>,
+    denials: Denials,
+    input: Schema,
+    output: Option<Schema>,
+}
+
+impl Checks {
+    /// Makes a call between both checks, in its own time.
+    async fn around<I: Invocation>(
+        self,
+        invocation: I,
+        arguments: String,
+        call: Call,
+        told: impl FnOnce(I::Outcome) -> Result<ToolOutcome, CallError> + Send + 'static,
+    ) -> Result<ToolOutcome, CallError> {
+        let Self { program, denials, input, output } = self;
+        let (before, after) = (program.clone(), program.clone());
+        let after_denials = denials.clone();
+        let before = async move {
+            before.sandbox.check(&input, &arguments).await?.map_err(CallError::Input)
+        };
+        let after = move |outcome: I::Outcome| async move {
+            let outcome = after_denials.tell(Ok(told(outcome)))?;
+            let limit = after.limits.output;
+            match (outcome::tool(&after.sandbox, outcome, output.as_ref(), limit).await?, after_denials.last()) {
+                (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
+                    Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
+                }
+                (outcome, _) => Ok(outcome),
+            }
+        };
+        match program.perform_checked(invocation, call, before, after).await {
+            // The guest itself did not end well.
+            Err(CallError::Fault(fault)) => denials.tell(Err(fault)),
+            ended => ended,
+        }
+    }
+}
+
 /// What one call was denied.
+#[derive(Clone)]
 struct Denials(Option<Arc<Events>>);
 
 impl Denials {
@@ -213,31 +256,45 @@ impl Provider for Plugin {
             return Err(NOT_FOUND);
         };
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
-        let denials = Denials::of(&call);
         let caller = call.caller.clone();
+        let checks = Checks {
+            program: self.program.clone(),
+            denials: Denials::of(&call),
+            input: tool.input.clone(),
+            output: tool.output.clone(),
+        };
         let called = async {
-            let outcome = match &self.program.linked.dialect {
+            match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let tools = exports.tools.as_ref().ok_or(NOT_FOUND)?;
-                    self.ask(&tools.call, call, |context| (name, arguments, context)).await?
+                    let given = arguments.clone();
+                    let function = tools.call.clone();
+                    let invocation = Typed { function, params: |context| (name, arguments, context) };
+                    checks.around(invocation, given, call, |outcome| outcome.map_err(CallError::Guest)).await
                 }
                 Dialect::Wasmcp(exports) => {
-                    self.perform(exports.call_tool(name, arguments).ok_or(NOT_FOUND)?, call).await?
+                    let given = arguments.clone();
+                    let invocation = exports.call_tool(name, arguments).ok_or(NOT_FOUND)?;
+                    checks.around(invocation, given, call, |outcome| outcome).await
                 }
                 Dialect::Plain(functions) => {
+                    let given = arguments.clone();
                     let function = functions.call(&name, arguments, self.program.limits.output);
-                    self.perform(function.ok_or(NOT_FOUND)?, call).await?
+                    checks.around(function.ok_or(NOT_FOUND)?, given, call, |outcome| outcome).await
                 }
-            };
-            let outcome = outcome::tool(outcome, tool, self.program.limits.output)?;
-            match (outcome, denials.last()) {
-                (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
-                    Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
-                }
-                (outcome, _) => Ok(outcome),
             }
         };
         self.program.breaker.around(&caller, called).await
+    }
+
+    async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
+        let (program, schema, content) = (self.program.clone(), schema.to_owned(), content.to_owned());
+        let checked = async move {
+            // The time of a listing is as much as a form's schema may take to compile.
+            let schema = Schema::compile(&schema).map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
+            program.sandbox.check(&schema, &content).await?.map_err(CallError::Input)
+        };
+        self.program.compute(checked).await
     }
 
     async fn read_resource(&self, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {

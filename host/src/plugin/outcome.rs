@@ -12,7 +12,9 @@ use super::abi::{
     ToolOutcome, ToolResult,
 };
 use super::fault::{CallError, Fault};
-use super::surface::FrozenTool;
+use super::allowance::Allowance;
+use super::sandbox::Sandbox;
+use super::schema::Schema;
 use super::text;
 
 use size::Size as _;
@@ -29,8 +31,13 @@ const MAX_REASON: usize = 16 << 10;
 
 type Checked<T> = Result<T, Fault>;
 
-/// Checks a tool's outcome against the tool.
-pub(super) fn tool(mut outcome: ToolOutcome, tool: &FrozenTool, limit: u64) -> Checked<ToolOutcome> {
+/// Checks a tool's outcome against the tool's output schema, if it has one.
+pub(super) async fn tool(
+    sandbox: &Sandbox,
+    mut outcome: ToolOutcome,
+    schema: Option<&Schema>,
+    limit: u64,
+) -> Checked<ToolOutcome> {
     fits(outcome.size(), limit)?;
     match &mut outcome {
         ToolOutcome::InputRequired(wanted) => input_required(wanted)?,
@@ -39,13 +46,13 @@ pub(super) fn tool(mut outcome: ToolOutcome, tool: &FrozenTool, limit: u64) -> C
             result.meta = checked_meta(result.meta.take())?;
             result.structured =
                 result.structured.take().map(|text| checked_json(text, "structured content")).transpose()?;
-            if let Some(schema) = &tool.output
+            if let Some(schema) = schema
                 && !result.is_error
             {
                 let Some(structured) = &result.structured else {
                     return bad("no structured content, though the tool has an output schema".into());
                 };
-                if let Err(violations) = schema.validate_text(structured) {
+                if let Err(violations) = sandbox.check(schema, structured).await? {
                     let first = violations.first();
                     let (path, reason) = first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
                     return bad(format!(
@@ -213,21 +220,25 @@ fn input_required(wanted: &mut InputRequired) -> Checked<()> {
     if wanted.questions.len() > MAX_QUESTIONS {
         return bad(format!("more than {MAX_QUESTIONS} questions"));
     }
-    let mut keys = HashSet::new();
+    let (mut keys, mut allowance) = (HashSet::new(), Allowance::new());
     for question in &mut wanted.questions {
         if !keys.insert(question.key.clone()) {
             return bad("two questions with the same key".into());
         }
-        ask(&mut question.ask)?;
+        ask(&mut question.ask, &mut allowance)?;
     }
     Ok(())
 }
 
-fn ask(ask: &mut Ask) -> Checked<()> {
+fn ask(ask: &mut Ask, allowance: &mut Allowance) -> Checked<()> {
     match ask {
         Ask::Form(form) => {
             text::drop_hidden(&mut form.message);
-            object(&mut form.schema, "a form's schema")
+            object(&mut form.schema, "a form's schema")?;
+            match Schema::compile_within(&form.schema, allowance) {
+                Ok(_) => Ok(()),
+                Err(why) => bad(format!("a form with a bad schema: {why}")),
+            }
         }
         Ask::Url(visit) => {
             text::drop_hidden(&mut visit.message);

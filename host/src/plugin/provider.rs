@@ -61,10 +61,17 @@ pub trait Provider: Send + Sync {
         Ok(None)
     }
 
-    /// `arguments` is the text of a JSON object, which the caller has checked against the
-    /// tool's input schema. What is returned has passed the checks of `outcome`.
+    /// `arguments` is the text of a JSON object. That it fits the tool's input schema is checked
+    /// as part of the call, and what is returned has passed the checks of `outcome`.
     async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
         let _ = (name, arguments, call);
+        Err(CallError::Guest(GuestError::NotFound))
+    }
+
+    /// Whether a form's answer satisfies the schema that the plugin gave with the form: JSON text
+    /// both, checked as a call is.
+    async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
+        let _ = (schema, content);
         Err(CallError::Guest(GuestError::NotFound))
     }
 

@@ -13,6 +13,7 @@ use wasmtime::component::Linker;
 use super::abi;
 use super::cache::Cache;
 use super::call::Program;
+use super::checking;
 use super::engine::{self, Allocation};
 use super::filesystem::{Closed, OPEN_IN_ALL};
 use super::keyvalue::Store;
@@ -115,6 +116,9 @@ pub struct Sandbox {
     pub(super) compiling: Semaphore,
     pub(super) cache: Option<Arc<Cache>>,
     pub(super) in_use: InUse,
+    /// Surfaces that are being made of listings.
+    pub(super) freezing: Semaphore,
+    checking: Semaphore,
 }
 
 impl Sandbox {
@@ -157,6 +161,8 @@ impl Sandbox {
             compiling: Semaphore::new(COMPILERS),
             cache,
             in_use: InUse::default(),
+            freezing: Semaphore::new(COMPILERS),
+            checking: checking::room(workers),
             engine,
             linker,
         }))
@@ -197,6 +203,11 @@ impl Sandbox {
     /// Whether several callers share it.
     pub(super) fn is_shared(&self) -> bool {
         self.shared
+    }
+
+    /// Places of checks of values that take longer.
+    pub(super) fn checking(&self) -> &Semaphore {
+        &self.checking
     }
 
     pub(super) fn guests(&self) -> &Handle {

@@ -1,17 +1,24 @@
 //! JSON Schemas of guests: compiled once, bounded, and without any way to the network.
 //!
-//! Draft 2020-12, or draft-07 where `$schema` says so. Bounds on size and on expansion are
-//! in `bounds`.
+//! Draft 2020-12, or draft-07 where `$schema` says so. What it takes to compile one is reckoned
+//! in `bounds` and `plan`, what it takes to check a value in `steps`, both before it is begun.
 
 mod bounds;
 mod mirror;
+mod plan;
+mod steps;
 mod wrap;
+
+use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-use super::text;
+use super::allowance::Allowance;
+use super::{pattern, text};
+use plan::Plan;
+use steps::{Effort, TooMuch};
 
 pub use mirror::Mirrored;
 pub(super) use mirror::mirrored;
@@ -19,22 +26,31 @@ pub use wrap::Wrapping;
 
 /// Bytes of one schema's text.
 pub const MAX_SIZE: usize = 64 << 10;
-/// Bytes of one compiled pattern.
-const PATTERN: usize = 1 << 20;
+/// Steps of the longest check of a value that is begun: some 50 ms.
+pub const MAX_STEPS: u64 = 4_000_000;
+/// Steps of a check that takes no longer than a hand-over to another thread: some 20 µs.
+pub(super) const FEW_STEPS: u64 = 2_000;
 /// Violations that are reported of one value.
 const REPORTED: usize = 8;
 /// Bytes of a reason or of the schema part in a report.
 const REPORT: usize = 300;
+/// Bytes of a pointer in a report.
+const POINTER: usize = 1 << 10;
+/// Bytes of all reports that are made to tell the first ones: the validator makes all.
+const REPORTS: u64 = 16 << 20;
 
-/// A compiled schema.
-pub struct Schema {
+/// A compiled schema. Copies share it.
+#[derive(Clone)]
+pub struct Schema(Arc<Compiled>);
+
+struct Compiled {
     source: Value,
+    plan: Plan,
     validator: Validator,
-    max_depth: Option<usize>,
 }
 
 /// One way in which a value does not satisfy a schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Violation {
     /// JSON Pointer into the value; empty for the whole.
     pub path: String,
@@ -45,49 +61,77 @@ pub struct Violation {
 }
 
 impl Schema {
-    /// Compiles a schema.
+    /// Compiles a schema that stands alone.
     ///
     /// # Errors
     /// Why it is no schema, or too much of one: a fragment for people.
     pub fn compile(json: &str) -> Result<Self, String> {
+        Self::compile_within(json, &mut Allowance::new())
+    }
+
+    /// Compiles one of several schemas.
+    ///
+    /// # Errors
+    /// As [`Schema::compile`], and if no more is left for it.
+    pub(super) fn compile_within(json: &str, allowance: &mut Allowance) -> Result<Self, String> {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
         }
         let source = super::json::tree(json).map_err(|why| format!("the schema is {why}"))?;
         let draft = draft(&source)?;
-        let max_depth = bounds::check(&source)?;
+        bounds::check(&source, allowance)?;
+        let plan = Plan::of(&source, allowance)?;
+        // Not the default engine: its backtracking can be made to take for ever.
+        let patterns =
+            PatternOptions::regex().size_limit(pattern::MAX_SIZE).dfa_size_limit(pattern::AUTOMATON);
         let validator = jsonschema::options()
             .with_draft(draft)
             .offline()
-            // Not the default engine: its backtracking can be made to take for ever.
-            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN))
+            .with_pattern_options(patterns)
+            .with_content_media_type("application/json", |text| super::json::one_line(text).is_ok())
             .build(&source)
             .map_err(|error| text::quote(&error.masked().to_string(), REPORT))?;
-        Ok(Self { source, validator, max_depth })
+        Ok(Self(Arc::new(Compiled { source, plan, validator })))
     }
 
     /// The schema as it was written, parsed.
     pub fn source(&self) -> &Value {
-        &self.source
+        &self.0.source
     }
 
     /// Checks a value.
     ///
     /// # Errors
-    /// Up to eight violations, in the schema's order.
+    /// Up to eight violations, in the schema's order; or one that says that it would take too
+    /// long.
     pub fn validate(&self, value: &Value) -> Result<(), Vec<Violation>> {
-        if self.max_depth.is_some_and(|max| bounds::depth(value) > max) {
-            return Err(vec![Violation {
-                path: String::new(),
-                reason: "nested deeper than this recursive schema can be checked".into(),
-                expected: String::new(),
-            }]);
-        }
-        if self.validator.is_valid(value) {
+        let effort = self.effort(value, MAX_STEPS).map_err(|too_much| vec![Violation::unchecked(too_much)])?;
+        self.validate_with(value, effort)
+    }
+
+    /// What it takes to check a value; `None` if that is more than a few steps.
+    pub(super) fn few_steps(&self, value: &Value) -> Option<Effort> {
+        self.effort(value, FEW_STEPS).ok()
+    }
+
+    fn effort(&self, value: &Value, limit: u64) -> Result<Effort, TooMuch> {
+        steps::count(&self.0.plan, value, limit)
+    }
+
+    /// Checks a value whose effort is known.
+    pub(super) fn validate_with(&self, value: &Value, effort: Effort) -> Result<(), Vec<Violation>> {
+        let Compiled { plan, validator, .. } = &*self.0;
+        if validator.is_valid(value) {
             return Ok(());
         }
-        let found = self.validator.iter_errors(value).take(REPORTED);
-        Err(found.map(|error| self.violation(&error)).collect())
+        // Branches inside of branches are checked anew at each level to tell what is wrong.
+        let again = effort.steps.saturating_mul(u64::from(effort.depth));
+        if effort.told <= REPORTS && again <= MAX_STEPS {
+            let found = validator.iter_errors(value).take(REPORTED);
+            return Err(found.map(|error| self.violation(&error)).collect());
+        }
+        let first = if plan.gathers { None } else { validator.validate(value).err() };
+        Err(vec![first.map_or_else(Violation::somewhere, |error| self.violation(&error))])
     }
 
     /// Checks a text that is known to be JSON.
@@ -95,25 +139,18 @@ impl Schema {
     /// # Errors
     /// As [`Schema::validate`]; a text that is not JSON is one violation.
     pub fn validate_text(&self, json: &str) -> Result<(), Vec<Violation>> {
-        match crate::json::tree(json, crate::json::MAX_DEPTH) {
-            Ok(value) => self.validate(&value),
-            Err(error) => Err(vec![Violation {
-                path: String::new(),
-                reason: format!("not valid JSON: {error}"),
-                expected: String::new(),
-            }]),
-        }
+        self.validate(&tree(json)?)
     }
 
     fn violation(&self, error: &ValidationError<'_>) -> Violation {
         let place = error.schema_path().to_string();
         let keyword = place.rsplit('/').next().unwrap_or_default();
-        let expected = self.source.pointer(&place).map(|part| {
+        let expected = self.0.source.pointer(&place).map(|part| {
             let name = Value::from(keyword);
             text::quote(&format!("{{{name}:{part}}}"), REPORT)
         });
         Violation {
-            path: error.instance_path().to_string(),
+            path: text::prefix(error.instance_path().as_str(), POINTER).to_owned(),
             reason: match (error.kind(), keyword) {
                 (ValidationErrorKind::FalseSchema, "additionalProperties") => "it takes no members".into(),
                 _ => text::quote(&error.masked().to_string(), REPORT),
@@ -123,9 +160,40 @@ impl Schema {
     }
 }
 
+impl Violation {
+    fn whole(reason: String) -> Self {
+        Self { path: String::new(), reason, expected: String::new() }
+    }
+
+    /// Of a value that is not checked.
+    fn unchecked(why: TooMuch) -> Self {
+        Self::whole(match why {
+            TooMuch::Steps => format!(
+                "checking it would take more than {MAX_STEPS} steps: its values and texts, times the subschemas and patterns that apply to them"
+            ),
+            TooMuch::Depth => "nested deeper than this recursive schema can be checked".into(),
+        })
+    }
+
+    /// Of a text that is not read.
+    pub(super) fn too_many_values(limit: usize) -> Self {
+        Self::whole(format!("it has more than {limit} values"))
+    }
+
+    /// Of a value that is too large for a report.
+    fn somewhere() -> Self {
+        Self::whole("it does not satisfy the schema, and is too large to say where".into())
+    }
+}
+
+/// Reads a text as a value.
+pub(super) fn tree(json: &str) -> Result<Value, Vec<Violation>> {
+    crate::json::tree(json, crate::json::MAX_DEPTH).map_err(|error| vec![Violation::whole(format!("not valid JSON: {error}"))])
+}
+
 impl std::fmt::Debug for Schema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Schema({})", self.source)
+        write!(f, "Schema({})", self.0.source)
     }
 }
 

@@ -9,6 +9,7 @@ mod extension;
 
 use std::collections::HashSet;
 
+use super::allowance::Allowance;
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
 use super::load::LoadError;
 use super::outcome::tidy;
@@ -62,12 +63,16 @@ impl FrozenTool {
     ///
     /// # Errors
     /// Why it is none: a fragment for people.
-    pub fn freeze(mut tool: Tool) -> Result<Self, String> {
+    pub fn freeze(tool: Tool) -> Result<Self, String> {
+        Self::freeze_within(tool, &mut Allowance::new())
+    }
+
+    fn freeze_within(mut tool: Tool, allowance: &mut Allowance) -> Result<Self, String> {
         let mut wrapping = Wrapping::None;
         checks::name(&tool.name)?;
         checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
         checks::schema_text(&tool.input_schema)?;
-        let input = Schema::compile(&tool.input_schema).map_err(|why| format!("its input schema: {why}"))?;
+        let input = Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
         // What is sent is what is pinned: one text for each schema.
         tool.input_schema = json::canonical(input.source().clone());
@@ -75,7 +80,7 @@ impl FrozenTool {
             None => None,
             Some(text) => {
                 checks::schema_text(text)?;
-                let output = Schema::compile(text).map_err(|why| format!("its output schema: {why}"))?;
+                let output = Schema::compile_within(text, allowance).map_err(|why| format!("its output schema: {why}"))?;
                 if !output.source().is_object() {
                     return Err("its output schema is not an object".into());
                 }
@@ -129,11 +134,14 @@ impl Listed {
         if checks::size(&self) > MAX_SIZE {
             return Err(LoadError::ListingTooLarge { what: "bytes", limit: MAX_SIZE });
         }
-        let mut warnings = Vec::new();
+        let (mut warnings, mut allowance) = (Vec::new(), Allowance::new());
+        let mut tool = |tool| FrozenTool::freeze_within(tool, &mut allowance);
+        let tools = self.tools.map(|list| keep(list, "tool", |t| &t.name, &mut tool, &mut warnings));
+        let mut template = |listed| template(listed, &mut allowance);
         let surface = Surface {
-            tools: self.tools.map(|list| keep(list, "tool", |t| &t.name, FrozenTool::freeze, &mut warnings)),
+            tools,
             resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
-            templates: keep(self.templates, "resource template", |t| &t.uri_template, template, &mut warnings),
+            templates: keep(self.templates, "resource template", |t| &t.uri_template, &mut template, &mut warnings),
             prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
             completions: self.completions,
             offer: self.offer.map(|offered| Offer {
@@ -163,7 +171,7 @@ fn keep<T, F>(
     list: Vec<T>,
     kind: &str,
     key: impl Fn(&T) -> &String,
-    freeze: impl Fn(T) -> Result<F, Refused>,
+    mut freeze: impl FnMut(T) -> Result<F, Refused>,
     warnings: &mut Vec<String>,
 ) -> Vec<F> {
     let mut names = HashSet::new();
@@ -190,8 +198,8 @@ fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Re
     Ok(resource)
 }
 
-fn template(mut template: ResourceTemplate) -> Result<FrozenTemplate, Refused> {
-    let uri = UriTemplate::compile(&template.uri_template)?;
+fn template(mut template: ResourceTemplate, allowance: &mut Allowance) -> Result<FrozenTemplate, Refused> {
+    let uri = UriTemplate::compile_within(&template.uri_template, allowance)?;
     checks::label(&template.name)?;
     checks::texts(template.title.as_deref(), template.description.as_deref())?;
     checks::mime(template.mime_type.as_deref())?;

@@ -8,14 +8,16 @@
 use iri_string::template::UriTemplateStr;
 use regex::{Regex, RegexBuilder, escape};
 
+use super::allowance::Allowance;
+use super::pattern::{AUTOMATON, Gauge};
 use super::text::quote;
 
 /// Bytes of a template.
 const MAX_TEMPLATE: usize = 2 << 10;
 /// Bytes of a URI that is compared.
 const MAX_URI: usize = 64 << 10;
-/// Bytes of a compiled pattern; a surface has up to 128 of them.
-const MAX_PATTERN: usize = 256 << 10;
+/// Bytes of a compiled pattern, with all that the engine makes of it.
+const MAX_PATTERN: usize = 1 << 20;
 /// Longer prefixes (`{name:300}`) are not held to: counting takes states for each character.
 const COUNTED: usize = 32;
 
@@ -34,6 +36,14 @@ impl UriTemplate {
     /// # Errors
     /// Why it is none: a fragment for people.
     pub fn compile(template: &str) -> Result<Self, String> {
+        Self::compile_within(template, &mut Allowance::new())
+    }
+
+    /// Compiles one of several templates.
+    ///
+    /// # Errors
+    /// As [`UriTemplate::compile`], and if no more is left for it.
+    pub(super) fn compile_within(template: &str, allowance: &mut Allowance) -> Result<Self, String> {
         if template.is_empty() || template.len() > MAX_TEMPLATE {
             return Err(format!("its URI template has 1 to {MAX_TEMPLATE} bytes"));
         }
@@ -58,11 +68,14 @@ impl UriTemplate {
         literals += rest.len();
         compiled += &escape(rest);
         compiled.push('$');
+        let too_large = || "its URI template is too large".to_owned();
+        let gauge = Gauge::of(&compiled, MAX_PATTERN).map_err(|_| too_large())?;
+        allowance.take_template(&gauge)?;
         let pattern = RegexBuilder::new(&compiled)
             .size_limit(MAX_PATTERN)
-            .dfa_size_limit(MAX_PATTERN)
+            .dfa_size_limit(AUTOMATON)
             .build()
-            .map_err(|_| "its URI template is too large".to_owned())?;
+            .map_err(|_| too_large())?;
         Ok(Self { pattern, variables, literals })
     }
 

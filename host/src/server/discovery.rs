@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use serde_json::Value;
 
+use super::fault::Refusal;
 use super::wire::Object;
 use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
 use crate::json;
@@ -23,6 +24,8 @@ const CALL: &str = "call_tool";
 
 /// Tools that are found if nobody says how many.
 const FOUND: usize = 10;
+/// Bytes of arguments that are checked at once.
+const SHORT: usize = 4 << 10;
 /// Words of a query that count.
 const WORDS: usize = 32;
 
@@ -45,11 +48,19 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
 }
 
 /// Where a call of this entry is redirected to: a tool's public name and its arguments.
-/// `arguments` satisfies the entry's schema.
-pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, ErrorObject> {
+/// All others check their arguments as part of the call.
+pub(super) async fn redirection(
+    entry: &Entry<FrozenTool>,
+    arguments: &str,
+) -> Result<Option<(String, String)>, Refusal> {
     if !entry.provider.is_host() || entry.item().tool.name != CALL {
         return Ok(None);
     }
+    check(entry.item(), arguments).await?;
+    redirected(entry, arguments).map_err(Refusal::from)
+}
+
+fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, ErrorObject> {
     let unreadable = |why: json::MembersError| error::invalid_params("params.arguments", &why.to_string());
     let [name, inside] = json::members(arguments, ["name", "arguments"]).map_err(unreadable)?;
     let name = name.and_then(json::string).unwrap_or_default();
@@ -57,6 +68,18 @@ pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<
         return Err(error::invalid_params("params.arguments.name", "must be another tool than this one"));
     }
     Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).to_owned())))
+}
+
+/// Checks arguments of a tool of the host's own; large ones where nothing waits for it.
+async fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
+    let checked = if arguments.len() <= SHORT {
+        tool.input.validate_text(arguments)
+    } else {
+        let (schema, arguments) = (tool.input.clone(), arguments.to_owned());
+        let checked = tokio::task::spawn_blocking(move || schema.validate_text(&arguments)).await;
+        checked.map_err(|_| Fault::Host)?
+    };
+    checked.map_err(CallError::Input)
 }
 
 fn tools() -> [Tool; 2] {
@@ -116,6 +139,7 @@ impl Provider for Discovery {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
+        check(self.surface.tool(FIND).ok_or(Fault::Host)?, arguments).await?;
         let arguments: Value = json::tree(arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);

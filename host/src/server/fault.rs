@@ -35,7 +35,7 @@ impl Refusal {
         match self {
             Self::Call(CallError::Fault(fault)) => fault.code(),
             Self::Call(CallError::Guest(GuestError::Failed(_))) => "error",
-            Self::Call(CallError::Guest(GuestError::InvalidInput(_))) => "bad-input",
+            Self::Call(CallError::Input(_) | CallError::Guest(GuestError::InvalidInput(_))) => "bad-input",
             Self::Call(CallError::Guest(GuestError::NotFound)) => "not-found",
             Self::NeedsClient(_) => "needs-client",
             Self::TooManyRounds => "bad-output",
@@ -91,6 +91,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
                 .members();
             Ok(result::object(scope.revision, server, &members, Envelope::default()))
         }
+        Refusal::Call(CallError::Input(violations)) => invalid_arguments(server, scope, entry, &violations),
         Refusal::Call(CallError::Guest(GuestError::InvalidInput(input))) => {
             let violation = Violation { path: input.path, reason: input.reason, expected: String::new() };
             invalid_arguments(server, scope, entry, &[violation])
@@ -132,6 +133,10 @@ pub(super) fn without_result(
         }
         Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
             error::plugin_fault(plugin.as_ref(), "failed", json!({}), &format!("Plugin '{plugin}' says: {text}"))
+        }
+        Refusal::Call(CallError::Input(violations)) => {
+            let wrong = violations.into_iter().next().unwrap_or_default();
+            error::invalid_params(format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)
         }
         Refusal::Call(CallError::Guest(GuestError::InvalidInput(wrong))) => {
             error::invalid_params(format!("{input}{}", wrong.path.replace('/', ".")), &wrong.reason)

@@ -18,7 +18,14 @@ pub(super) async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>
     match &program.linked.dialect {
         Dialect::Wharf(exports) => ask_for_lists(program, exports).await,
         Dialect::Wasmcp(exports) => list_wasmcp(program, exports).await,
-        Dialect::Plain(functions) => functions.surface(),
+        Dialect::Plain(_) => {
+            let linked = program.linked.clone();
+            aside(program, move || match &linked.dialect {
+                Dialect::Plain(functions) => functions.surface(),
+                _ => Listed::default().freeze(),
+            })
+            .await
+        }
     }
 }
 
@@ -36,7 +43,19 @@ async fn list_wasmcp(program: &Arc<Program>, exports: &wasmcp::Exports) -> Resul
     if let Some([list, _]) = &exports.prompts {
         listed.prompts = Some(pages(program, &call, |cursor| list.prompts(cursor)).await?);
     }
-    listed.freeze()
+    aside(program, move || listed.freeze()).await
+}
+
+/// Makes a surface where nothing waits for it: compiling what a plugin lists may take long. So
+/// do few at the same time.
+async fn aside(
+    program: &Arc<Program>,
+    freeze: impl FnOnce() -> Result<(Surface, Vec<String>), LoadError> + Send + 'static,
+) -> Result<(Surface, Vec<String>), LoadError> {
+    let sandbox = &program.sandbox;
+    let _place = sandbox.freezing.acquire().await.map_err(|closed| LoadError::Host(closed.to_string()))?;
+    let frozen = sandbox.guests().spawn_blocking(freeze).await;
+    frozen.map_err(|error| LoadError::Host(error.to_string()))?
 }
 
 /// All pages of a list; whoever has more than any list may have is asked no further.
@@ -52,6 +71,7 @@ async fn pages<T: Said + Send + 'static>(
             Ok(Ok(page)) => Ok(Ok(page)),
             Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
             Ok(Err(CallError::Guest(error))) => Ok(Err(said(error))),
+            Ok(Err(CallError::Input(_))) => Err(Fault::Host),
         })?;
         all.extend(page.items);
         cursor = page.next;
@@ -93,7 +113,7 @@ async fn ask_for_lists(program: &Arc<Program>, exports: &Exports) -> Result<(Sur
         listed.offer = Some(answer(asked.await)?);
     }
     listed.completions = exports.completions.is_some();
-    listed.freeze()
+    aside(program, move || listed.freeze()).await
 }
 
 fn answer<T>(asked: Result<Result<T, String>, Fault>) -> Result<T, LoadError> {

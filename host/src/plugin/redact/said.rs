@@ -134,7 +134,7 @@ impl Said for CallError {
         match self {
             Self::Guest(said) => said.redact(redactor),
             // In the host's words.
-            Self::Fault(_) => {}
+            Self::Fault(_) | Self::Input(_) => {}
         }
     }
 }

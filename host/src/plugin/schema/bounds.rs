@@ -1,72 +1,106 @@
-//! How much work a schema can make: counted before it is compiled, references followed.
+//! How much a schema comes to: counted before it is compiled, references followed.
 //!
-//! A schema of two kilobytes can refer to itself twice at each of 26 levels and take
-//! seconds to check a single number. So the subschemas are counted as often as they would
-//! be applied. Recursion must go down into the value at each turn; where it does so more
-//! than once at the same place, it doubles with each level, and the value's depth is
-//! bounded instead.
+//! A schema of two kilobytes can refer to itself twice at each of 26 levels. The compiler and
+//! the validator follow each reference anew, so subschemas are counted as often as they are
+//! reached, and what they take is counted with them. Recursion must go down into the value at
+//! each turn; how far it goes depends on the value, and is counted in `steps`.
 
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::plugin::allowance::Allowance;
 
 const MAX_APPLIED: usize = 10_000;
 const MAX_NESTED: usize = 32;
-const MAX_RECURSIONS: usize = 256;
-/// Subschemas that the recursion at one place may come to.
-const MAX_DOUBLED: usize = 100_000;
+/// Bytes that a subschema takes when it is compiled, and each of its keywords; measured, and
+/// rounded up. Beside that, each keyword keeps the pointer to where it stands.
+const SUBSCHEMA: usize = 256;
+const KEYWORD: usize = 384;
+/// Bytes of one value in a tree, with what the allocator adds.
+const VALUE: usize = 128;
+/// Copies that a constant is kept in.
+const COPIES: usize = 3;
 
 /// Refuses a schema that is not an object or boolean, that refers outside of itself, or
-/// that is too much work. The answer is how deep a value may be, where that matters.
-pub(super) fn check(root: &Value) -> Result<Option<usize>, String> {
-    let mut walk = Walk { root, applied: 0, open: Vec::new(), place: Vec::new(), recursions: Vec::new() };
-    walk.schema(root, 0)?;
-    let branches = walk.branches();
-    // How often `branches` can be multiplied before it is too much.
-    Ok((branches > 1).then(|| MAX_DOUBLED.ilog(branches) as usize))
+/// that is too much work.
+pub(super) fn check(root: &Value, allowance: &mut Allowance) -> Result<(), String> {
+    let mut walk = Walk { root, allowance, applied: 0, open: Vec::new(), place: 0, pointer: 0, sizes: HashMap::new() };
+    walk.schema(root, 0)
 }
 
-/// How deep a value nests; a number has depth 0.
-pub(super) fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or(0),
-        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
-        _ => 0,
+/// What a `$ref` refers to: a name for it, and the part of the schema.
+pub(super) fn target<'a>(root: &'a Value, reference: &Value) -> Result<(String, &'a Value), String> {
+    let name = reference.as_str().ok_or("a $ref must be a string")?;
+    let shown = || crate::plugin::text::quote(name, 120);
+    let pointer = name
+        .strip_prefix('#')
+        .and_then(unescaped)
+        .filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))
+        .ok_or_else(|| format!("it refers outside of itself: {}", shown()))?;
+    let target = root.pointer(&pointer).ok_or_else(|| format!("it refers to what is not there: {}", shown()))?;
+    Ok((pointer.into_owned(), target))
+}
+
+/// A fragment without percent-encoding. One that encodes what parts or escapes names could be
+/// read in two ways, and is none.
+fn unescaped(fragment: &str) -> Option<Cow<'_, str>> {
+    if !fragment.contains('%') {
+        return Some(Cow::Borrowed(fragment));
     }
-}
-
-/// A step from a value to a part of it.
-#[derive(Clone, PartialEq)]
-enum Step<'a> {
-    Member(&'a str),
-    /// Any member: `additionalProperties` and the like.
-    Members,
-    /// Any element.
-    Elements,
-}
-
-impl Step<'_> {
-    fn overlaps(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Step::Member(a), Step::Member(b)) => a == b,
-            (Step::Elements, Step::Elements) => true,
-            (Step::Elements, _) | (_, Step::Elements) => false,
-            _ => true,
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first == b'%' {
+            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+            let byte = u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+            if matches!(byte, b'/' | b'~' | b'%') {
+                return None;
+            }
+            bytes.push(byte);
+            rest = &rest[2..];
+        } else {
+            bytes.push(*first);
         }
     }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-struct Walk<'a> {
+struct Walk<'a, 'b> {
     root: &'a Value,
+    allowance: &'b mut Allowance,
     applied: usize,
     /// References that are being followed, and how deep in the value each began.
-    open: Vec<(&'a str, usize)>,
-    /// Where in the value the current subschema applies.
-    place: Vec<Step<'a>>,
-    /// Where in the value the schema begins anew.
-    recursions: Vec<Vec<Step<'a>>>,
+    open: Vec<(String, usize)>,
+    /// How deep in the value the current subschema applies.
+    place: usize,
+    /// Bytes of the pointer to the current subschema.
+    pointer: usize,
+    /// What the own keywords of a subschema take, by where it is.
+    sizes: HashMap<*const Map<String, Value>, usize>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'a, '_> {
     fn schema(&mut self, schema: &'a Value, nested: usize) -> Result<(), String> {
+        let members = match schema {
+            Value::Bool(_) => return self.applies(SUBSCHEMA + self.pointer, nested),
+            Value::Object(members) => members,
+            _ => return Err("a schema must be an object".into()),
+        };
+        let own = *self.sizes.entry(std::ptr::from_ref(members)).or_insert_with(|| own_size(members));
+        self.applies(SUBSCHEMA + own + members.len() * (KEYWORD + self.pointer), nested)?;
+        for (keyword, value) in members {
+            self.keyword(keyword, value, nested)?;
+        }
+        if members.contains_key("unevaluatedProperties") || members.contains_key("unevaluatedItems") {
+            self.evaluated(members, nested)?;
+        }
+        Ok(())
+    }
+
+    fn applies(&mut self, bytes: usize, nested: usize) -> Result<(), String> {
         self.applied += 1;
         if self.applied > MAX_APPLIED {
             return Err(format!("it applies more than {MAX_APPLIED} subschemas"));
@@ -74,15 +108,43 @@ impl<'a> Walk<'a> {
         if nested > MAX_NESTED {
             return Err(format!("it nests more than {MAX_NESTED} subschemas"));
         }
-        let members = match schema {
-            Value::Bool(_) => return Ok(()),
-            Value::Object(members) => members,
-            _ => return Err("a schema must be an object".into()),
-        };
+        self.allowance.take(bytes)
+    }
+
+    /// What tells which parts of a value others have looked at has all that applies at the same
+    /// place once more, at each level of it.
+    fn evaluated(&mut self, members: &'a Map<String, Value>, nested: usize) -> Result<(), String> {
         for (keyword, value) in members {
-            self.keyword(keyword, value, nested)?;
+            match keyword.as_str() {
+                "allOf" | "anyOf" | "oneOf" => {
+                    value.as_array().into_iter().flatten().try_for_each(|schema| self.again(schema, nested))?;
+                }
+                "dependentSchemas" => {
+                    let schemas = value.as_object().into_iter().flat_map(|schemas| schemas.values());
+                    schemas.into_iter().try_for_each(|schema| self.again(schema, nested))?;
+                }
+                "if" | "then" | "else" => self.again(value, nested)?,
+                "unevaluatedProperties" | "unevaluatedItems" | "additionalProperties" => {
+                    self.at(keyword, value, true, nested)?;
+                }
+                "$ref" => {
+                    let (pointer, target) = target(self.root, value)?;
+                    if !pointer.is_empty() && self.open.iter().all(|(open, _)| *open != pointer) {
+                        self.open.push((pointer, self.place));
+                        let walked = self.again(target, nested);
+                        self.open.pop();
+                        walked?;
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(())
+    }
+
+    fn again(&mut self, schema: &'a Value, nested: usize) -> Result<(), String> {
+        self.schema(schema, nested + 1)?;
+        schema.as_object().map_or(Ok(()), |members| self.evaluated(members, nested + 1))
     }
 
     fn keyword(&mut self, keyword: &str, value: &'a Value, nested: usize) -> Result<(), String> {
@@ -92,73 +154,58 @@ impl<'a> Walk<'a> {
                 Err(format!("{keyword} is not supported"))
             }
             "$id" if nested > 0 => Err("an embedded $id is not supported".into()),
-            "allOf" | "anyOf" | "oneOf" => self.each(value, None, nested),
-            "not" | "if" | "then" | "else" => self.schema(value, nested + 1),
-            "dependentSchemas" => self.named(value, |_| None, nested),
+            "allOf" | "anyOf" | "oneOf" => self.each(keyword, value, false, nested),
+            "not" | "if" | "then" | "else" => self.at(keyword, value, false, nested),
+            "dependentSchemas" => self.named(keyword, value, false, nested),
             "dependencies" => self.dependencies(value, nested),
-            "properties" => self.named(value, |name| Some(Step::Member(name)), nested),
-            "patternProperties" => self.named(value, |_| Some(Step::Members), nested),
-            "additionalProperties" | "unevaluatedProperties" | "propertyNames" => {
-                self.inside(Step::Members, value, nested)
-            }
-            "items" if value.is_array() => self.each(value, Some(Step::Elements), nested),
-            "prefixItems" => self.each(value, Some(Step::Elements), nested),
-            "items" | "additionalItems" | "unevaluatedItems" | "contains" => self.inside(Step::Elements, value, nested),
+            "properties" | "patternProperties" => self.named(keyword, value, true, nested),
+            "prefixItems" => self.each(keyword, value, true, nested),
+            "items" if value.is_array() => self.each(keyword, value, true, nested),
+            "additionalProperties" | "unevaluatedProperties" | "propertyNames" | "items" | "additionalItems"
+            | "unevaluatedItems" | "contains" => self.at(keyword, value, true, nested),
             _ => Ok(()),
         }
     }
 
-    fn inside(&mut self, step: Step<'a>, schema: &'a Value, nested: usize) -> Result<(), String> {
-        self.place.push(step);
+    /// A subschema at a name below the current one; `inside`: of a part of the value.
+    fn at(&mut self, name: &str, schema: &'a Value, inside: bool, nested: usize) -> Result<(), String> {
+        let deeper = usize::from(inside);
+        self.place += deeper;
+        self.pointer += name.len() + 1;
         let checked = self.schema(schema, nested + 1);
-        self.place.pop();
+        self.pointer -= name.len() + 1;
+        self.place -= deeper;
         checked
     }
 
-    fn each(&mut self, schemas: &'a Value, step: Option<Step<'a>>, nested: usize) -> Result<(), String> {
-        for schema in schemas.as_array().into_iter().flatten() {
-            match &step {
-                Some(step) => self.inside(step.clone(), schema, nested)?,
-                None => self.schema(schema, nested + 1)?,
-            }
-        }
-        Ok(())
+    fn each(&mut self, keyword: &str, schemas: &'a Value, inside: bool, nested: usize) -> Result<(), String> {
+        self.pointer += keyword.len() + 1;
+        let mut schemas = schemas.as_array().into_iter().flatten();
+        let checked = schemas.try_for_each(|schema| self.at("0000", schema, inside, nested));
+        self.pointer -= keyword.len() + 1;
+        checked
     }
 
-    fn named(
-        &mut self,
-        schemas: &'a Value,
-        step: impl Fn(&'a str) -> Option<Step<'a>>,
-        nested: usize,
-    ) -> Result<(), String> {
-        for (name, schema) in schemas.as_object().into_iter().flatten() {
-            match step(name) {
-                Some(step) => self.inside(step, schema, nested)?,
-                None => self.schema(schema, nested + 1)?,
-            }
-        }
-        Ok(())
+    fn named(&mut self, keyword: &str, schemas: &'a Value, inside: bool, nested: usize) -> Result<(), String> {
+        self.pointer += keyword.len() + 1;
+        let mut schemas = schemas.as_object().into_iter().flatten();
+        let checked = schemas.try_for_each(|(name, schema)| self.at(name, schema, inside, nested));
+        self.pointer -= keyword.len() + 1;
+        checked
     }
 
     /// Of draft-07: a schema or a list of names.
     fn dependencies(&mut self, value: &'a Value, nested: usize) -> Result<(), String> {
-        for schema in value.as_object().into_iter().flat_map(|members| members.values()) {
+        for (name, schema) in value.as_object().into_iter().flatten() {
             if !schema.is_array() {
-                self.schema(schema, nested + 1)?;
+                self.at(name, schema, false, nested)?;
             }
         }
         Ok(())
     }
 
     fn reference(&mut self, value: &'a Value, nested: usize) -> Result<(), String> {
-        let name = value.as_str().ok_or("a $ref must be a string")?;
-        let shown = || crate::plugin::text::quote(name, 120);
-        let pointer = name
-            .strip_prefix('#')
-            .filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))
-            .ok_or_else(|| format!("it refers outside of itself: {}", shown()))?;
-        let target =
-            self.root.pointer(pointer).ok_or_else(|| format!("it refers to what is not there: {}", shown()))?;
+        let (pointer, target) = target(self.root, value)?;
         // The root is open from the start, though nothing refers to it.
         let began = match self.open.iter().find(|(open, _)| *open == pointer) {
             Some((_, depth)) => Some(*depth),
@@ -166,30 +213,39 @@ impl<'a> Walk<'a> {
             None => None,
         };
         if let Some(began) = began {
-            if began == self.place.len() {
-                return Err(format!("it refers to itself for the same value: {}", shown()));
+            if began == self.place {
+                let shown = crate::plugin::text::quote(&pointer, 120);
+                return Err(format!("it refers to itself for the same value: #{shown}"));
             }
-            return self.recursion();
+            return Ok(());
         }
-        self.open.push((pointer, self.place.len()));
+        let at = std::mem::replace(&mut self.pointer, pointer.len());
+        self.open.push((pointer, self.place));
         let checked = self.schema(target, nested + 1);
         self.open.pop();
+        self.pointer = at;
         checked
     }
+}
 
-    fn recursion(&mut self) -> Result<(), String> {
-        if self.recursions.len() == MAX_RECURSIONS {
-            return Err(format!("it refers to itself more than {MAX_RECURSIONS} times"));
+/// What keywords take that are no subschemas: constants, names and what nobody knows.
+fn own_size(members: &Map<String, Value>) -> usize {
+    let sizes = members.iter().map(|(keyword, value)| match keyword.as_str() {
+        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
+        | "properties" | "patternProperties" | "prefixItems" | "items" | "additionalProperties"
+        | "unevaluatedProperties" | "propertyNames" | "additionalItems" | "unevaluatedItems" | "contains" | "$defs"
+        | "definitions" => keyword.len(),
+        _ => keyword.len() + COPIES * tree_size(value),
+    });
+    sizes.sum()
+}
+
+fn tree_size(value: &Value) -> usize {
+    VALUE
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(elements) => elements.iter().map(tree_size).sum(),
+            Value::Object(members) => members.iter().map(|(name, value)| name.len() + tree_size(value)).sum(),
+            _ => 0,
         }
-        self.recursions.push(self.place.clone());
-        Ok(())
-    }
-
-    /// The most recursions that can meet at one place.
-    fn branches(&self) -> usize {
-        let meet = |a: &[Step<'a>], b: &[Step<'a>]| a.iter().zip(b).all(|(a, b)| a.overlaps(b));
-        let all = &self.recursions;
-        let met = |place: &Vec<Step<'a>>| all.iter().filter(|other| meet(place, other)).count();
-        all.iter().map(met).max().unwrap_or(0)
-    }
 }

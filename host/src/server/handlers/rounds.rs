@@ -18,10 +18,10 @@ use tokio::time::{Instant, timeout_at};
 use super::settled::Settled;
 use crate::json;
 use crate::plugin::abi::{
-    self, Answer, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome,
+    self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome,
     ToolResult,
 };
-use crate::plugin::{Access, Call, CallError, Fault, Provider, Schema};
+use crate::plugin::{Access, Call, CallError, Fault, Provider};
 use crate::protocol::request::Retry;
 use crate::protocol::result::{self, Envelope, ResultType};
 use crate::protocol::{Ask, ErrorObject, error};
@@ -156,7 +156,7 @@ impl<'a> Rounds<'a> {
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
         relay: &mut Relay<'a>,
     ) -> Result<Settled<T>, Refusal> {
-        let Resumed { mut answers, mut state, round: before } = self.resume(brought)?;
+        let Resumed { mut answers, mut state, round: before } = self.resume(brought).await?;
         let mut unanswered = HashMap::new();
         for round in before + 1..=ROUNDS {
             unanswered.extend(answers.iter().filter_map(without_answer));
@@ -208,7 +208,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    fn resume(&self, brought: Brought) -> Result<Resumed, ErrorObject> {
+    async fn resume(&self, brought: Brought) -> Result<Resumed, Refusal> {
         let given = match &brought.answers {
             None => Vec::new(),
             Some(answers) => json::entries(answers.get())
@@ -233,13 +233,25 @@ impl<'a> Rounds<'a> {
             let path = format!("params.inputResponses.{key}");
             // What was not answered, the plugin asks again.
             if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
-                let reply = answer::reply(&kind, raw, &path)?;
+                let reply = self.reply(&kind, raw, &path).await?;
                 answers.push(Answer { key, reply });
             } else if let Some(why) = self.unaskable(&kind) {
                 answers.push(Answer { key, reply: Reply::Unavailable(why) });
             }
         }
         Ok(Resumed { answers, state: sealed.state, round: sealed.round })
+    }
+
+    /// Reads an answer, and checks a form's content as the plugin's call is checked.
+    async fn reply(&self, kind: &Kind, raw: &RawValue, path: &str) -> Result<Reply, Refusal> {
+        let reply = answer::reply(kind, raw, path)?;
+        if let (Kind::Form(schema), Reply::Elicited(Elicited { content: Some(content), .. })) = (kind, &reply) {
+            self.provider.check_form(schema, content).await.map_err(|error| match error {
+                CallError::Input(violations) => Refusal::Request(answer::misfit(&violations, path)),
+                error => Refusal::Call(error),
+            })?;
+        }
+        Ok(reply)
     }
 
     /// What comes of a question that is asked again though it can have no answer.
@@ -278,9 +290,6 @@ impl<'a> Rounds<'a> {
             if let Some(why) = self.unaskable(&question.kind) {
                 put.refused.push((question, Reply::Unavailable(why)));
                 continue;
-            }
-            if let abi::Ask::Form(form) = &ask {
-                Schema::compile(&form.schema).map_err(|why| broken(format!("a form with a bad schema: {why}")))?;
             }
             let visit = self.server.name_visit(self.scope.call, &question.key);
             match question::request(self.scope.revision, &self.scope.client.capabilities, &ask, &visit) {
@@ -337,8 +346,12 @@ impl<'a> Rounds<'a> {
                     // Who has given up is not waited for.
                     () = self.scope.cancelled.cancelled() => Err("the call was cancelled".to_owned()),
                     answered = timeout_at(until, pending.answer()) => match answered {
-                        Ok(Ok(raw)) => answer::reply(&question.kind, &raw, "result").map_err(|error| {
-                            format!("the client's answer cannot be used: {}", error.message)
+                        Ok(Ok(raw)) => self.reply(&question.kind, &raw, "result").await.map_err(|refusal| {
+                            let why = match refusal {
+                                Refusal::Request(error) => error.message,
+                                refusal => refusal.code().into(),
+                            };
+                            format!("the client's answer cannot be used: {why}")
                         }),
                         Ok(Err(why)) => Err(why),
                         Err(_) => Err("nobody answered in time".to_owned()),

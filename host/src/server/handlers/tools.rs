@@ -62,13 +62,13 @@ async fn answer(
                 headers.check_param(header, path, &arguments)?;
             }
         }
-        if let Err(violations) = entry.item().input.validate_text(&arguments) {
-            trail.code("bad-input");
-            return fault::invalid_arguments(&server.implementation, scope, entry, &violations);
-        }
-        match discovery::redirection(entry, &arguments)? {
-            None => break entry.clone(),
-            Some(called) => (name, arguments) = called,
+        match discovery::redirection(entry, &arguments).await {
+            Ok(None) => break entry.clone(),
+            Ok(Some(called)) => (name, arguments) = called,
+            Err(error) => {
+                trail.refused(&error);
+                return fault::tool(&server.implementation, scope, entry, error);
+            }
         }
     };
     drop(snapshot);

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
 use crate::json::{self, Kind as JsonKind};
-use crate::plugin::Schema;
+use crate::plugin::Violation;
 use crate::plugin::abi::{
     ElicitAction, Elicited, MediaContent, Reply, Role, Root, Sampled, SamplingContent, TextContent, ToolUse,
 };
@@ -18,12 +18,13 @@ use crate::server::seal::Kind;
 /// Roots and contents of one answer; more are left out.
 const MOST: usize = 1024;
 
-/// Reads the answer that stands at `path`.
+/// Reads the answer that stands at `path`. Whether a form's content satisfies its schema is for
+/// the plugin's own threads to find out.
 pub(in crate::server) fn reply(kind: &Kind, raw: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
     let object = params::required(params::object(Some(raw), path)?, path)?;
     match kind {
-        Kind::Form(schema) => elicited(object, Some(schema), path),
-        Kind::Url => elicited(object, None, path),
+        Kind::Form(_) => elicited(object, true, path),
+        Kind::Url => elicited(object, false, path),
         Kind::Sample(_) => sampled(object, path),
         Kind::Roots => roots(object, path),
     }
@@ -43,7 +44,7 @@ pub(in crate::server) fn kind(raw: &RawValue, path: &str) -> Result<Kind, ErrorO
     }
 }
 
-fn elicited(object: &RawValue, schema: Option<&str>, path: &str) -> Result<Reply, ErrorObject> {
+fn elicited(object: &RawValue, form: bool, path: &str) -> Result<Reply, ErrorObject> {
     let [action, content] = params::members(Some(object), ["action", "content"], path)?;
     let at = format!("{path}.action");
     let action = match &*params::required(params::string(action, &at)?, &at)? {
@@ -54,26 +55,19 @@ fn elicited(object: &RawValue, schema: Option<&str>, path: &str) -> Result<Reply
     };
     let at = format!("{path}.content");
     let content = params::object(content, &at)?;
-    let content = match (action, schema) {
-        (ElicitAction::Accept, Some(schema)) => {
-            let content = content.map_or("{}", RawValue::get);
-            fits(schema, content, &at)?;
-            Some(content.to_owned())
-        }
+    let content = match action {
+        ElicitAction::Accept if form => Some(content.map_or("{}", RawValue::get).to_owned()),
         _ => None,
     };
     Ok(Reply::Elicited(Elicited { action, content }))
 }
 
-/// Checks a form's content against the schema that the plugin gave with the form.
-fn fits(schema: &str, content: &str, path: &str) -> Result<(), ErrorObject> {
-    // It was compiled once before the question was put.
-    let Ok(schema) = Schema::compile(schema) else { return Ok(()) };
-    schema.validate_text(content).map_err(|violations| {
-        let first = violations.first();
-        let (at, reason) = first.map_or(("", ""), |first| (first.path.as_str(), first.reason.as_str()));
-        error::invalid_params(format!("{path}{}", at.replace('/', ".")), reason)
-    })
+/// What is wrong with a form's content that breaks the form's schema; `path` is that of the
+/// answer.
+pub(in crate::server) fn misfit(violations: &[Violation], path: &str) -> ErrorObject {
+    let first = violations.first();
+    let (at, reason) = first.map_or(("", ""), |first| (first.path.as_str(), first.reason.as_str()));
+    error::invalid_params(format!("{path}.content{}", at.replace('/', ".")), reason)
 }
 
 fn sampled(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {

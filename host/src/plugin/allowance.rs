@@ -1,0 +1,80 @@
+//! What it may take to compile what one plugin lists: its schemas, their patterns, and its
+//! templates of URIs, all together.
+//!
+//! It only counts. What it is told is reckoned before anything is compiled, and rather too high.
+
+use std::time::{Duration, Instant};
+
+use super::limits::Limits;
+use super::pattern::Gauge;
+
+/// Patterns of a listing.
+pub(super) const PATTERNS: usize = 256;
+/// Bytes of all that is compiled.
+pub(super) const BYTES: usize = 32 << 20;
+/// States of all templates that are not matched by a table; every URI may be compared with all
+/// of them.
+const TEMPLATE_STATES: u64 = 256;
+
+/// What is left of it.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    patterns: usize,
+    bytes: usize,
+    template_states: u64,
+    began: Instant,
+    time: Duration,
+}
+
+impl Allowance {
+    /// For one listing, or one round of questions, beginning now.
+    pub(super) fn new() -> Self {
+        Self {
+            patterns: PATTERNS,
+            bytes: BYTES,
+            template_states: TEMPLATE_STATES,
+            began: Instant::now(),
+            time: Limits::LISTING,
+        }
+    }
+
+    /// Bytes that are left.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes bytes, or says that there are not so many, or that the time is up.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
+        if self.began.elapsed() > self.time {
+            return Err(format!("compiling the plugin's schemas takes more than {} ms", self.time.as_millis()));
+        }
+        self.bytes = self
+            .bytes
+            .checked_sub(bytes)
+            .ok_or_else(|| format!("the plugin's schemas and patterns take more than {} MiB compiled", BYTES >> 20))?;
+        Ok(())
+    }
+
+    /// Takes a pattern and its bytes.
+    pub(super) fn take_pattern(&mut self, gauge: &Gauge) -> Result<(), String> {
+        self.patterns = self
+            .patterns
+            .checked_sub(1)
+            .ok_or_else(|| format!("the plugin's schemas have more than {PATTERNS} patterns"))?;
+        self.take(gauge.bytes)
+    }
+
+    /// Takes the pattern of a template of URIs.
+    pub(super) fn take_template(&mut self, gauge: &Gauge) -> Result<(), String> {
+        let states = gauge.slow_states();
+        self.template_states = self.template_states.checked_sub(states).ok_or_else(|| {
+            format!("comparing URIs with the plugin's templates takes more than {TEMPLATE_STATES} states")
+        })?;
+        self.take(gauge.bytes)
+    }
+
+    #[cfg(test)]
+    pub(super) fn late() -> Self {
+        Self { time: Duration::ZERO, ..Self::new() }
+    }
+}

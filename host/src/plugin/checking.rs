@@ -1,0 +1,79 @@
+//! Checks values against schemas as part of a call: small ones where the call is, others on the
+//! guests' threads.
+//!
+//! A check that has begun does not yield, as a guest does at each tick. So few of those that
+//! take longer run at the same time: the other threads are left for calls.
+
+use tokio::sync::Semaphore;
+
+use super::fault::Fault;
+use super::limits::Limits;
+use super::quota::Quota;
+use super::sandbox::Sandbox;
+use super::schema::{Schema, Violation, tree};
+
+/// Bytes of a text that is read where the call is.
+const SHORT: usize = 4 << 10;
+/// Values of one text.
+const MAX_VALUES: usize = 2 << 20;
+/// Bytes that a value takes in a tree, with what the allocator adds.
+const VALUE: u64 = 128;
+
+/// What a check came to; the violations are no fault of the host's.
+pub(super) type Checked = Result<(), Vec<Violation>>;
+
+/// Checks that take longer, on so many threads.
+pub(super) fn room(workers: usize) -> Semaphore {
+    Semaphore::new((workers / 2).max(1))
+}
+
+impl Sandbox {
+    /// Checks a text that is known to be JSON.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] if no memory is left for it.
+    pub(super) async fn check(&self, schema: &Schema, text: &str) -> Result<Checked, Fault> {
+        if text.len() <= SHORT {
+            let value = match tree(text) {
+                Ok(value) => value,
+                Err(violations) => return Ok(Err(violations)),
+            };
+            if let Some(effort) = schema.few_steps(&value) {
+                return Ok(schema.validate_with(&value, effort));
+            }
+        }
+        // A call that began on the thread of whoever makes it goes over to the guests'.
+        tokio::task::yield_now().await;
+        let Ok(_room) = self.checking().acquire().await else { return Err(Fault::Host) };
+        let values = values(text);
+        if values > MAX_VALUES {
+            return Ok(Err(vec![Violation::too_many_values(MAX_VALUES)]));
+        }
+        let mut memory = Quota::new(self.budget().clone(), Limits::MEMORY_CEILING * 2);
+        if !memory.grow(values as u64 * VALUE + text.len() as u64) {
+            return Err(Fault::Busy);
+        }
+        Ok(schema.validate_text(text))
+    }
+}
+
+/// How many values a text of JSON has at most.
+fn values(text: &str) -> usize {
+    let (mut values, mut quoted, mut escaped) = (1, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
+#[test]
+fn values_are_counted_outside_of_texts() {
+    assert_eq!(values("3"), 1);
+    assert_eq!(values(r#"{"a":[1,2,",[{\",",{}]}"#), 8);
+}

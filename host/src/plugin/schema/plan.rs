@@ -1,0 +1,204 @@
+//! A schema as what it makes the validator do: for each subschema, what it looks at and which
+//! others it applies, to the same value or to parts of it.
+//!
+//! It checks no value. It is what `steps` counts with.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::bounds::target;
+use crate::plugin::allowance::Allowance;
+use crate::plugin::pattern::Gauge;
+
+/// All subschemas; the first one is the whole.
+pub(super) struct Plan {
+    pub(super) parts: Vec<Part>,
+    /// Bytes of the longest pointer into the schema that a report can name.
+    pub(super) longest: u64,
+    /// Whether a report of one violation holds those of all branches.
+    pub(super) gathers: bool,
+}
+
+/// A subschema. Others are named by where they stand in the plan.
+#[derive(Default)]
+pub(super) struct Part {
+    /// Steps for a value of whatever kind.
+    pub(super) own: u64,
+    /// Steps to compare a value with all constants, beside those for its own text.
+    pub(super) constants: u64,
+    /// How often a text or number is read as a whole.
+    pub(super) reads: u64,
+    /// Whether a text is read in a time that grows with its square.
+    pub(super) squares: bool,
+    pub(super) unique: bool,
+    pub(super) pattern: Option<Gauge>,
+    /// Of the same value: all of a `$ref`, `allOf` and the like.
+    pub(super) here: Vec<usize>,
+    pub(super) properties: HashMap<String, usize>,
+    pub(super) by_pattern: Vec<(Gauge, usize)>,
+    pub(super) names: Option<usize>,
+    /// Of members that have no subschema of their own.
+    pub(super) members: Vec<usize>,
+    pub(super) first: Vec<usize>,
+    pub(super) elements: Vec<usize>,
+    /// Of what no other subschema has looked at, if it asks for that.
+    pub(super) rest: Vec<usize>,
+    pub(super) asks_for_rest: bool,
+}
+
+impl Plan {
+    /// `root` has passed the check of `bounds`.
+    ///
+    /// # Errors
+    /// Why a pattern of it is none, or too much: a fragment for people.
+    pub(super) fn of(root: &Value, allowance: &mut Allowance) -> Result<Self, String> {
+        let plan = Self { parts: Vec::new(), longest: 0, gathers: false };
+        let mut planner = Planner { root, allowance, plan, known: HashMap::new(), patterns: HashMap::new(), pointer: 0 };
+        planner.part(root)?;
+        Ok(planner.plan)
+    }
+}
+
+struct Planner<'a, 'b> {
+    root: &'a Value,
+    allowance: &'b mut Allowance,
+    plan: Plan,
+    known: HashMap<*const Value, usize>,
+    patterns: HashMap<&'a str, Gauge>,
+    /// Bytes of the pointers that were followed to the current subschema.
+    pointer: u64,
+}
+
+impl<'a> Planner<'a, '_> {
+    fn part(&mut self, schema: &'a Value) -> Result<usize, String> {
+        let address = std::ptr::from_ref(schema);
+        if let Some(known) = self.known.get(&address) {
+            return Ok(*known);
+        }
+        let index = self.plan.parts.len();
+        self.known.insert(address, index);
+        self.plan.parts.push(Part::default());
+        let members = schema.as_object();
+        let mut part = Part { own: 1 + members.map_or(0, Map::len) as u64, ..Part::default() };
+        for (keyword, value) in members.into_iter().flatten() {
+            self.pointer += keyword.len() as u64 + 1;
+            self.plan.longest = self.plan.longest.max(self.pointer);
+            self.keyword(&mut part, keyword, value)?;
+            self.pointer -= keyword.len() as u64 + 1;
+        }
+        self.plan.parts[index] = part;
+        Ok(index)
+    }
+
+    fn keyword(&mut self, part: &mut Part, keyword: &str, value: &'a Value) -> Result<(), String> {
+        match keyword {
+            "$ref" => part.here.push(self.part(target(self.root, value)?.1)?),
+            "allOf" | "anyOf" | "oneOf" => {
+                self.plan.gathers |= keyword != "allOf";
+                part.here.extend(self.each(value)?);
+            }
+            "not" | "if" | "then" | "else" => part.here.push(self.part(value)?),
+            "dependentSchemas" => part.here.extend(self.named(value)?.into_iter().map(|(_, schema)| schema)),
+            "dependencies" => self.dependencies(part, value)?,
+            "required" => part.own += value.as_array().map_or(0, Vec::len) as u64,
+            "dependentRequired" => part.own += lists(value),
+            "properties" => {
+                let named = self.named(value)?;
+                // Where there are more, the value's members are looked for instead.
+                part.own += named.len().min(15) as u64;
+                part.properties.extend(named.into_iter().map(|(name, schema)| (name.clone(), schema)));
+            }
+            "patternProperties" => {
+                for (pattern, schema) in self.named(value)? {
+                    let gauge = self.gauge(pattern)?;
+                    part.by_pattern.push((gauge, schema));
+                }
+            }
+            "propertyNames" => part.names = Some(self.part(value)?),
+            "additionalProperties" => part.members.push(self.part(value)?),
+            "unevaluatedProperties" | "unevaluatedItems" => {
+                part.asks_for_rest = true;
+                part.rest.push(self.part(value)?);
+            }
+            "prefixItems" => part.first.extend(self.each(value)?),
+            "items" if value.is_array() => part.first.extend(self.each(value)?),
+            "items" | "additionalItems" => part.elements.push(self.part(value)?),
+            // What it finds counts as looked at.
+            "contains" => part.rest.push(self.part(value)?),
+            "pattern" => part.pattern = value.as_str().map(|pattern| self.gauge(pattern)).transpose()?,
+            "enum" => {
+                part.constants += value.as_array().into_iter().flatten().map(constant).sum::<u64>();
+                part.reads += 1;
+            }
+            "const" => {
+                part.constants += constant(value);
+                part.reads += 1;
+            }
+            "uniqueItems" => part.unique = value == &Value::Bool(true),
+            // Only draft-07 asserts these.
+            "format" => {
+                part.reads += 8;
+                part.squares |= value == "regex";
+            }
+            "contentMediaType" | "contentEncoding" => part.reads += 32,
+            // A number is kept as its digits, and read each time.
+            _ => part.reads += 1,
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, name: &str, schema: &'a Value) -> Result<usize, String> {
+        self.pointer += name.len() as u64 + 1;
+        let part = self.part(schema);
+        self.pointer -= name.len() as u64 + 1;
+        part
+    }
+
+    fn each(&mut self, schemas: &'a Value) -> Result<Vec<usize>, String> {
+        schemas.as_array().into_iter().flatten().map(|schema| self.at("0000", schema)).collect()
+    }
+
+    fn named(&mut self, schemas: &'a Value) -> Result<Vec<(&'a String, usize)>, String> {
+        let schemas = schemas.as_object().into_iter().flatten();
+        schemas.map(|(name, schema)| Ok((name, self.at(name, schema)?))).collect()
+    }
+
+    fn dependencies(&mut self, part: &mut Part, value: &'a Value) -> Result<(), String> {
+        part.own += lists(value);
+        for (name, schema) in value.as_object().into_iter().flatten().filter(|(_, schema)| !schema.is_array()) {
+            part.here.push(self.at(name, schema)?);
+        }
+        Ok(())
+    }
+
+    /// Each pattern is compiled once for a schema.
+    fn gauge(&mut self, pattern: &'a str) -> Result<Gauge, String> {
+        if let Some(known) = self.patterns.get(pattern) {
+            return Ok(*known);
+        }
+        let gauge = Gauge::of_schema(pattern, self.allowance.bytes())?;
+        self.allowance.take_pattern(&gauge)?;
+        self.patterns.insert(pattern, gauge);
+        Ok(gauge)
+    }
+}
+
+/// Names in the lists of an object, and the lists.
+fn lists(value: &Value) -> u64 {
+    let lists = value.as_object().into_iter().flat_map(|lists| lists.values());
+    lists.map(|list| 1 + list.as_array().map_or(0, Vec::len) as u64).sum()
+}
+
+/// Steps to compare a value with a constant: its values, and bytes of its texts.
+fn constant(value: &Value) -> u64 {
+    1 + match value {
+        Value::String(text) => text.len() as u64 / 16,
+        Value::Number(number) => number.as_str().len() as u64 / 4,
+        Value::Array(elements) => elements.iter().map(constant).sum(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| 4 + name.len() as u64 / 16 + constant(value)).sum()
+        }
+        _ => 0,
+    }
+}
