@@ -254,6 +254,9 @@ impl Folder {
                 }
                 signal = watcher.next() => match signal {
                     Signal::Look(path) => self.look(path),
+                    Signal::Gone(path) => if !self.is_there(&path) {
+                        self.miss(&path);
+                    },
                     Signal::Rescan => self.rescan(&mut watcher),
                 },
                 () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => {
@@ -343,3 +346,6 @@ impl Folder {
         let _ = self.events.send(event);
     }
 }
+
+#[cfg(test)]
+mod tests;
