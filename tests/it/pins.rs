@@ -17,6 +17,7 @@ use crate::support::process::{Process, run};
 mod commands;
 mod listing;
 mod signatures;
+mod unwritable;
 
 /// Any grant will do.
 const GRANTED: &str = "[plugins.p.grants]\nelicit = true\n";

@@ -254,23 +254,39 @@ impl Folder {
                 }
                 signal = watcher.next() => match signal {
                     Signal::Look(path) => self.look(path),
-                    Signal::Rescan => {
-                        watcher.watch(&files::scan(&self.root).unwrap_or_default().folders);
-                        // Again, for what appeared in a new subfolder before it was watched.
-                        let mut scan = files::scan(&self.root).unwrap_or_default();
-                        scan.unfinished(|path| {
-                            let fresh = !self.files.contains_key(path) && files::is_fresh(path);
-                            if fresh {
-                                watcher.settle(path.to_owned());
-                            }
-                            fresh || watcher.is_written(path)
-                        });
-                        self.take_up(scan);
-                    }
+                    Signal::Gone(path) => if !self.is_there(&path) {
+                        self.miss(&path);
+                    },
+                    Signal::Rescan => self.rescan(&mut watcher),
                 },
-                () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => self.on_time(),
+                () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => {
+                    self.on_time(&watcher);
+                }
             }
         }
+    }
+
+    /// Takes up all that is there, in the folder that is there now.
+    fn rescan(&mut self, watcher: &mut Watcher) {
+        watcher.watch(&files::scan(&self.root).unwrap_or_default().folders);
+        // Again, for what appeared in a new subfolder before it was watched.
+        let mut scan = match files::scan(&self.root) {
+            // One that cannot be read is not empty.
+            Err(error) if self.root.exists() => {
+                let reason = format!("read the plugin folder; what serves goes on: {error}");
+                return self.ignore(self.root.clone(), reason);
+            }
+            scan => scan.unwrap_or_default(),
+        };
+        self.ignored.remove(&self.root);
+        scan.unfinished(|path| {
+            let fresh = !self.files.contains_key(path) && files::is_fresh(path);
+            if fresh {
+                watcher.settle(path.to_owned());
+            }
+            fresh || watcher.is_written(path)
+        });
+        self.take_up(scan);
     }
 
     /// When there is something to do, whatever happens until then.
@@ -278,12 +294,12 @@ impl Folder {
         self.unserved.due().into_iter().chain(self.next_end()).min()
     }
 
-    fn on_time(&mut self) {
+    fn on_time(&mut self, watcher: &Watcher) {
         let now = time::Instant::now();
         if self.unserved.due().is_some_and(|due| due <= now) {
             self.tell_unserved();
         }
-        self.end_graces(now);
+        self.end_graces(now, |path| watcher.is_written(path));
     }
 
     fn settled(&mut self) {
@@ -330,3 +346,6 @@ impl Folder {
         let _ = self.events.send(event);
     }
 }
+
+#[cfg(test)]
+mod tests;

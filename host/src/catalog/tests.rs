@@ -1,9 +1,10 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Catalog, Listings, Member, Naming, Warning};
+use super::{Catalog, Listings, Member, Naming, NewSettings, Warning};
 use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, TaskSupport, Tool};
 use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping};
 
@@ -12,6 +13,8 @@ struct Listed {
     id: PluginId,
     digest: Digest,
     surface: Surface,
+    /// How often that was looked at.
+    looks: Arc<AtomicUsize>,
 }
 
 pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
@@ -36,7 +39,11 @@ pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
     let surface = Surface { tools: Some(tools.iter().map(freeze).collect()), ..Surface::default() };
     let id = PluginId::parse(id).expect("an id");
     let naming = if prefix { Naming::Prefixed } else { Naming::Plain };
-    Member { provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }), naming, surface: None }
+    Member {
+        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, looks: Arc::default() }),
+        naming,
+        surface: None,
+    }
 }
 
 #[async_trait]
@@ -48,6 +55,7 @@ impl Provider for Listed {
         &self.digest
     }
     fn surface(&self) -> &Surface {
+        self.looks.fetch_add(1, Ordering::Relaxed);
         &self.surface
     }
 }
@@ -192,7 +200,7 @@ fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
     };
     let id = PluginId::parse(id).expect("an id");
     Member {
-        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }),
+        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, looks: Arc::default() }),
         naming: Naming::Prefixed,
         surface: None,
     }
@@ -224,7 +232,7 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
         let surface = Surface { offer: Some(offer), ..Surface::default() };
         let id = PluginId::parse(id).expect("an id");
         Member {
-            provider: Arc::new(Listed { id, digest: Digest::of(b""), surface }),
+            provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, looks: Arc::default() }),
             naming: Naming::Plain,
             surface: None,
         }
@@ -274,4 +282,39 @@ fn a_uri_is_asked_of_whoever_listed_it_or_has_the_nearest_template() {
     ] {
         assert_eq!(asked(uri).as_deref(), plugin, "{uri}");
     }
+}
+
+/// What is done for each plugin does not depend on how many there are.
+#[test]
+fn what_comes_together_is_one_change() {
+    let looks = |many: usize| {
+        let catalog = Catalog::default();
+        let looks = Arc::new(AtomicUsize::new(0));
+        let id = |number: usize| PluginId::parse(&format!("p{number}")).expect("an id");
+        let plugin = |number: usize| {
+            let surface = Surface { tools: Some(Vec::new()), ..Surface::default() };
+            let listed = Listed { id: id(number), digest: Digest::of(b""), surface, looks: looks.clone() };
+            Member { provider: Arc::new(listed), naming: Naming::Plain, surface: None }
+        };
+        catalog.put_all((0..many).map(plugin).collect());
+        let new = |number| NewSettings { id: id(number), settings: None, surface: None };
+        let (warnings, unfit) = catalog.reconfigure((0..many).map(new).collect());
+        assert!(warnings.is_empty() && unfit.is_empty());
+        catalog.remove(&(0..many / 2).map(id).collect::<Vec<_>>());
+        assert_eq!(catalog.snapshot().members().len(), many - many / 2);
+        looks.load(Ordering::Relaxed) / many
+    };
+    assert_eq!(looks(250), looks(10));
+}
+
+/// Who may say what it likes while it holds nothing does not take that into a time when it may not.
+#[test]
+fn who_says_other_things_than_it_must_keep_to_leaves_the_service() {
+    let catalog = Catalog::default();
+    catalog.put_all(vec![member("kept", &[("t", "Does.")], true), member("other", &[("t", "Lies.")], true)]);
+    let surface = Some(member("kept", &[("t", "Does.")], true).provider.surface().digest());
+    let id = |id| PluginId::parse(id).expect("an id");
+    let new = |name| NewSettings { id: id(name), settings: None, surface };
+    let (_, unfit) = catalog.reconfigure(vec![new("kept"), new("other")]);
+    assert_eq!((unfit, names(&catalog)), (vec![id("other")], vec!["kept_t".to_owned()]));
 }

@@ -31,8 +31,11 @@ const SILENT: Duration = Duration::from_secs(60);
 /// What has to be done.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// This path appeared, changed or went.
+    /// This path appeared or changed.
     Look(PathBuf),
+    /// What had this path has it no more. What may have it by now is told of by itself: it may not
+    /// be whole yet.
+    Gone(PathBuf),
     /// Something was missed, or a folder came or went: look at everything.
     Rescan,
 }
@@ -285,8 +288,12 @@ impl Watcher {
         }
         match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => self.closed(&named, path),
-            EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::From)) | EventKind::Remove(_) => {
-                self.closed(&named, path)
+            EventKind::Modify(ModifyKind::Name(RenameMode::To)) => self.closed(&named, path),
+            EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => {
+                let signed = named != path;
+                let looked = self.closed(&named, path.clone());
+                // A signature that goes is a change of what it signed.
+                if signed { looked } else { Some(Signal::Gone(path)) }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,
             EventKind::Create(_) if self.hears_close && stamp::linked(&named) => Some(Signal::Look(path)),

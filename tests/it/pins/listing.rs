@@ -119,7 +119,7 @@ fn another_list_at_each_load_is_held_with_grants() {
     let said = description(&mut client);
     let pinned = lock(&home);
     // What serves keeps to what it said, also when its settings change.
-    home.configure(&format!("{GRANTED}[plugins.p.limits]\ncpu = \"5s\"\n"));
+    home.configure(&format!("{GRANTED}sample = true\n"));
     client.process().log_with("not taken up");
     assert_eq!(description(&mut client), said);
     client.finish();

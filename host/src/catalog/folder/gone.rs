@@ -44,8 +44,9 @@ impl Folder {
         resting.filter_map(|file| file.gone).min()
     }
 
-    /// Takes out of service what has had no file for long enough.
-    pub(super) fn end_graces(&mut self, now: Instant) {
+    /// Takes out of service what has had no file for long enough. One that is being written is not
+    /// there yet, and not gone either.
+    pub(super) fn end_graces(&mut self, now: Instant, is_written: impl Fn(&Path) -> bool) {
         let over: Vec<PathBuf> = self
             .files
             .iter()
@@ -54,7 +55,11 @@ impl Folder {
             .collect();
         let (back, over): (Vec<_>, Vec<_>) = over.into_iter().partition(|path| self.is_there(path));
         for path in back {
-            self.look(path);
+            if is_written(&path) {
+                self.files.entry(path).and_modify(|file| file.gone = Some(now + GRACE));
+            } else {
+                self.look(path);
+            }
         }
         self.end(over);
     }

@@ -26,7 +26,7 @@ impl Folder {
         self.catalog.set_looked();
     }
 
-    fn ignore(&mut self, path: PathBuf, reason: String) {
+    pub(super) fn ignore(&mut self, path: PathBuf, reason: String) {
         if self.ignored.insert(path.clone()) {
             self.refuse(path, reason);
         }

@@ -28,13 +28,16 @@ fn a_file_that_came_or_went_is_looked_at() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     let mut watcher = watching(root.path());
-    for kind in [
-        EventKind::Access(AccessKind::Close(AccessMode::Write)),
-        EventKind::Modify(ModifyKind::Name(RenameMode::To)),
-        EventKind::Modify(ModifyKind::Name(RenameMode::From)),
-        EventKind::Remove(RemoveKind::File),
-    ] {
+    for kind in
+        [EventKind::Access(AccessKind::Close(AccessMode::Write)), EventKind::Modify(ModifyKind::Name(RenameMode::To))]
+    {
         assert_eq!(watcher.translate(event(kind, &plugin)), Some(Signal::Look(plugin.clone())), "{kind:?}");
+    }
+    // Another one may have its name by now, and is told of when it is whole.
+    let signature = root.path().join("x.wasm.minisig");
+    for kind in [EventKind::Modify(ModifyKind::Name(RenameMode::From)), EventKind::Remove(RemoveKind::File)] {
+        assert_eq!(watcher.translate(event(kind, &plugin)), Some(Signal::Gone(plugin.clone())), "{kind:?}");
+        assert_eq!(watcher.translate(event(kind, &signature)), Some(Signal::Look(plugin.clone())), "{kind:?}");
     }
 }
 

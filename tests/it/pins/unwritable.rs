@@ -1,0 +1,59 @@
+//! A file of pins that cannot be written: nothing begins to hold grants that could not be remembered.
+
+use super::*;
+
+/// What stands where the next file is written keeps it from being written, whoever tries; as a full
+/// disk and a folder for reading do.
+fn in_the_way(home: &Home) -> std::path::PathBuf {
+    home.path("state/wharf/lock.toml.next")
+}
+
+#[test]
+fn neither_a_new_plugin_nor_a_new_version_runs_with_grants_until_it_can_be_pinned() {
+    let home = home(&format!("{GRANTED}[plugins.q.grants]\nelicit = true\n"));
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    fs::create_dir(in_the_way(&home)).expect("a folder");
+    home.put_bytes(&version("2", "Does a thing."), "p");
+    home.put_bytes(&version("new", "Does a thing."), "q");
+    home.put_bytes(&version("free", "Does a thing."), "r");
+    let said = "held: the plugin holds grants, and the file of pins cannot be written";
+    let log = client.process().log_with("plugin=q");
+    assert!(log.contains("keep the pins") && log.contains("make room"), "{log}");
+    client.process().log_with(said);
+    client.tools_until(|tools| tools == ["p_version", "p_act", "r_version", "r_act"]);
+    assert_eq!(client.text("p_version", json!({})), "1");
+    assert_eq!(client.text("r_version", json!({})), "free");
+    let held = status(&home);
+    assert_eq!((&held["state"], &held["code"]), (&json!("held"), &json!("not_kept")), "{held}");
+    assert!(held["hint"].as_str().is_some_and(|hint| hint.contains("pin = \"blake3:")), "{held}");
+
+    // A server that starts now serves what is pinned.
+    let mut second = Client::start(&home);
+    let tools = second.tools();
+    assert!(!tools.iter().any(|tool| tool.starts_with("q_") || tool.starts_with("p_")), "{tools:?}");
+    home.put_bytes(&version("1", "Does a thing."), "p");
+    second.tools_until(|tools| tools.contains(&"p_version".to_owned()));
+    drop(second);
+    home.put_bytes(&version("2", "Does a thing."), "p");
+
+    fs::remove_dir(in_the_way(&home)).expect("it goes");
+    client.tools_until(|tools| tools.contains(&"q_version".to_owned()));
+    until(&mut client, "2");
+    assert_eq!(status(&home)["state"], "runs");
+}
+
+/// What a person has said in the configuration needs no memory.
+#[test]
+fn what_is_pinned_by_hand_runs_all_the_same() {
+    let held = home(GRANTED);
+    fs::create_dir_all(in_the_way(&held)).expect("a folder");
+    let mut client = Client::start(&held);
+    assert_eq!(client.tools(), [""; 0]);
+    let hint = status(&held)["hint"].take();
+    let hint = hint.as_str().expect("a hint").to_owned();
+    let pin = hint.split('"').nth(1).expect("a content").to_owned();
+    held.configure(&format!("[plugins.p]\npin = \"{pin}\"\n{GRANTED}"));
+    client.tools_until(|tools| tools == ["p_version", "p_act"]);
+    assert_eq!(client.text("p_version", json!({})), "1");
+}

@@ -1,0 +1,105 @@
+//! Folders that move: the plugin folder is what its path leads to, whoever moves what on the way.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::PATIENCE;
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+
+/// Some tests replace folders that the second wall would keep the host from opening anew.
+const NO_WALL: &str = "[sandbox]\nsecond-wall = false\n";
+
+fn fill(folder: &Path, plugins: &[(&str, &str)]) {
+    fs::create_dir_all(folder).expect("a folder");
+    for (name, says) in plugins {
+        fs::write(folder.join(format!("{name}.wasm")), Guest::saying(says).build()).expect("a file");
+    }
+}
+
+/// Calls a tool until it says that; each call on the way has an answer.
+fn until(client: &mut Client, tool: &str, says: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    while client.text(tool, json!({})) != says {
+        assert!(Instant::now() < deadline, "{tool} does not say {says}\n{}", client.process().log());
+    }
+}
+
+/// As deployments do: the link is replaced, and what it leads to is whole before.
+#[test]
+fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
+    let home = Home::new();
+    let served = home.path("served");
+    fill(&served.join("v1"), &[("p", "one"), ("old", "old")]);
+    fill(&served.join("v1/team"), &[("inner", "one")]);
+    fill(&served.join("v2"), &[("p", "two"), ("new", "new")]);
+    fill(&served.join("v2/team"), &[("inner", "two")]);
+    fs::remove_dir(home.plugins()).expect("an empty folder");
+    symlink("v1", home.plugins()).expect("a link");
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["inner_version", "old_version", "p_version"]);
+    symlink("v2", served.join("next")).expect("a link");
+    fs::rename(served.join("next"), home.plugins()).expect("a rename over the link");
+    until(&mut client, "p_version", "two");
+    until(&mut client, "inner_version", "two");
+    client.tools_until(|tools| tools == ["inner_version", "new_version", "p_version"]);
+    // What changes there is seen as what happens in any folder.
+    fill(&served.join("v2/team"), &[("inner", "three")]);
+    until(&mut client, "inner_version", "three");
+    fill(&served.join("v1"), &[("late", "late")]);
+    fill(&served.join("v2"), &[("later", "later")]);
+    let tools = client.tools_until(|tools| tools.contains(&"later_version".to_owned()));
+    assert!(!tools.contains(&"late_version".to_owned()), "{tools:?}");
+}
+
+#[test]
+fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
+    let home = Home::new();
+    home.configure(NO_WALL);
+    let served = home.path("served");
+    fill(&home.plugins(), &[("p", "one")]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["p_version"]);
+    fs::rename(&served, home.path("away")).expect("a rename");
+    client.tools_until(<[String]>::is_empty);
+    fs::rename(home.path("away"), &served).expect("a rename");
+    client.tools_until(|tools| tools == ["p_version"]);
+
+    // Another one in its place: nothing is lost on the way.
+    fill(&home.path("next/plugins"), &[("p", "two"), ("q", "new")]);
+    fs::rename(&served, home.path("away")).expect("a rename");
+    fs::rename(home.path("next"), &served).expect("a rename");
+    until(&mut client, "p_version", "two");
+    client.tools_until(|tools| tools == ["p_version", "q_version"]);
+    fill(&home.plugins(), &[("p", "three")]);
+    until(&mut client, "p_version", "three");
+}
+
+/// The wall is of the folders that were there at the start.
+#[test]
+fn a_folder_that_the_host_may_not_read_any_more_is_told_once_and_what_serves_goes_on() {
+    let home = Home::new();
+    home.configure("");
+    let served = home.path("served");
+    fill(&home.plugins(), &[("p", "one")]);
+    fill(&home.path("next/plugins"), &[("p", "two")]);
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), ["p_version"]);
+    fs::rename(&served, home.path("away")).expect("a rename");
+    fs::rename(home.path("next"), &served).expect("a rename");
+    client.process().log_with("read the plugin folder; what serves goes on");
+    let told = Instant::now();
+    while told.elapsed() < Duration::from_secs(3) {
+        assert_eq!(client.text("p_version", json!({})), "one");
+    }
+    assert_eq!(client.process().log().matches("read the plugin folder").count(), 1);
+    fs::rename(&served, home.path("next")).expect("a rename");
+    fs::rename(home.path("away"), &served).expect("a rename");
+    fill(&home.plugins(), &[("p", "three")]);
+    until(&mut client, "p_version", "three");
+}

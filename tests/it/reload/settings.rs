@@ -1,0 +1,117 @@
+//! A change of settings holds from the next call on, whatever the plugin says and whatever is put
+//! into the folder meanwhile.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::PATIENCE;
+use crate::support::client::Client;
+use crate::support::home::{Home, component};
+
+const MAY_KEEP: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
+/// The grant goes while the plugin goes on saying that its lists have changed.
+const MAY_NOT: &str = "[plugins.notes.grants]\nkeyvalue = false\n";
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The grant is taken back.
+    Revoke,
+    /// The plugin says that its list has changed, as it does after each note.
+    Chatter,
+    /// Other bytes that do and say the same are put in its place.
+    Reload,
+}
+
+fn add(client: &mut Client) -> Value {
+    client.call("notes_add", json!({"text": "milk"}))
+}
+
+fn denied(result: &Value) -> bool {
+    result["_meta"]["wharf/fault"]["code"] == "denied"
+}
+
+fn until(client: &mut Client, what: &str, wanted: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !wanted(&add(client)) {
+        assert!(Instant::now() < deadline, "never {what}:\n{}", client.process().log());
+    }
+}
+
+/// A file of other content with the same plugin.
+fn reload(home: &Home, serial: &mut u8) {
+    let mut bytes = std::fs::read(component("notes")).expect("a guest");
+    *serial += 1;
+    // A custom section: its number, its length, the length of its name, its name.
+    bytes.extend([0, 2, 1, b'a' + *serial]);
+    home.put_bytes(&bytes, "notes");
+}
+
+#[test]
+fn a_grant_that_is_taken_back_stays_so_in_all_orders() {
+    use Step::{Chatter, Reload, Revoke};
+    let home = Home::new();
+    home.put("notes", "notes");
+    home.configure(MAY_KEEP);
+    let mut client = Client::start(&home);
+    let mut serial = 0;
+    for order in [
+        [Revoke, Chatter, Reload],
+        [Revoke, Reload, Chatter],
+        [Chatter, Revoke, Reload],
+        [Chatter, Reload, Revoke],
+        [Reload, Revoke, Chatter],
+        [Reload, Chatter, Revoke],
+    ] {
+        home.configure(MAY_KEEP);
+        until(&mut client, "allowed", |result| !denied(result));
+        for step in order {
+            match step {
+                Revoke => home.configure(MAY_NOT),
+                Chatter => {
+                    for _ in 0..3 {
+                        add(&mut client);
+                    }
+                }
+                Reload => reload(&home, &mut serial),
+            }
+        }
+        until(&mut client, "denied", denied);
+        // As long as several listings take, with what is loaded meanwhile.
+        let since = Instant::now();
+        while since.elapsed() < Duration::from_millis(800) {
+            let result = add(&mut client);
+            assert!(denied(&result), "{order:?}: allowed again after {:?}: {result}", since.elapsed());
+        }
+    }
+}
+
+/// A plugin is asked for its lists with what it holds then.
+#[test]
+fn what_is_listed_follows_what_is_granted() {
+    let home = Home::new();
+    home.put("notes", "notes");
+    home.configure(MAY_KEEP);
+    let mut client = Client::start(&home);
+    until(&mut client, "allowed", |result| !denied(result));
+    let notes = |client: &mut Client| {
+        let listed = client.result("resources/list", json!({}));
+        listed["resources"].as_array().expect("a list").len()
+    };
+    let wait = |client: &mut Client, wanted: fn(usize) -> bool| {
+        let deadline = Instant::now() + PATIENCE;
+        while !wanted(notes(client)) {
+            assert!(Instant::now() < deadline, "the list stays:\n{}", client.process().log());
+        }
+    };
+    wait(&mut client, |notes| notes > 0);
+    for _ in 0..3 {
+        add(&mut client);
+    }
+    home.configure(MAY_NOT);
+    until(&mut client, "denied", denied);
+    client.process().log_with("keyvalue");
+    home.configure(MAY_KEEP);
+    until(&mut client, "allowed", |result| !denied(result));
+    wait(&mut client, |notes| notes >= 4);
+}
