@@ -14,7 +14,7 @@ const FLOORS: [(&str, &[&str], &[&str]); 17] = [
     ("budget", &[], &["wasmtime", "mcp"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
-    ("sync", &[], &["tokio", "wasmtime"]),
+    ("sync", &[], &["wasmtime"]),
     ("wall", &[], &["tokio", "wasmtime", "plugin"]),
     ("plugin", &["audit", "budget", "json", "sync", "wall"], &["jsonrpc"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),

@@ -9,11 +9,27 @@
 mod plugin;
 mod server;
 
-/// What `host/src/sync.rs` takes from the standard library.
+/// In place of `host/src/sync.rs`.
 mod sync {
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     pub(crate) use shuttle::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
     pub(crate) use shuttle::{thread, thread_local};
+
+    /// tokio's own, which `shuttle` does not see into: others may come before each of its steps.
+    #[derive(Default)]
+    pub(crate) struct Notify(tokio::sync::Notify);
+
+    impl Notify {
+        pub(crate) fn notified(&self) -> tokio::sync::futures::Notified<'_> {
+            thread::yield_now();
+            self.0.notified()
+        }
+
+        pub(crate) fn notify_waiters(&self) {
+            thread::yield_now();
+            self.0.notify_waiters();
+        }
+    }
 }
 
 mod jsonrpc {

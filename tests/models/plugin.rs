@@ -119,17 +119,18 @@ fn every_call_that_waits_for_a_turn_is_served() {
 fn the_clock_ticks_for_every_guest() {
     check_fairly(400, || {
         let (ticks, idle) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let linger = ticker::LINGER_TICKS as usize;
         let (of_tick, of_idle) = (ticks.clone(), idle.clone());
         let tick = move || of_tick.fetch_add(1, Ordering::SeqCst) < usize::MAX;
         let ticker = Ticker::start(tick, move || {
             of_idle.fetch_add(1, Ordering::SeqCst);
         });
         let ticker = Arc::new(ticker.expect("a thread"));
-        let guests = (0..2).map(|number| {
+        // One begins when the clock is about to fall asleep, the other when it has said so.
+        let guests = [(linger, 0), (0, 1)].map(|(ticked, slept)| {
             let (ticker, ticks, idle) = (ticker.clone(), ticks.clone(), idle.clone());
             thread::spawn(move || {
-                // One begins at once, the other about when the clock falls asleep.
-                while idle.load(Ordering::SeqCst) < number {
+                while ticks.load(Ordering::SeqCst) < ticked || idle.load(Ordering::SeqCst) < slept {
                     thread::yield_now();
                 }
                 let _running = ticker.run();
@@ -139,7 +140,7 @@ fn the_clock_ticks_for_every_guest() {
                 }
             })
         });
-        join(guests.collect());
+        join(guests.into());
     });
 }
 
@@ -197,21 +198,27 @@ fn no_instance_is_forgotten() {
         let ticker = Arc::new(Ticker::start(tick, move || idle.clear()).expect("a thread"));
         let plugins =
             [0, 1].map(|number| Arc::new(Plugin { number, ticker: ticker.clone(), instances: instances.clone() }));
-        let callers = plugins.clone().map(|plugin| {
-            let (spares, instances) = (spares.clone(), instances.clone());
-            thread::spawn(move || {
-                for _ in 0..2 {
-                    let running = plugin.busy();
-                    let instance = spares.take(&plugin).unwrap_or_else(|| plugin.instance());
-                    assert_eq!(instance.of, plugin.number);
-                    spares.put_away(&plugin, instance);
-                    drop(running);
-                    spares.rest();
-                    assert!(instances.load(Ordering::SeqCst) <= 2 * spare::SHELVES, "more than there is room for");
-                }
-            })
-        });
-        join(callers.into());
+        let call = |spares: &Spares<Plugin>, plugin: &Arc<Plugin>| {
+            let running = plugin.busy();
+            let instance = spares.take(plugin).unwrap_or_else(|| plugin.instance());
+            assert_eq!(instance.of, plugin.number);
+            spares.put_away(plugin, instance);
+            drop(running);
+            spares.rest();
+            // On the shelf, in the hands of either, and on the way from there.
+            assert!(plugin.instances.load(Ordering::SeqCst) <= 2 + 2 + 2, "more than there is room for");
+        };
+        // The threads between them have the other shelves.
+        spares.rest();
+        for _ in 1..spare::SHELVES {
+            let spares = spares.clone();
+            join(vec![thread::spawn(move || spares.rest())]);
+        }
+        let [one, other] = plugins;
+        let of_other = spares.clone();
+        let caller = thread::spawn(move || (0..3).for_each(|_| call(&of_other, &other)));
+        (0..3).for_each(|_| call(&spares, &one));
+        join(vec![caller]);
         // Also while something else keeps the clock running.
         let _running = ticker.run();
         while instances.load(Ordering::SeqCst) > 0 {

@@ -192,6 +192,27 @@ impl HostWallClock for CoarseClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plugin::Grants;
+    use crate::plugin::sandbox::{Sandbox, SandboxSettings};
+
+    #[tokio::test]
+    async fn nothing_is_held_when_the_call_is_over() {
+        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+        let plugin = PluginId::parse("guest").expect("an id");
+        let granted = Granted::new(plugin.clone(), Grants::default(), &sandbox);
+        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
+        let (cpu, cancelled) = (CpuMeter::new(Duration::from_secs(1)), CancellationToken::new());
+        let mut state = State::new(plugin, quota, cpu, 0, None, cancelled.clone(), granted);
+        let open = Arc::new(());
+        state.table().push(open.clone()).expect("a handle");
+        state.ctx();
+        state.http();
+        state.close();
+        assert_eq!(Arc::strong_count(&open), 1);
+        assert!(state.wasi.is_none() && state.http.is_none() && state.events.is_none());
+        cancelled.cancel();
+        assert!(!state.cancelled.is_cancelled());
+    }
 
     #[test]
     fn the_clock_that_only_goes_on_is_never_zero() {

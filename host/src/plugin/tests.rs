@@ -5,7 +5,7 @@ mod guest;
 mod loads;
 mod memory;
 mod spares;
-mod turns;
+mod waiting;
 
 use std::sync::{Arc, OnceLock};
 

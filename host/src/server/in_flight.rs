@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::jsonrpc::RequestId;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, Notify};
 
 #[derive(Default)]
 pub(in crate::server) struct InFlight {

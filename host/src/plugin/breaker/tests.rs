@@ -154,7 +154,7 @@ fn what_one_caller_brings_about_is_its_own_matter() {
 fn it_is_the_plugin_when_several_callers_fail_and_nobody_else_does_not() {
     let mut tried = Tried::new();
     let others = ["one", "two", "three"];
-    others.map(|caller| tried.as_caller(caller).crashes(5));
+    others.iter().for_each(|caller| tried.as_caller(caller).crashes(5));
     assert_eq!(*tried.told_for_all.lock().unwrap(), [1]);
     assert_eq!(tried.as_caller("alice").left(), Some(1000));
     // Anybody's call is the trial.
@@ -168,11 +168,11 @@ fn it_is_the_plugin_when_several_callers_fail_and_nobody_else_does_not() {
     let mut tried = Tried::new();
     tried.as_caller("one").crashes(5);
     tried.as_caller("alice").ends(None);
-    others.map(|caller| {
+    for caller in others {
         while tried.as_caller(caller).left().is_none() {
-            tried.crashes(1)
+            tried.crashes(1);
         }
-    });
+    }
     assert_eq!(tried.as_caller("alice").left(), None);
 }
 

@@ -3,8 +3,9 @@ use std::task::{Context, Poll, Waker};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::turns::{Turn, Turns};
 use super::*;
+use crate::plugin::turns::{Turn, Turns};
+use crate::plugin::turnstile::Turnstile;
 
 fn name(caller: &str) -> Arc<str> {
     caller.into()
@@ -142,7 +143,7 @@ fn without_a_line_nobody_waits() {
 
 #[test]
 fn threads_are_given_in_the_order_in_which_calls_came() {
-    let turnstile = turnstile::Turnstile::new(1);
+    let turnstile = Turnstile::new(1);
     let context = Context::from_waker(Waker::noop());
     let pass = turnstile.visitor().enter(&context).expect("a thread");
     let mut waiting: Vec<_> = (0..4).map(|_| turnstile.visitor()).collect();
