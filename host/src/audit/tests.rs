@@ -219,8 +219,7 @@ fn a_log_that_is_changed_while_it_is_written_is_told() {
         }),
         ("records in it were changed", |path| {
             let text = fs::read_to_string(path).expect("the log");
-            fs::write(path, text.replace("\"one\"", "\"eno\"").replace("\"two\"", "\"owt\"") + "{}\n")
-                .expect("the log");
+            fs::write(path, text.replace("\"one\"", "\"eno\"").replace("\"two\"", "\"owt\"") + "{}\n").expect("the log");
         }),
         ("it was removed, moved or replaced", |path| fs::remove_file(path).expect("the log")),
         ("it was removed, moved or replaced", |path| {
