@@ -52,7 +52,7 @@ fn p32_an_upgrade_is_not_made() {
 #[test]
 fn health_is_at_once_and_readiness_after_the_first_scan() {
     let front = Front::start(Settings::default());
-    let ask = |path: &str| front.ask(&Request::new("GET", path, "a.name.of.a.cluster")).status;
+    let ask = |path: &str| front.ask(&Request::new("GET", path, "10.0.0.7:8080")).status;
     assert_eq!((ask("/healthz"), ask("/readyz")), (200, 503));
     front.catalog.set_ready();
     assert_eq!((ask("/healthz"), ask("/readyz")), (200, 200));
