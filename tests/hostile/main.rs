@@ -17,6 +17,8 @@ mod running;
 mod source;
 mod table;
 mod trail;
+mod tree;
+mod validating;
 
 #[path = "../support/support.rs"]
 #[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]
@@ -38,6 +40,19 @@ struct Row {
     run: fn(Stage) -> Arena,
 }
 
+/// All of them, by theme.
+const ROWS: &[&[Row]] = &[
+    files::ROWS,
+    bombs::ROWS,
+    listing::ROWS,
+    running::ROWS,
+    output::ROWS,
+    reaching::ROWS,
+    changing::ROWS,
+    tree::ROWS,
+    validating::ROWS,
+];
+
 const fn row(number: u8, what: &'static str, run: fn(Stage) -> Arena) -> Row {
     Row { number, what, run }
 }
@@ -51,8 +66,7 @@ impl Row {
 fn main() -> ExitCode {
     // Options are those of cargo's own harness, which is given to all tests.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let mut rows =
-        [files::ROWS, bombs::ROWS, listing::ROWS, running::ROWS, output::ROWS, reaching::ROWS, changing::ROWS].concat();
+    let mut rows = ROWS.concat();
     rows.sort_by_key(|row| row.number);
     let all = rows.len();
     let (ways, names): (Vec<String>, Vec<String>) =
