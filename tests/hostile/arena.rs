@@ -21,7 +21,7 @@ use crate::support::home::Home;
 use crate::support::{MODERN, PATIENCE};
 use crate::trail::{Expected, Trail};
 
-use measures::Guard;
+use measures::{Guard, STANDS_STILL};
 pub(crate) use texts::fate;
 
 /// Between two calls of the bystander.
@@ -142,7 +142,7 @@ impl Stage {
         client.tools_until(|tools| tools == ["echo", "echo_add"]);
         let process = client.wire().process.id();
         let mut arena = Arena {
-            guard: Guard::over(process),
+            guard: Guard::over(process, STANDS_STILL),
             home,
             transport,
             client,
@@ -200,6 +200,17 @@ impl Arena {
         })
     }
 
+    /// As [`Arena::meanwhile`], for what is done to the home.
+    pub(crate) fn meanwhile_at_home<T: Send>(&mut self, work: impl FnOnce(&Home) -> T + Send) -> T {
+        let home = std::mem::replace(&mut self.home, Home::new());
+        let (home, done) = self.meanwhile(move || {
+            let done = work(&home);
+            (home, done)
+        });
+        self.home = home;
+        done
+    }
+
     /// Calls the bystander for that long.
     pub(crate) fn pause(&mut self, time: Duration) {
         let end = Instant::now() + time;
@@ -223,7 +234,7 @@ impl Arena {
         let deadline = Instant::now() + PATIENCE;
         while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
             assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.last_words());
-            self.receive(deadline);
+            self.receive(Instant::now() + PACE);
         }
     }
 
@@ -282,7 +293,7 @@ impl Arena {
     /// When something is left, was not recorded, or came unasked.
     pub(crate) fn settle(mut self) -> Outcome {
         // What is left has its own time.
-        self.guard = Guard::over(self.process);
+        self.guard = Guard::over(self.process, STANDS_STILL);
         if self.terms.ended {
             return self.ended();
         }

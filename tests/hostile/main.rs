@@ -4,20 +4,25 @@
 //! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` holds what must hold
 //! for every row; the rows say what else must.
 
+mod approving;
 mod arena;
 mod bombs;
 mod changing;
+mod deaf;
 mod door;
 mod files;
 mod levels;
 mod listing;
+mod loading;
 mod output;
 mod reaching;
 mod running;
+mod sharing;
 mod source;
 mod table;
 mod trail;
 mod tree;
+mod unread;
 mod validating;
 
 #[path = "../support/support.rs"]
@@ -51,6 +56,10 @@ const ROWS: &[&[Row]] = &[
     changing::ROWS,
     tree::ROWS,
     validating::ROWS,
+    loading::ROWS,
+    approving::ROWS,
+    unread::ROWS,
+    sharing::ROWS,
 ];
 
 const fn row(number: u8, what: &'static str, run: fn(Stage) -> Arena) -> Row {

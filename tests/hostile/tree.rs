@@ -282,6 +282,8 @@ fn h45_endless_trees(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads("hostile", &guest.build());
     arena.prompt(Duration::from_millis(2500));
+    // Trees of 100,000 members; what the allocator keeps of them is not the point here.
+    arena.bounded(512 << 20, 64 << 20);
     for (tool, arguments) in [
         ("crowd", format!(r#"{{"o":{{{members}}}}}"#)),
         ("arrays", format!(r#"{{"t":{question}}}"#)),

@@ -14,7 +14,9 @@ use crate::support::wire::{Received, Wire as _};
 
 /// How long an attack may last, and what comes after it, before the host is ended: a test that
 /// writes into a full pipe has no time limit of its own.
-const STANDS_STILL: Duration = Duration::from_secs(90);
+pub(super) const STANDS_STILL: Duration = Duration::from_secs(120);
+/// The same where an answer must come at once.
+const STANDS_STILL_SOON: Duration = Duration::from_secs(45);
 /// Ids of the questions whether the host is there; no other request has so high a number.
 const FIRST: u64 = 1 << 40;
 /// What a signal gives calls that run, and what a loaded machine may add to it.
@@ -26,10 +28,10 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn over(process: u32) -> Self {
+    pub(super) fn over(process: u32, time: Duration) -> Self {
         let (alive, dropped) = channel::<()>();
         std::thread::spawn(move || {
-            if dropped.recv_timeout(STANDS_STILL) == Err(RecvTimeoutError::Timeout) {
+            if dropped.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
                 let _ = kill_process(pid(process), Signal::KILL);
             }
         });
@@ -46,6 +48,7 @@ impl Arena {
     /// answer within that time.
     pub(crate) fn prompt(&mut self, late: Duration) {
         self.terms.late = late;
+        self.guard = Guard::over(self.process, STANDS_STILL_SOON);
     }
 
     /// From here on the host may have that many bytes more than before, and that many when all
