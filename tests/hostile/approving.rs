@@ -71,7 +71,11 @@ fn h54_words_nobody_compares(stage: Stage) -> Arena {
         ("twice", of_x(&format!(r#"{{"description":"{ORDER}","description":"{TEXT}"}}"#)), meta.clone()),
         ("twice, spelt otherwise", of_x(&format!(r#"{{"d\u0065scription":"{ORDER}","description":"{TEXT}"}}"#)), meta),
         ("twice in _meta", plain.clone(), format!(r#"{{"about":"{ORDER}","about":"{TEXT}"}}"#)),
-        ("a number that is a text", plain.clone(), format!(r#"{{"about":"{TEXT}","n":{{"$serde_json::private::Number":"{ORDER}"}}}}"#)),
+        (
+            "a number that is a text",
+            plain.clone(),
+            format!(r#"{{"about":"{TEXT}","n":{{"$serde_json::private::Number":"{ORDER}"}}}}"#),
+        ),
     ];
     let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n");
     arena.loads("p", &version("good", &plain, &format!(r#"{{"about":"{TEXT}"}}"#)));
@@ -84,15 +88,16 @@ fn h54_words_nobody_compares(stage: Stage) -> Arena {
 
 fn h55_unseen_characters(stage: Stage) -> Arena {
     // Planes and blocks of characters that show nothing, each of which can spell any sentence.
-    let spelt = |from: u32| -> String { ORDER.bytes().filter_map(|byte| char::from_u32(from + u32::from(byte))).collect() };
-    let selectors: String =
-        ORDER.bytes().filter_map(|byte| char::from_u32(0xfe00 + u32::from(byte) % 16)).collect();
-    let joiners: String = ORDER.bytes().flat_map(|byte| (0..8).map(move |bit| if byte >> bit & 1 == 0 { '\u{200c}' } else { '\u{200d}' })).collect();
+    let spelt =
+        |from: u32| -> String { ORDER.bytes().filter_map(|byte| char::from_u32(from + u32::from(byte))).collect() };
+    let selectors: String = ORDER.bytes().filter_map(|byte| char::from_u32(0xfe00 + u32::from(byte) % 16)).collect();
+    let joiners: String = ORDER
+        .bytes()
+        .flat_map(|byte| (0..8).map(move |bit| if byte >> bit & 1 == 0 { '\u{200c}' } else { '\u{200d}' }))
+        .collect();
     let hidden = [spelt(0xe0f00), spelt(0xe0100), selectors, joiners, "\u{034f}\u{115f}\u{3164}\u{17b4}".repeat(8)];
     let plain = of_x(&format!(r#"{{"description":"{TEXT}"}}"#));
-    let escaped = |text: &str| -> String {
-        text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
-    };
+    let escaped = |text: &str| -> String { text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect() };
     let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n");
     arena.loads("p", &version("good", &plain, "{}"));
     let listed = arena.listed("tools");
@@ -106,10 +111,9 @@ fn h55_unseen_characters(stage: Stage) -> Arena {
         // Without grants nothing is held, and nothing hidden is served either.
         arena.judged("free", &Guest::saying("1").described("act", "Acts.").taking(&schema).build(), JUDGED);
         let said = json!(arena.listed("tools")).to_string();
-        let shows_nothing = |c: char| {
-            matches!(c, '\u{34f}' | '\u{115f}' | '\u{17b4}' | '\u{200c}'..='\u{200d}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
-        };
-        assert!(!said.contains(shows_nothing), "hidden text {n} is in the list: {}", said.escape_unicode());
+        let shows_nothing = |c: char| matches!(c, '\u{34f}' | '\u{115f}' | '\u{17b4}' | '\u{200c}'..='\u{200d}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
+        let found = said.find(shows_nothing).map(|at| said[at..].chars().take(20).collect::<String>());
+        assert_eq!(found.map(|text| text.escape_unicode().to_string()), None, "hidden text {n} is in the list");
     }
     arena
 }

@@ -8,7 +8,7 @@ mod deeds;
 mod measures;
 mod texts;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -60,6 +60,8 @@ pub(crate) struct Arena {
     pub(crate) told: VecDeque<Value>,
     /// Answers to what was sent as text.
     strays: VecDeque<Value>,
+    /// Asked and given up: an answer may have been on its way.
+    given_up: HashSet<u64>,
     /// Requests that were sent as text.
     texts: u64,
     /// What a row must say that differs from the others.
@@ -152,6 +154,7 @@ impl Stage {
             answered: HashMap::new(),
             told: VecDeque::new(),
             strays: VecDeque::new(),
+            given_up: HashSet::new(),
             texts: 0,
             terms: Terms::default(),
             listening: None,
@@ -196,7 +199,7 @@ impl Arena {
         std::thread::scope(|scope| {
             let working = scope.spawn(work);
             self.until("the work is done", |_| working.is_finished());
-            working.join().expect("it says what failed")
+            working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -224,6 +227,7 @@ impl Arena {
 
     /// As [`Arena::until`], for what must not take longer than that.
     pub(crate) fn until_within(&mut self, time: Duration, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+        self.is_there();
         // Nothing was meant to be sent while the test did something else.
         self.due = self.due.max(Instant::now());
         let deadline = Instant::now() + time;
@@ -267,13 +271,22 @@ impl Arena {
             return self.strays.push_back(message);
         }
         let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer to nothing: {message}"));
-        let asked = self.open.remove(&id).unwrap_or_else(|| panic!("answered twice, or never asked: {message}"));
+        if self.given_up.remove(&id) {
+            return;
+        }
+        let asked = self
+            .open
+            .remove(&id)
+            .unwrap_or_else(|| panic!("answered twice, or never asked: {:.400}", message.to_string()));
         let took = asked.at.elapsed();
         let plugin = match asked.of {
             Of::Bystander(wanted) => {
                 self.latest = self.latest.max(took);
                 let (late, beats) = (self.terms.late, self.beats);
-                assert!(took < late, "the bystander was answered after {took:?}, not within {late:?} (of {beats} calls)");
+                assert!(
+                    took < late,
+                    "the bystander was answered after {took:?}, not within {late:?} (of {beats} calls)"
+                );
                 assert!(message["result"].to_string().contains(&wanted), "the bystander: {message}");
                 return;
             }
@@ -305,6 +318,7 @@ impl Arena {
         }
         let deadline = Instant::now() + PATIENCE;
         let after = loop {
+            self.is_there();
             let now = self.levels();
             if now.is_back_at(&self.before, self.terms.left) {
                 break now;
@@ -313,7 +327,8 @@ impl Arena {
             self.rest();
         };
         while self.terms.recorded
-            && let Some(missing) = self.expected.missing(self.trail.records(&self.home)) {
+            && let Some(missing) = self.expected.missing(self.trail.records(&self.home))
+        {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
         }

@@ -74,8 +74,7 @@ impl Door {
         });
         let (sender, messages) = channel();
         let endpoint = Endpoint::new(told(&process));
-        let posts =
-            Posts { endpoint, token: start.token, sender: Some(sender), messages, streams: Arc::default() };
+        let posts = Posts { endpoint, token: start.token, sender: Some(sender), messages, streams: Arc::default() };
         Self { process, posts: Some(posts) }
     }
 

@@ -79,16 +79,20 @@ fn h52_multiplied_schemas(stage: Stage) -> Arena {
         )
     };
     let deep = (0..24).fold(r#"{"enum":["a","b","c"]}"#.to_owned(), |inner, n| {
-        format!(r#"{{"if":{{"properties":{{"k{n}":{inner}}}}},"then":true,"unevaluatedProperties":{{"type":"string"}}}}"#)
+        format!(
+            r#"{{"if":{{"properties":{{"k{n}":{inner}}}}},"then":true,"unevaluatedProperties":{{"type":"string"}}}}"#
+        )
     });
     let deep = format!(r#"{{"type":"object","properties":{{"a":{deep}}}}}"#);
     let small = properties(25, |n| format!(r#"{{"enum":["{n}"],"pattern":"^\\d{{{}}}$"}}"#, 100 + n));
     let fans = [fan(&choices), fan(&values)];
-    let one = fans.iter().zip(["a", "b"]).fold(Guest::saying("1"), |guest, (schema, name)| {
-        guest.described(name, "Takes.").taking(schema)
-    });
+    let one = fans
+        .iter()
+        .zip(["a", "b"])
+        .fold(Guest::saying("1"), |guest, (schema, name)| guest.described(name, "Takes.").taking(schema));
     let two = one.described("deep", "Takes.").taking(&deep).described("gives", "Gives.").promising(&fans[0]);
-    let crowd = (0..120).fold(Guest::saying("1"), |guest, n| guest.described(&format!("t{n}"), "Takes.").taking(&small));
+    let crowd =
+        (0..120).fold(Guest::saying("1"), |guest, n| guest.described(&format!("t{n}"), "Takes.").taking(&small));
     judged(stage, &[two.build(), crowd.build()])
 }
 

@@ -1,4 +1,4 @@
-//! The hostile suite: forty plugins that mean harm (H01 to H40 of docs/security.md), each
+//! The hostile suite: plugins and clients that mean harm (H01 to H78 of docs/security.md), each
 //! against the real binary over stdio and over HTTP, while another plugin is called.
 //!
 //! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` holds what must hold
@@ -9,13 +9,16 @@ mod arena;
 mod bombs;
 mod changing;
 mod deaf;
+mod disk;
 mod door;
 mod files;
+mod hidden;
 mod levels;
 mod listing;
 mod loading;
 mod output;
 mod reaching;
+mod replacing;
 mod running;
 mod sharing;
 mod source;
@@ -60,6 +63,9 @@ const ROWS: &[&[Row]] = &[
     approving::ROWS,
     unread::ROWS,
     sharing::ROWS,
+    replacing::ROWS,
+    disk::ROWS,
+    hidden::ROWS,
 ];
 
 const fn row(number: u8, what: &'static str, run: fn(Stage) -> Arena) -> Row {

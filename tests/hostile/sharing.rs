@@ -100,7 +100,10 @@ fn h63_all_turns(stage: Stage) -> Arena {
         return arena;
     };
     let endpoint = Endpoint::new(address);
-    let sleep = as_user(endpoint.post(&alone(1, "tools/call", json!({"name": "hostile_sleep", "arguments": {"seconds": 1}}))), ALICE);
+    let sleep = as_user(
+        endpoint.post(&alone(1, "tools/call", json!({"name": "hostile_sleep", "arguments": {"seconds": 1}}))),
+        ALICE,
+    );
     let done = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&done);
     let alice = std::thread::spawn(move || {
@@ -153,7 +156,14 @@ fn h64_all_streams(stage: Stage) -> Arena {
         })
         .collect();
     arena.until_within(Duration::from_secs(5), "Bob is served while Alice has all streams", |arena| {
-        let bob = as_user(Endpoint::new(address).post(&alone(9, "tools/call", json!({"name": "echo", "arguments": {"message": "b"}}))), BOB);
+        let bob = as_user(
+            Endpoint::new(address).post(&alone(
+                9,
+                "tools/call",
+                json!({"name": "echo", "arguments": {"message": "b"}}),
+            )),
+            BOB,
+        );
         let _ = arena;
         let mut line = Line::connect(address);
         says(&mut line, &bob).is_some_and(|response| response.status == 200)
@@ -210,7 +220,8 @@ fn say(arena: &mut Arena, session: Option<&Endpoint>, text: &str) {
 }
 
 fn called(id: &str, tool: &str, arguments: &Value) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}).to_string()
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+        .to_string()
 }
 
 fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
@@ -221,10 +232,18 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
     arena.prompt(PROMPT);
     let sleep = |n: usize| called(&format!("s{n}"), "hostile_sleep", &json!({"seconds": 1}));
     if let Some(session) = &session {
-        for n in 0..CALLS {
+        for part in 0..CALLS / 150 {
             // It is no cancellation that who asks does not wait on this connection.
-            let message: Value = serde_json::from_str(&sleep(n)).expect("JSON");
-            Line::connect(session.address).send(&session.post(&message).bytes());
+            let post = |n: usize| session.post(&serde_json::from_str(&sleep(part * 150 + n)).expect("JSON")).bytes();
+            let open: Vec<_> = (0..150)
+                .map(|n| {
+                    let mut line = Line::connect(session.address);
+                    line.send(&post(n));
+                    line
+                })
+                .collect();
+            arena.pause(Duration::from_millis(400));
+            drop(open);
         }
     } else {
         (0..CALLS).for_each(|n| arena.send_raw(&sleep(n), &[]));
@@ -278,7 +297,9 @@ fn h67_batches(stage: Stage) -> Arena {
     let answers = arena.strays(Duration::from_millis(300), |_| false);
     assert_eq!(results(&answers, "a"), 1, "results under an id that was in flight: {answers:?}");
 
-    for (first, second) in [(list("b"), ping("b")), (ping("b"), ping("b")), (sleep("b"), list("b")), (sleep("b"), sleep("b"))] {
+    for (first, second) in
+        [(list("b"), ping("b")), (ping("b"), ping("b")), (sleep("b"), list("b")), (sleep("b"), sleep("b"))]
+    {
         say(&mut arena, session.as_ref(), &format!("[{first},{second}]"));
         let answers = arena.strays(Duration::from_millis(2500), |strays| !strays.is_empty());
         assert!(results(&answers, "b") <= 1, "two results under an id that is twice in a batch: {answers:?}");
@@ -313,8 +334,7 @@ fn h68_halves(stage: Stage) -> Arena {
     let address = arena.address().expect("it listens");
     let post = Endpoint::new(address).post(&initialize("2025-11-25"));
     let whole = post.bytes();
-    let parts: [&[u8]; 4] =
-        [b"", b"P", &whole[..whole.len() - post.body.len() - 3], &whole[..whole.len() - 5]];
+    let parts: [&[u8]; 4] = [b"", b"P", &whole[..whole.len() - post.body.len() - 3], &whole[..whole.len() - 5]];
     let mut open = Vec::new();
     for part in parts {
         for _ in 0..50 {
@@ -337,7 +357,8 @@ fn h68_halves(stage: Stage) -> Arena {
         drip += 1;
         arena.pause(Duration::from_millis(200));
     }
-    let closed = open.iter_mut().filter_map(|line| line.is_closed_after(Duration::from_millis(50)).then_some(())).count();
+    let closed =
+        open.iter_mut().filter_map(|line| line.is_closed_after(Duration::from_millis(50)).then_some(())).count();
     assert!(closed + 60 >= open.len(), "after {drip} letters {closed} of {} halves are closed", open.len());
     for line in &mut open {
         // What is said first is thrown away.

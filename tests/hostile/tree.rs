@@ -128,7 +128,8 @@ fn h42_private_names_of_guests(stage: Stage) -> Arena {
         arena.fault(&format!("last_{tool}"), json!({}), "bad-output");
     }
     for tool in ["meta", "data"] {
-        let id = arena.ask_with(&format!("last_{tool}"), json!({}), json!({"io.modelcontextprotocol/logLevel": "debug"}));
+        let id =
+            arena.ask_with(&format!("last_{tool}"), json!({}), json!({"io.modelcontextprotocol/logLevel": "debug"}));
         arena.answer(id);
     }
     arena.says("last_version", json!({}), "1");
@@ -166,7 +167,10 @@ fn h43_repeated_members(stage: Stage) -> Arena {
         let served = arena.tools();
         let names = names.iter().map(String::as_str).chain(["marked", "promising"]);
         for name in names {
-            assert!(!served.contains(&format!("hostile_{name}")), "{name} is served, with a member that is there twice");
+            assert!(
+                !served.contains(&format!("hostile_{name}")),
+                "{name} is served, with a member that is there twice"
+            );
             arena.log_with(&format!("'{name}'"));
         }
     } else {
@@ -177,12 +181,9 @@ fn h43_repeated_members(stage: Stage) -> Arena {
     assert!(!listed.contains("IMPORTANT"), "{listed}");
 
     arena.loads("plain", &plain.build());
-    for arguments in [
-        r#"{"n":1,"n":"x"}"#,
-        r#"{"n":"x","n":1}"#,
-        r#"{"n":1,"\u006e":2}"#,
-        r#"{"n":1,"x":[{"y":1,"y":1}]}"#,
-    ] {
+    for arguments in
+        [r#"{"n":1,"n":"x"}"#, r#"{"n":"x","n":1}"#, r#"{"n":1,"\u006e":2}"#, r#"{"n":1,"x":[{"y":1,"y":1}]}"#]
+    {
         assert_ne!(arena.try_text("plain_strict", arguments), "ok", "{arguments}");
     }
     for (params, meta) in [
@@ -247,8 +248,9 @@ fn h44_endless_numbers(stage: Stage) -> Arena {
         let id = arena.ask_text(&format!("hostile_own{n}"), r#"{"x":1e400}"#);
         arena.fate_of(id, Duration::from_secs(8));
     }
-    let asked: Vec<u64> =
-        (0..numbers.len()).map(|n| arena.ask_for("", "tools/call", json!({"name": format!("hostile_give{n}")}))).collect();
+    let asked: Vec<u64> = (0..numbers.len())
+        .map(|n| arena.ask_for("", "tools/call", json!({"name": format!("hostile_give{n}")})))
+        .collect();
     for id in asked {
         let took = arena.answer(id).took;
         assert!(took < Duration::from_secs(8), "a number was looked at for {took:?}");

@@ -174,8 +174,10 @@ fn h48_arguments_and_forms(stage: Stage) -> Arena {
     let choices = listed(150, |n| format!(r#""c{n}""#));
     let fields = listed(40, |n| format!(r#""f{n}":{{"type":"string","enum":[{choices}]}}"#));
     let mails = listed(20, |n| format!(r#""m{n}":{{"type":"string","format":"email","maxLength":100000}}"#));
-    let asks = Guest::saying("1").asks("ask", &[("k", form(&format!(r#"{{"type":"object","properties":{{{fields},{mails}}}}}"#)))]);
-    let mut arena = stage.open(&format!("[plugins.asks.grants]\nelicit = true\n{}", limits(&["first", "second", "asks"])));
+    let asks = Guest::saying("1")
+        .asks("ask", &[("k", form(&format!(r#"{{"type":"object","properties":{{{fields},{mails}}}}}"#)))]);
+    let mut arena =
+        stage.open(&format!("[plugins.asks.grants]\nelicit = true\n{}", limits(&["first", "second", "asks"])));
     for (plugin, guest) in ["first", "second"].iter().zip(&guests) {
         arena.judged(plugin, guest, Duration::from_secs(30));
     }

@@ -67,7 +67,15 @@ impl Arena {
         self.terms.recorded = false;
     }
 
+    /// That the host has not ended.
+    pub(super) fn is_there(&mut self) {
+        if let Some(status) = self.client.wire().process.ended() {
+            panic!("the host has ended: {status}; {}", self.last_words());
+        }
+    }
+
     pub(super) fn measure(&mut self) {
+        self.is_there();
         let resident = self.levels().resident;
         self.peak = self.peak.max(resident);
         if let Some(peak) = self.terms.peak {
@@ -81,9 +89,7 @@ impl Arena {
     pub(super) fn late(&mut self) {
         let oldest = self.open.values().filter(|asked| matches!(asked.of, Of::Bystander(_))).map(|asked| asked.at);
         if let Some(waits) = oldest.min().map(|at| at.elapsed()).filter(|waits| *waits > self.terms.late) {
-            let ended = self.client.wire().process.ended();
-            let ended = ended.map_or("the host is there".into(), |status| format!("the host has ended: {status}"));
-            panic!("the bystander is not answered for {waits:?}; {ended}; {}", self.last_words());
+            panic!("the bystander is not answered for {waits:?}; {}", self.last_words());
         }
     }
 
@@ -96,11 +102,6 @@ impl Arena {
         self.due += PACE;
     }
 
-    /// The most memory that was seen so far, over what was there before.
-    pub(crate) fn grown(&self) -> u64 {
-        self.peak.saturating_sub(self.before.resident)
-    }
-
     /// What the host has computed so far.
     pub(crate) fn computed(&self) -> Duration {
         computed(self.process)
@@ -110,6 +111,10 @@ impl Arena {
     pub(crate) fn writes_at_most(&self, bytes: Option<u64>) {
         let limit = Rlimit { current: bytes, ..getrlimit(Resource::Fsize) };
         prlimit(Some(pid(self.process)), Resource::Fsize, limit).expect("a limit of a child");
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.process
     }
 
     /// Where the host listens, if it does.

@@ -78,6 +78,7 @@ impl Arena {
         while Instant::now() < deadline && !enough(&self.strays.iter().collect::<Vec<_>>()) {
             self.beat();
         }
+        self.pause(Duration::ZERO);
         self.strays.drain(..).collect()
     }
 
@@ -111,7 +112,10 @@ impl Arena {
 
     /// Gives up a request, as its client would on this connection.
     pub(crate) fn cancel(&mut self, id: u64) {
-        self.open.remove(&id);
+        if self.answered.remove(&id).is_none() {
+            self.open.remove(&id);
+            self.given_up.insert(id);
+        }
         self.client.notify("notifications/cancelled", serde_json::json!({"requestId": id}));
     }
 }
