@@ -5,19 +5,24 @@
 //! late for all calls that it kept from being sent.
 
 mod deeds;
+mod measures;
+mod texts;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::door::{Door, Transport};
-use crate::levels::Levels;
+use crate::door::{Door, Start, Transport};
+use crate::levels::{Levels, MORE_BYTES};
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::{MODERN, PATIENCE};
 use crate::trail::{Expected, Trail};
+
+use measures::{Guard, STANDS_STILL};
+pub(crate) use texts::fate;
 
 /// Between two calls of the bystander.
 const PACE: Duration = Duration::from_millis(50);
@@ -35,10 +40,16 @@ const SETTINGS: &str = "[server.http]\nconnections-per-address = 256\n";
 pub(crate) struct Stage {
     pub(crate) home: Home,
     pub(crate) transport: Transport,
+    pub(crate) start: Start,
+    /// Where the audit log is in the home, if a row puts it elsewhere.
+    pub(crate) audit: Option<&'static str>,
 }
 
 pub(crate) struct Arena {
+    /// Ends the host when a row stands still.
+    guard: Guard,
     pub(crate) home: Home,
+    pub(crate) transport: Transport,
     client: Client<Door>,
     process: u32,
     before: Levels,
@@ -47,6 +58,14 @@ pub(crate) struct Arena {
     answered: HashMap<u64, Answer>,
     /// What came and answers nothing.
     pub(crate) told: VecDeque<Value>,
+    /// Answers to what was sent as text.
+    strays: VecDeque<Value>,
+    /// Asked and given up: an answer may have been on its way.
+    given_up: HashSet<u64>,
+    /// Requests that were sent as text.
+    texts: u64,
+    /// What a row must say that differs from the others.
+    terms: Terms,
     /// The stream of news, if there is one.
     listening: Option<u64>,
     /// When the bystander is to be called next.
@@ -55,7 +74,30 @@ pub(crate) struct Arena {
     expected: Expected,
     trail: Trail,
     latest: Duration,
+    /// The most memory that was seen.
+    peak: u64,
     over: Option<Duration>,
+}
+
+/// What holds of a row.
+struct Terms {
+    /// The latest that the bystander may answer.
+    late: Duration,
+    /// Whether the bystander is left alone.
+    quiet: bool,
+    /// Bytes that the host may have more than before, during the attack and when it is over.
+    peak: Option<u64>,
+    left: u64,
+    /// Whether the audit log has a record of each call.
+    recorded: bool,
+    /// Whether the row has ended the host.
+    ended: bool,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self { late: LATEST, quiet: false, peak: None, left: MORE_BYTES, recorded: true, ended: false }
+    }
 }
 
 struct Asked {
@@ -91,30 +133,37 @@ pub(crate) struct Outcome {
 
 impl Stage {
     pub(crate) fn new(transport: Transport) -> Self {
-        Self { home: Home::with(&["echo"]), transport }
+        Self { home: Home::with(&["echo"]), transport, start: Start::default(), audit: None }
     }
 
     /// Starts the host, lets it serve a little, and takes its levels.
     pub(crate) fn open(self, settings: &str) -> Arena {
-        let Self { home, transport } = self;
+        let Self { home, transport, start, audit } = self;
         home.configure(&format!("{SETTINGS}{settings}"));
-        let mut client = Client::able(Door::open(&home, transport), MODERN, json!({}));
+        let mut client = Client::able(Door::open(&home, transport, &start), MODERN, json!({}));
         client.tools_until(|tools| tools == ["echo", "echo_add"]);
         let process = client.wire().process.id();
         let mut arena = Arena {
+            guard: Guard::over(process, STANDS_STILL),
             home,
+            transport,
             client,
             process,
             before: Levels::of(process),
             open: HashMap::new(),
             answered: HashMap::new(),
             told: VecDeque::new(),
+            strays: VecDeque::new(),
+            given_up: HashSet::new(),
+            texts: 0,
+            terms: Terms::default(),
             listening: None,
             due: Instant::now(),
             beats: 0,
             expected: Expected::default(),
-            trail: Trail::default(),
+            trail: Trail::at(audit),
             latest: Duration::ZERO,
+            peak: 0,
             over: None,
         };
         arena.warm();
@@ -136,7 +185,7 @@ impl Arena {
         // Connections are closed, and what the plugin had is given back, in their own time.
         let start = self.before;
         self.until("what the beginning needed is given back", |arena| arena.levels().files <= start.files);
-        (self.before, self.latest) = (self.levels(), Duration::ZERO);
+        (self.before, self.latest, self.peak) = (self.levels(), Duration::ZERO, 0);
     }
 
     fn last_words(&mut self) -> String {
@@ -150,8 +199,19 @@ impl Arena {
         std::thread::scope(|scope| {
             let working = scope.spawn(work);
             self.until("the work is done", |_| working.is_finished());
-            working.join().expect("it says what failed")
+            working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
+    }
+
+    /// As [`Arena::meanwhile`], for what is done to the home.
+    pub(crate) fn meanwhile_at_home<T: Send>(&mut self, work: impl FnOnce(&Home) -> T + Send) -> T {
+        let home = std::mem::replace(&mut self.home, Home::new());
+        let (home, done) = self.meanwhile(move || {
+            let done = work(&home);
+            (home, done)
+        });
+        self.home = home;
+        done
     }
 
     /// Calls the bystander for that long.
@@ -161,23 +221,34 @@ impl Arena {
     }
 
     /// Calls the bystander until that holds, and until it has answered.
-    pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, holds: impl FnMut(&mut Self) -> bool) {
+        self.until_within(PATIENCE, what, holds);
+    }
+
+    /// As [`Arena::until`], for what must not take longer than that.
+    pub(crate) fn until_within(&mut self, time: Duration, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
+        self.is_there();
         // Nothing was meant to be sent while the test did something else.
         self.due = self.due.max(Instant::now());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + time;
         while !holds(self) {
             assert!(Instant::now() < deadline, "not in time: {what}; {}", self.last_words());
             self.beat();
         }
+        let deadline = Instant::now() + PATIENCE;
         while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
             assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.last_words());
-            self.receive(deadline);
+            self.receive(Instant::now() + PACE);
         }
     }
 
     fn beat(&mut self) {
-        if Instant::now() < self.due {
-            return self.receive(self.due);
+        self.measure();
+        if Instant::now() < self.due || self.terms.quiet {
+            return self.receive(self.due.max(Instant::now() + PACE / 4));
+        }
+        if self.beats % 8 == 3 {
+            return self.ask_for_life();
         }
         let message = format!("beat {}", self.beats);
         let (method, params, wanted) = match self.beats % 8 {
@@ -192,17 +263,30 @@ impl Arena {
 
     /// Takes the next message, if one comes in time.
     fn receive(&mut self, deadline: Instant) {
-        let Some(message) = self.client.next_before(deadline) else { return };
+        let Some(message) = self.client.next_before(deadline) else { return self.late() };
         if message.get("method").is_some() {
             return self.told.push_back(message);
         }
+        if message.is_array() || !message["id"].is_u64() {
+            return self.strays.push_back(message);
+        }
         let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer to nothing: {message}"));
-        let asked = self.open.remove(&id).unwrap_or_else(|| panic!("answered twice, or never asked: {message}"));
+        if self.given_up.remove(&id) {
+            return;
+        }
+        let asked = self
+            .open
+            .remove(&id)
+            .unwrap_or_else(|| panic!("answered twice, or never asked: {:.400}", message.to_string()));
         let took = asked.at.elapsed();
         let plugin = match asked.of {
             Of::Bystander(wanted) => {
                 self.latest = self.latest.max(took);
-                assert!(took < LATEST, "the bystander was answered after {took:?}");
+                let (late, beats) = (self.terms.late, self.beats);
+                assert!(
+                    took < late,
+                    "the bystander was answered after {took:?}, not within {late:?} (of {beats} calls)"
+                );
                 assert!(message["result"].to_string().contains(&wanted), "the bystander: {message}");
                 return;
             }
@@ -221,6 +305,11 @@ impl Arena {
     /// # Panics
     /// When something is left, was not recorded, or came unasked.
     pub(crate) fn settle(mut self) -> Outcome {
+        // What is left has its own time.
+        self.guard = Guard::over(self.process, STANDS_STILL);
+        if self.terms.ended {
+            return self.ended();
+        }
         let open: Vec<u64> = self.open.keys().copied().collect();
         assert!(open.is_empty(), "never answered: {open:?}");
         for plugin in self.expected.plugins() {
@@ -229,14 +318,17 @@ impl Arena {
         }
         let deadline = Instant::now() + PATIENCE;
         let after = loop {
+            self.is_there();
             let now = self.levels();
-            if now.is_back_at(&self.before) {
+            if now.is_back_at(&self.before, self.terms.left) {
                 break now;
             }
             assert!(Instant::now() < deadline, "{now:?} are left, of {:?} before", self.before);
             self.rest();
         };
-        while let Some(missing) = self.expected.missing(self.trail.records(&self.home)) {
+        while self.terms.recorded
+            && let Some(missing) = self.expected.missing(self.trail.records(&self.home))
+        {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
         }
@@ -245,11 +337,11 @@ impl Arena {
         let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));
         assert_eq!(panic, None, "the host has panicked");
         assert!(self.client.wire().keeps_to_its_transport(), "something is on stdout");
-        let Self { client, listening, over, latest, before, home, .. } = self;
+        let Self { client, listening, over, latest, before, home, guard, .. } = self;
         let rest = client.finish();
         let unasked = |message: &&Value| message.get("id").is_some_and(|id| listening.is_none_or(|own| *id != own));
         assert_eq!(rest.iter().find(unasked), None, "nobody asked for that");
-        drop(home);
+        drop((guard, home));
         Outcome { over, latest, before, after }
     }
 

@@ -1,14 +1,14 @@
 //! The way to a host that is under attack: its pipes, or its HTTP, where every message has a
 //! connection of its own and none waits for another's answer.
 
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::events::Events;
 use crate::support::home::Home;
-use crate::support::http::{Line, told};
+use crate::support::http::{Line, Request, told};
 use crate::support::process::{Process, command};
 use crate::support::streamable::Endpoint;
 use crate::support::wire::{Received, Wire};
@@ -35,8 +35,24 @@ pub(crate) struct Door {
     posts: Option<Posts>,
 }
 
+/// Who may come in over HTTP, where a row has tokens: the bystander's caller is Bob.
+pub(crate) const ALICE: &str = "alice-alice-alice-alice-alice-alice";
+pub(crate) const BOB: &str = "bob-bob-bob-bob-bob-bob-bob-bob-bob";
+
+/// How the host is started.
+#[derive(Default)]
+pub(crate) struct Start {
+    /// Options of either transport.
+    pub(crate) options: Vec<String>,
+    /// Whether HTTP has HTTP+SSE as well.
+    pub(crate) sse: bool,
+    /// What the bystander's caller shows over HTTP.
+    pub(crate) token: Option<&'static str>,
+}
+
 struct Posts {
     endpoint: Endpoint,
+    token: Option<&'static str>,
     /// `None` once closed.
     sender: Option<Sender<String>>,
     messages: Receiver<String>,
@@ -46,19 +62,51 @@ struct Posts {
 
 impl Door {
     /// Serves that home, in an environment that holds a secret.
-    pub(crate) fn open(home: &Home, transport: Transport) -> Self {
+    pub(crate) fn open(home: &Home, transport: Transport, start: &Start) -> Self {
         let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
-        command.env("SECRET", "password");
+        command.env("SECRET", "password").env("ALICE", ALICE).env("BOB", BOB).args(&start.options);
         if transport == Transport::Stdio {
             return Self { process: Process::start(command), posts: None };
         }
         let process = Process::start({
-            command.args(["--http", "127.0.0.1:0"]);
+            command.args(["--http", "127.0.0.1:0"]).args(start.sse.then_some("--sse"));
             command
         });
         let (sender, messages) = channel();
         let endpoint = Endpoint::new(told(&process));
-        Self { process, posts: Some(Posts { endpoint, sender: Some(sender), messages, streams: Arc::default() }) }
+        let posts = Posts { endpoint, token: start.token, sender: Some(sender), messages, streams: Arc::default() };
+        Self { process, posts: Some(posts) }
+    }
+
+    /// Where it listens, if it does.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.posts.as_ref().map(|posts| posts.endpoint.address)
+    }
+
+    /// Sends a text that may be no message at all; over HTTP with these headers.
+    pub(crate) fn send_raw(&mut self, text: &str, headers: &[(&str, &str)]) {
+        let Some(posts) = &self.posts else {
+            return self.process.send(text);
+        };
+        let request = Request::new("POST", "/mcp", posts.endpoint.address)
+            .with("Accept", "application/json, text/event-stream")
+            .json(text);
+        posts.ask(headers.iter().fold(request, |request, (name, value)| request.with(name, value)));
+    }
+
+    /// Asks the host, and no plugin, whether it is there; the answer comes as a message of that id.
+    pub(crate) fn are_you_there(&mut self, id: u64) {
+        let Some(posts) = &self.posts else {
+            return self.process.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+        };
+        let (address, sender) = (posts.endpoint.address, posts.sender.clone().expect("not closed by the test"));
+        std::thread::spawn(move || {
+            let mut line = Line::connect(address);
+            line.send(&Request::new("GET", "/healthz", address).bytes());
+            if line.response().is_some_and(|response| response.status == 200) {
+                let _ = sender.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+            }
+        });
     }
 
     /// Whether stdout is as silent as it is to be while HTTP is served.
@@ -104,12 +152,20 @@ impl Posts {
     /// A request is answered by one body or by a stream; what is neither is nobody's message,
     /// and the client will not take it.
     fn post(&self, frame: &str) {
-        let request = self.endpoint.post_text(frame);
+        self.ask(self.endpoint.post_text(frame));
+    }
+
+    fn ask(&self, mut request: Request) {
+        if let Some(token) = self.token {
+            request = request.with("Authorization", &format!("Bearer {token}"));
+        }
         let (address, sender) = (self.endpoint.address, self.sender.clone().expect("not closed by the test"));
         let streams = Arc::clone(&self.streams);
         std::thread::spawn(move || {
             let mut line = Line::connect(address);
-            let response = line.ask(&request);
+            line.send(&request.bytes());
+            // None if the host has ended, which the row sees in its own way.
+            let Some(response) = line.response() else { return };
             if response.header("content-type") == Some("text/event-stream") {
                 streams.lock().expect("no panic").push(line.stream().try_clone().expect("a socket"));
                 let mut events = Events::of(line, response);

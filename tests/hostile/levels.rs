@@ -1,6 +1,7 @@
 //! What a process holds, as the kernel counts it.
 
 use std::fs;
+use std::time::Duration;
 
 use crate::support::process::resident;
 
@@ -13,9 +14,19 @@ pub(crate) struct Levels {
     pub(crate) threads: usize,
 }
 
-/// What may be left of an attack.
-const MORE_BYTES: u64 = 16 << 20;
+/// What may be left of an attack: bytes, where it was not one on memory.
+pub(crate) const MORE_BYTES: u64 = 16 << 20;
 const MORE_THREADS: usize = 2;
+
+/// What a process has computed so far, in all its threads.
+pub(crate) fn computed(process: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name, which is in parentheses: state, parent, … user and system time, in ticks
+    // of 10 ms.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
+    Duration::from_millis(10 * (ticks(11) + ticks(12)))
+}
 
 impl Levels {
     pub(crate) fn of(process: u32) -> Self {
@@ -23,9 +34,9 @@ impl Levels {
         Self { resident: resident(process), files: count("fd"), threads: count("task") }
     }
 
-    /// Whether all is as it was before.
-    pub(crate) fn is_back_at(&self, before: &Self) -> bool {
-        self.resident <= before.resident + MORE_BYTES
+    /// Whether all is as it was before, but for that much more memory.
+    pub(crate) fn is_back_at(&self, before: &Self, more: u64) -> bool {
+        self.resident <= before.resident + more
             && self.files <= before.files
             && self.threads <= before.threads + MORE_THREADS
     }

@@ -1,22 +1,32 @@
-//! The hostile suite: forty plugins that mean harm (H01 to H40 of docs/security.md), each
+//! The hostile suite: plugins and clients that mean harm (H01 to H78 of docs/security.md), each
 //! against the real binary over stdio and over HTTP, while another plugin is called.
 //!
 //! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` holds what must hold
 //! for every row; the rows say what else must.
 
+mod approving;
 mod arena;
 mod bombs;
 mod changing;
+mod deaf;
+mod disk;
 mod door;
 mod files;
+mod hidden;
 mod levels;
 mod listing;
+mod loading;
 mod output;
 mod reaching;
+mod replacing;
 mod running;
+mod sharing;
 mod source;
 mod table;
 mod trail;
+mod tree;
+mod unread;
+mod validating;
 
 #[path = "../support/support.rs"]
 #[allow(unreachable_pub, dead_code, reason = "what the integration tests share is more than this needs")]
@@ -38,6 +48,26 @@ struct Row {
     run: fn(Stage) -> Arena,
 }
 
+/// All of them, by theme.
+const ROWS: &[&[Row]] = &[
+    files::ROWS,
+    bombs::ROWS,
+    listing::ROWS,
+    running::ROWS,
+    output::ROWS,
+    reaching::ROWS,
+    changing::ROWS,
+    tree::ROWS,
+    validating::ROWS,
+    loading::ROWS,
+    approving::ROWS,
+    unread::ROWS,
+    sharing::ROWS,
+    replacing::ROWS,
+    disk::ROWS,
+    hidden::ROWS,
+];
+
 const fn row(number: u8, what: &'static str, run: fn(Stage) -> Arena) -> Row {
     Row { number, what, run }
 }
@@ -51,8 +81,7 @@ impl Row {
 fn main() -> ExitCode {
     // Options are those of cargo's own harness, which is given to all tests.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let mut rows =
-        [files::ROWS, bombs::ROWS, listing::ROWS, running::ROWS, output::ROWS, reaching::ROWS, changing::ROWS].concat();
+    let mut rows = ROWS.concat();
     rows.sort_by_key(|row| row.number);
     let all = rows.len();
     let (ways, names): (Vec<String>, Vec<String>) =

@@ -14,13 +14,19 @@ use crate::support::home::Home;
 pub(crate) struct Trail {
     records: Vec<Value>,
     read: u64,
+    /// Where it is in the home, if a row has put it elsewhere.
+    path: Option<&'static str>,
 }
 
 impl Trail {
+    pub(crate) fn at(path: Option<&'static str>) -> Self {
+        Self { path, ..Self::default() }
+    }
+
     /// The whole records so far.
     pub(crate) fn records(&mut self, home: &Home) -> &[Value] {
         let mut text = String::new();
-        if let Ok(mut file) = File::open(home.path("state/wharf/audit.jsonl")) {
+        if let Ok(mut file) = File::open(home.path(self.path.unwrap_or("state/wharf/audit.jsonl"))) {
             file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_string(&mut text)).expect("it is text");
         }
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {

@@ -6,6 +6,7 @@ pub mod asking;
 pub mod bodies;
 mod imports;
 mod listing;
+mod telling;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
@@ -383,6 +384,14 @@ fn guests_made_here_are_components() {
         Guest::saying("").gives_against("a", "{}", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
         Guest::saying("").listing_with_a_variable().counting_variables_in_list("a").differing_in_list("b"),
         Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
+        Guest::saying("?").announces("a", "").counts_variables("b").fills("c", 1 << 20).gives_meta("d", "{}"),
+        Guest::saying("")
+            .described("a", "A")
+            .taking("{}")
+            .promising("{}")
+            .marked("{}")
+            .step("b", "x")
+            .data("c", "l", "1"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
         validator.validate_all(&guest.build()).expect("a valid component");

@@ -155,6 +155,11 @@ impl Process {
         }
     }
 
+    /// How it has ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child of ours")
+    }
+
     /// Resident memory in bytes.
     pub fn resident(&self) -> u64 {
         resident(self.id())

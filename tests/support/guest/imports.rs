@@ -2,9 +2,13 @@
 //! A function that is not called is not imported.
 
 /// The name in the instructions, the interface, the function, and its type once it is lowered.
-const IMPORTS: [(&str, &str, &str, &str); 13] = [
+const IMPORTS: [(&str, &str, &str, &str); 15] = [
     // Severity, then the message.
     ("$log", "wharf:plugin/host@0.1.0", "log", "(param i32 i32 i32)"),
+    // Severity, then the logger, then the data.
+    ("$log_data", "wharf:plugin/host@0.1.0", "log-data", "(param i32 i32 i32 i32 i32)"),
+    // Which list: 0, the tools.
+    ("$list_changed", "wharf:plugin/host@0.1.0", "list-changed", "(param i32)"),
     // How far, and without or with: of how much, and a message.
     ("$progress", "wharf:plugin/host@0.1.0", "progress", "(param f64 i32 f64 i32 i32 i32)"),
     ("$updated", "wharf:plugin/host@0.1.0", "resource-updated", "(param i32 i32)"),

@@ -1,0 +1,259 @@
+//! Disks that are full, files that others write to, and signals.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::arena::{Arena, Stage, fate};
+use crate::door::Transport;
+use crate::support::client::first_text;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request};
+use crate::support::process::run;
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(72, "the folders of the audit log and of secrets, granted", h72_folders_that_are_never_granted),
+    row(73, "a full disk under an audit log that is required", h73_nothing_unrecorded),
+    row(74, "a full disk under everything, and SIGXFSZ", h74_full_disk),
+    row(75, "SIGHUP, for new settings and tokens", h75_hangups),
+    row(76, "cached code that is written over while it runs", h76_cached_code_written_over),
+];
+
+fn attempt(arena: &mut Arena, what: &str, folder: usize, path: &str) -> String {
+    let result = arena.call("folders_attempt", json!({"what": what, "folder": folder, "path": path, "count": 1}));
+    first_text(&result).to_owned()
+}
+
+/// What `wharf audit verify` says, and whether all is well.
+fn verified(arena: &mut Arena) -> (bool, String) {
+    let output = arena.meanwhile_at_home(|home: &Home| run(home, ["audit", "verify"]));
+    (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+fn h72_folders_that_are_never_granted(mut stage: Stage) -> Arena {
+    let names = ["shared", "secrets", "harmless"];
+    let [shared, secrets, harmless] = names.map(|name| stage.home.path(name));
+    for folder in [&shared, &secrets, &harmless] {
+        fs::create_dir_all(folder.join("below")).expect("a folder");
+    }
+    let key = secrets.join("below/key");
+    fs::write(&key, "secret-of-the-user-0123456789abcdef0123").expect("a file");
+    stage.audit = Some("shared/audit.jsonl");
+    let grant = |folder: &Path, mode: &str, n: usize| {
+        format!("{{ host = '{}', guest = '/{n}', mode = '{mode}' }}", folder.display())
+    };
+    let granted = |all: &[String]| format!("fs = [{}]\n", all.join(", "));
+    let mut arena = stage.open(&format!(
+        "[audit]\nenabled = true\npath = '{}'\n[secrets]\nkey = {{ file = '{}' }}\n[plugins.folders.grants]\n{}",
+        shared.join("audit.jsonl").display(),
+        key.display(),
+        granted(&[grant(&shared, "write", 0), grant(&secrets, "read", 1), grant(&harmless, "write", 2)]),
+    ));
+    arena.loads_guest("folders", "folders");
+    let before = fs::read(shared.join("audit.jsonl")).expect("the log").len();
+    for folder in 0..3 {
+        for (what, path) in [
+            ("write", "audit.jsonl"),
+            ("truncate", "audit.jsonl"),
+            ("append", "audit.jsonl"),
+            ("unlink", "audit.jsonl"),
+            ("read", "audit.jsonl"),
+            ("read", "below/key"),
+            ("write", "below/key"),
+        ] {
+            let said = attempt(&mut arena, what, folder, path);
+            // One folder of the three is harmless, whatever number it has here.
+            let is_there = harmless.join(path).exists();
+            assert!(!said.starts_with("ok") || is_there, "{what} of {path} in folder {folder}: {said}");
+            assert!(!said.contains("secret-of-the-user"), "{what} of {path} in folder {folder}: {said}");
+            let _ = fs::remove_file(harmless.join(path));
+        }
+    }
+    let after = fs::read(shared.join("audit.jsonl")).expect("the log").len();
+    assert!(after > before, "the log has {after} bytes, and had {before}");
+    let (holds, said) = verified(&mut arena);
+    assert!(holds, "{said}");
+    arena
+}
+
+fn h73_nothing_unrecorded(stage: Stage) -> Arena {
+    let mut arena = stage.open("[audit]\nenabled = true\n");
+    arena.loads("p", &Guest::saying("1").build());
+    arena.says("p_version", json!({}), "1");
+    let log = arena.home.path("state/wharf/audit.jsonl");
+    // The bystander would be refused too, as it should be.
+    arena.leave_alone(true);
+    arena.pause(Duration::from_millis(300));
+    let size = fs::metadata(&log).expect("the log").len();
+    arena.writes_at_most(Some(size + 700));
+    let mut served = Vec::new();
+    let mut refused = 0;
+    for _ in 0..40 {
+        let id = arena.ask_text("p_version", "{}");
+        let word = fate(&arena.fate_of(id, Duration::from_secs(5)));
+        if word == "ok" { served.push(id) } else { refused += 1 }
+    }
+    let new = arena.home.plugins().join("fresh.wasm");
+    fs::write(&new, Guest::saying("2").build()).expect("a file");
+    arena.pause(Duration::from_millis(700));
+    let fresh = fate_of_fresh(&mut arena);
+    arena.writes_at_most(None);
+    assert!(refused > 0, "40 calls were served, and the log had room for 2 records");
+    assert_ne!(fresh, "ok", "a new plugin was put into service, and there was no room to record it");
+    arena.until_within(Duration::from_secs(15), "it serves again when there is room", |arena| {
+        let id = arena.ask_text("p_version", "{}");
+        fate(&arena.fate_of(id, Duration::from_secs(5))) == "ok"
+    });
+    arena.leave_alone(false);
+    let recorded = |arena: &mut Arena, id: &u64| {
+        let id = id.to_string();
+        arena.records().iter().any(|record| record["id"] == id.as_str())
+    };
+    arena.until_within(Duration::from_secs(5), "each call that was served is recorded", |arena| {
+        served.iter().all(|id| recorded(arena, id))
+    });
+    let (holds, said) = verified(&mut arena);
+    assert!(holds, "{said}");
+    let _ = fs::remove_file(new);
+    arena
+}
+
+fn fate_of_fresh(arena: &mut Arena) -> String {
+    let id = arena.ask_text("fresh_version", "{}");
+    fate(&arena.fate_of(id, Duration::from_secs(5)))
+}
+
+/// Nothing can be written: not the audit log, which is not required here, not the cache, and
+/// not the pins.
+fn h74_full_disk(stage: Stage) -> Arena {
+    let granted = |name: &str| format!("[plugins.{name}.grants]\nelicit = true\n");
+    let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words).build();
+    let mut arena = stage.open(&(granted("p") + &granted("fresh")));
+    arena.loads("p", &version("good", "Does a thing."));
+    arena.pause(Duration::from_millis(300));
+    arena.loses_records();
+    arena.writes_at_most(Some(0));
+    for _ in 0..20 {
+        arena.says("p_version", json!({}), "good");
+    }
+    // What was never pinned, what says other things, and what has no grants to lose.
+    let (fresh, other) = (version("never pinned", "Does a thing."), version("never", "Does a thing, and sends it."));
+    arena.may_serve("fresh", &fresh);
+    arena.home.put_bytes(&fresh, "fresh");
+    arena.home.put_bytes(&other, "p");
+    arena.log_with("fresh");
+    for _ in 0..20 {
+        arena.pause(Duration::from_millis(100));
+        assert_ne!(fate_of_fresh(&mut arena), "ok", "what nobody could pin runs with grants");
+        arena.says("p_version", json!({}), "good");
+    }
+    arena.writes_at_most(None);
+    arena.home.put_bytes(&fresh, "fresh");
+    arena.until_within(Duration::from_secs(20), "what could not be pinned runs when it can be", |arena| {
+        fate_of_fresh(arena) == "ok"
+    });
+    arena.says("p_version", json!({}), "good");
+    let (holds, said) = verified(&mut arena);
+    assert!(holds, "{said}");
+    let text = fs::read_to_string(arena.home.path("state/wharf/audit.jsonl")).expect("the log");
+    assert!(text.contains("\"event\":\"lost\""), "what was lost is not counted");
+    arena
+}
+
+fn h75_hangups(stage: Stage) -> Arena {
+    const NEW: &str = "carols-new-token-carols-new-token-00";
+    const OLD: &str = "carols-old-token-carols-old-token-00";
+    let token = stage.home.path("config/wharf/token");
+    fs::write(&token, OLD).expect("a file");
+    let users = "tokens = [{ name = 'bob', env = 'BOB' }, { name = 'carol', file = 'token' }]\n";
+    let mut stage = stage;
+    stage.start.token = Some(crate::door::BOB);
+    let mut arena = stage.open(users);
+    arena.loads("p", &Guest::saying("? variables").counts_variables("count").build());
+    for _ in 0..3 {
+        arena.signal(Signal::HUP);
+        arena.pause(Duration::from_millis(150));
+    }
+    arena.says("p_count", json!({}), "0 variables");
+    arena.configure(&format!("{users}[plugins.p.grants]\nenv = {{ A = '1' }}\n"));
+    fs::write(&token, NEW).expect("a file");
+    arena.signal(Signal::HUP);
+    arena.until_within(Duration::from_secs(8), "the new settings count", |arena| {
+        first_text(&arena.call("p_count", json!({}))) == "1 variables"
+    });
+    if arena.transport == Transport::Http {
+        let address = arena.address().expect("it listens");
+        let status = |token: &str| {
+            let request = Request::discover(address).with("Authorization", &format!("Bearer {token}"));
+            Line::connect(address).ask(&request).status
+        };
+        arena.until_within(Duration::from_secs(8), "the new token counts", |_| status(NEW) == 200);
+        assert_eq!(status(OLD), 401, "the token before it");
+    }
+    // What cannot be read changes nothing.
+    arena.configure("[plugins");
+    arena.signal(Signal::HUP);
+    arena.pause(Duration::from_millis(500));
+    arena.says("p_count", json!({}), "1 variables");
+    arena.configure(users);
+    arena
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    all.filter(|path| path.extension().is_some_and(|kind| kind == "cwasm")).collect()
+}
+
+fn h76_cached_code_written_over(mut stage: Stage) -> Arena {
+    let cache = stage.home.path("cache");
+    // Beside the folder of everybody else's, and with a key that was cut off by a power loss.
+    fs::create_dir(&cache).expect("a folder");
+    rustix::fs::chmod(&cache, rustix::fs::Mode::RWXU).expect("permissions");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).mode(0o600);
+    options.open(cache.join("key")).and_then(|mut file| file.write_all(b"cut")).expect("a file");
+    stage.start.options = vec!["--cache".into(), cache.display().to_string()];
+    let guest = Guest::saying("1").does("work", "(loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 100000))))");
+    // Where a folder may be made again is not known when the walls are put up.
+    let mut arena = stage.open("[sandbox]\nsecond-wall = false\n");
+    arena.loads("p", &guest.build());
+    arena.until_within(Duration::from_secs(5), "what was compiled is kept, by a key that is mended", |_| {
+        entries(&cache).len() >= 2 && fs::metadata(cache.join("key")).is_ok_and(|key| key.len() >= 32)
+    });
+    arena.until_within(Duration::from_secs(5), "no entry is half written", |_| {
+        entries(&cache).iter().all(|entry| fs::metadata(entry).is_ok_and(|it| it.len() > 4096))
+    });
+    let calls = |arena: &mut Arena, what: &str| {
+        for _ in 0..8 {
+            for tool in ["p_work", "p_version"] {
+                let result = arena.call(tool, json!({}));
+                assert_eq!(first_text(&result), "1", "{tool}, {what}");
+            }
+        }
+    };
+    calls(&mut arena, "as it was compiled");
+    for entry in entries(&cache) {
+        let length = fs::metadata(&entry).expect("an entry").len() as usize;
+        let mut file = OpenOptions::new().write(true).open(&entry).expect("an entry");
+        file.write_all(&vec![0xcc; length]).expect("written over");
+    }
+    calls(&mut arena, "written over");
+    for entry in entries(&cache) {
+        OpenOptions::new().write(true).truncate(true).open(&entry).expect("an entry");
+    }
+    calls(&mut arena, "cut to nothing");
+    fs::remove_dir_all(&cache).expect("the folder");
+    calls(&mut arena, "with no folder");
+    let other = [guest.build(), vec![0, 2, 1, b'x']].concat();
+    arena.loads("other", &other);
+    arena.says("other_version", json!({}), "1");
+    arena.until_within(Duration::from_secs(5), "the folder is made again", |_| !entries(&cache).is_empty());
+    arena
+}

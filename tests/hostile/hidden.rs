@@ -1,0 +1,205 @@
+//! Texts with something in them that nobody sees, and secrets in a spelling that nobody looks
+//! for.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, Stage};
+use crate::support::client::first_text;
+use crate::support::guest::Guest;
+use crate::support::process::run;
+use crate::support::site::{Site, write};
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(77, "characters that show nothing, wherever text goes", h77_characters_that_show_nothing),
+    row(78, "a secret that a site repeats in other spellings", h78_secrets_spelt_otherwise),
+];
+
+/// Runs of characters that show nothing (Default_Ignorable_Code_Point) or turn what is around
+/// them.
+fn unseen() -> Vec<String> {
+    let run = |from: u32| -> String { (0..6).filter_map(|n| char::from_u32(from + n)).collect() };
+    let twice = |c: char| String::from_iter([c; 4]);
+    let mut all: Vec<String> =
+        [0xe0001, 0xe0041, 0xe0080, 0xe0100, 0xe01f0, 0xe0f00, 0xe0ffa, 0x1bca0, 0x1d173, 0xfff0, 0x2060, 0x206a]
+            .map(run)
+            .into();
+    all.extend("\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180e}\u{200b}\u{200c}\u{200d}\u{202e}\u{2065}\u{2068}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}".chars().map(twice));
+    all
+}
+
+fn shows_nothing(c: char) -> bool {
+    matches!(c,
+        '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Where in a text there are two such characters in a row, which no script or emoji needs.
+fn hides(text: &str) -> Option<String> {
+    let all: Vec<char> = text.chars().collect();
+    let at = all.windows(2).position(|pair| pair.iter().all(|c| shows_nothing(*c)))?;
+    Some(all[at.saturating_sub(8)..(at + 8).min(all.len())].iter().collect::<String>().escape_unicode().to_string())
+}
+
+fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
+    let unseen = unseen();
+    let names: Vec<String> = (0..unseen.len()).map(|n| format!("hidden{n}")).collect();
+    let described = names.iter().zip(&unseen).fold(Guest::saying("1"), |guest, (name, run)| {
+        let (schema, description) = (format!(r#"{{"type":"object","title":"Te{run}xt"}}"#), format!("Te{run}xt."));
+        // Half of them in the schema.
+        if name.len() % 2 == 0 {
+            guest.described(name, "Text.").taking(&schema)
+        } else {
+            guest.described(name, &description)
+        }
+    });
+    let needed = "na\u{ef}ve \u{2764}\u{fe0f} \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}";
+    let all: String = unseen.iter().map(|run| format!("a{run}b ")).collect();
+    let said = Guest::saying(&format!("{needed} {all}\u{9b}31m\rover\u{8}"))
+        .logs("log", &all, 1, "")
+        .data("data", &format!("lo{}gger", unseen[1]), &json!({"a": all, "b": [all]}).to_string())
+        .step("step", &all)
+        .gives("structure", &json!({"a": 1}).to_string());
+    let mut arena = stage.open("");
+    arena.judged("words", &described.described("last", "Text.").build(), Duration::from_secs(15));
+    let listed = json!(arena.listed("tools"));
+    let served: Vec<&String> =
+        names.iter().filter(|name| listed.to_string().contains(&format!("\"words_{name}\""))).collect();
+    assert!(served.is_empty(), "served although something is hidden in them: {served:?}");
+    assert!(listed.to_string().contains("words_last"), "a tool with nothing hidden is not served: {listed}");
+
+    arena.loads("p", &said.build());
+    let meta = || json!({"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"});
+    for tool in ["version", "log", "data", "step"] {
+        let id = arena.ask_with(&format!("p_{tool}"), json!({}), meta());
+        let answer = arena.answer(id).message;
+        let text = first_text(&answer["result"]).to_owned();
+        assert!(text.starts_with(needed), "what scripts and emoji need is gone: {}", text.escape_unicode());
+        assert_eq!(hides(&text), None, "a result hides something");
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{2068}']), "{}", text.escape_unicode());
+    }
+    for method in ["notifications/message", "notifications/progress"] {
+        arena.until_within(Duration::from_secs(5), method, |arena| arena.told.iter().any(|it| it["method"] == method));
+    }
+    let strings = |value: &Value| -> Vec<String> {
+        let (mut all, mut open) = (Vec::new(), vec![value.clone()]);
+        while let Some(value) = open.pop() {
+            match value {
+                Value::String(text) => all.push(text),
+                Value::Array(elements) => open.extend(elements),
+                Value::Object(members) => open.extend(members.into_iter().map(|(_, value)| value)),
+                _ => {}
+            }
+        }
+        all
+    };
+    for told in arena.told.iter() {
+        for text in strings(told) {
+            assert_eq!(hides(&text), None, "hidden in {}", told["method"]);
+            assert!(!text.contains(['\u{e0041}', '\u{202e}']), "in {}: {}", told["method"], text.escape_unicode());
+        }
+    }
+    // What a person sees at a terminal.
+    let folder = arena.home.plugins();
+    let output = arena.meanwhile_at_home(|home| run(home, ["call".as_ref(), folder.as_os_str(), "p_version".as_ref()]));
+    let shown = String::from_utf8(output.stdout).expect("UTF-8");
+    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    assert!(!shown.contains(steers), "`call` prints what steers a terminal: {}", shown.escape_unicode());
+    assert_eq!(hides(&shown), None, "`call` prints what hides something");
+    arena
+}
+
+/// A secret in the spellings of libraries that echo what they were sent.
+fn spellings(secret: &str) -> Vec<(&'static str, String)> {
+    let each = |spell: &dyn Fn(char) -> String| -> String { secret.chars().map(spell).collect() };
+    let only = |set: &'static str, spell: &'static dyn Fn(char) -> String| {
+        each(&|c| if set.contains(c) { spell(c) } else { c.to_string() })
+    };
+    let percent = |c: char| format!("%{:02X}", u32::from(c));
+    let percent: &'static dyn Fn(char) -> String = Box::leak(Box::new(percent));
+    let unicode: &'static dyn Fn(char) -> String = Box::leak(Box::new(|c: char| format!("\\u{:04x}", u32::from(c))));
+    let upper: &'static dyn Fn(char) -> String = Box::leak(Box::new(|c: char| format!("\\u{:04X}", u32::from(c))));
+    let slash: &'static dyn Fn(char) -> String = Box::leak(Box::new(|c: char| format!("\\{c}")));
+    let entity: &'static dyn Fn(char) -> String = Box::leak(Box::new(|c: char| {
+        match c {
+            '&' => "&amp;",
+            '<' => "&lt;",
+            _ => "&gt;",
+        }
+        .to_owned()
+    }));
+    const MARKS: &str = "/+&<=!()*~";
+    let hex: String = secret.bytes().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    vec![
+        ("as it is", secret.to_owned()),
+        ("PHP's JSON", only("/", slash)),
+        ("JSON, all escaped", each(unicode)),
+        ("JSON, upper case", only(MARKS, upper)),
+        ("Go's JSON", only("&<", unicode)),
+        (".NET's JSON", only("+&<", upper)),
+        ("encodeURIComponent", only("/+&<=", percent)),
+        ("Python's quote", only("+&<=!()*", percent)),
+        ("a form", only("/+&<=!()*~", percent)),
+        ("all percent", each(percent)),
+        ("percent, lower case", each(percent).to_lowercase()),
+        ("HTML", only("&<", entity)),
+        ("HTML, decimal", each(&|c| format!("&#{};", u32::from(c)))),
+        ("HTML, hexadecimal", each(&|c| format!("&#x{:x};", u32::from(c)))),
+        (
+            "HTML, marks alone",
+            each(&|c| if MARKS.contains(c) { format!("&#x{:02X};", u32::from(c)) } else { c.to_string() }),
+        ),
+        ("hexadecimal", hex.clone()),
+        ("hexadecimal, upper case", hex.to_uppercase()),
+        ("base64", STANDARD.encode(secret)),
+        ("base64 of URLs", URL_SAFE_NO_PAD.encode(secret)),
+    ]
+}
+
+fn h78_secrets_spelt_otherwise(stage: Stage) -> Arena {
+    const SECRET: &str = "tk/9Qa+zz&b0<Xy=Wv!R(7)*u~k/Ep+33";
+    let spelt = Arc::new(spellings(SECRET));
+    let answers = Arc::clone(&spelt);
+    let site = Site::start(move |head, connection| {
+        let number =
+            head.split(' ').nth(1).and_then(|path| path.rsplit('/').next()).and_then(|n| n.parse::<usize>().ok());
+        let body = number.and_then(|n| answers.get(n)).map_or("none", |(_, text)| text.as_str());
+        write(connection, "200 OK", "Content-Type: text/plain\r\n", &format!("you sent: {body} (end)"));
+    });
+    fs::write(stage.home.path("config/wharf/api"), SECRET).expect("a file");
+    let granted = format!(
+        "[secrets]\napi = {{ file = 'api' }}\n[plugins.online.grants]\nhttp = [{{ url = '{}', private = true, headers = {{ Authorization = 'Bearer ${{api}}' }} }}]\n",
+        site.url("")
+    );
+    let mut arena = stage.open(&granted);
+    arena.loads_guest("online", "online");
+    let mut through = Vec::new();
+    for (n, (name, spelling)) in spelt.iter().enumerate() {
+        let id = arena.ask("online_fetch", json!({"url": site.url(&format!("/v1/{n}"))}));
+        let answer = arena.answer(id).message;
+        let text = first_text(&answer["result"]);
+        assert!(text.contains("you sent: ") && text.contains("(end)"), "{name}: {text}");
+        // As long a part of it as would be of use.
+        let part: String = spelling.chars().take(spelling.chars().count() * 2 / 3).collect();
+        if text.contains(&part) || !text.contains("[redacted api]") {
+            through.push(*name);
+        }
+    }
+    assert!(through.is_empty(), "a secret came through in the spelling of {through:?}");
+    assert!(site.heads().iter().all(|head| head.contains(SECRET)), "the site was not sent the secret");
+    let log = arena.log();
+    assert!(!spelt.iter().any(|(_, spelling)| log.contains(spelling)), "a secret is in the log");
+    arena
+}

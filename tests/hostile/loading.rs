@@ -1,0 +1,125 @@
+//! Lists within all bounds that cost the host itself, which reads them, time and memory.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::arena::{Arena, Stage};
+use crate::support::guest::Guest;
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(51, "thousands of patterns, each small, in one list", h51_thousands_of_patterns),
+    row(52, "enums and references that multiply, 128 such tools", h52_multiplied_schemas),
+    row(53, "costly lists that are announced anew in every call", h53_costly_lists_announced),
+];
+
+const MIB: u64 = 1 << 20;
+/// What reading a list may take while it is read, and leave when the plugin is gone. What it
+/// costs is one budget for a list; before there was one, these took gigabytes.
+const PEAK: u64 = 128 * MIB;
+const LEFT: u64 = 64 * MIB;
+/// When it is known what becomes of a list, at the latest.
+const JUDGED: Duration = Duration::from_secs(20);
+const PROMPT: Duration = Duration::from_millis(2500);
+
+/// A schema of that many properties, each made by its number.
+fn properties(count: usize, schema: impl Fn(usize) -> String) -> String {
+    let all: Vec<String> = (0..count).map(|n| format!(r#""p{n}":{}"#, schema(n))).collect();
+    format!(r#"{{"type":"object","properties":{{{}}}}}"#, all.join(","))
+}
+
+fn pattern(text: &str) -> String {
+    json!({"pattern": text}).to_string()
+}
+
+/// Puts lists there one after the other; none may cost more than the budget, whatever becomes
+/// of it.
+fn judged(stage: Stage, guests: &[Vec<u8>]) -> Arena {
+    let mut arena = stage.open("");
+    arena.prompt(PROMPT);
+    arena.bounded(PEAK, LEFT);
+    for (n, guest) in guests.iter().enumerate() {
+        let began = Instant::now();
+        arena.judged("hostile", guest, JUDGED);
+        assert!(began.elapsed() < JUDGED, "list {n} was read for {:?}", began.elapsed());
+        arena.pause(Duration::from_millis(200));
+    }
+    arena.home.remove("hostile");
+    arena.pause(Duration::from_millis(300));
+    arena
+}
+
+fn h51_thousands_of_patterns(stage: Stage) -> Arena {
+    let letters = properties(1_200, |n| pattern(&format!(r"\p{{L}}{{10}}{n}")));
+    let words = properties(1_100, |n| pattern(&format!(r"(?i)\w{{20}}k{n}$")));
+    let names: Vec<String> =
+        (0..1_000).map(|n| format!("{}:true", json!(format!(r"^[^\x00-\x7f]{{12}}{n}")))).collect();
+    let names = format!(r#"{{"type":"object","patternProperties":{{{}}}}}"#, names.join(","));
+    let [one, two] = [[&letters, &words, &names], [&words, &names, &letters]].map(|schemas| {
+        let named = ["a", "b", "c"].into_iter().zip(schemas);
+        let takes = |guest: Guest, (name, schema): (&str, &String)| guest.described(name, "Takes.").taking(schema);
+        named.fold(Guest::saying("1"), takes).build()
+    });
+    // A promise costs as much as what is taken.
+    let promises = Guest::saying("1").described("a", "Gives.").promising(&letters).build();
+    judged(stage, &[one, two, promises])
+}
+
+fn h52_multiplied_schemas(stage: Stage) -> Arena {
+    let choices: Vec<String> = (0..4_000).map(|n| format!("\"{n:05x}\"")).collect();
+    let values: Vec<String> = (0..2_500).map(|n| format!(r#"{{"v":[{n}]}}"#)).collect();
+    let refs = |count: usize, to: &str| vec![format!(r##"{{"$ref":"#/$defs/{to}"}}"##); count].join(",");
+    let fan = |leaf: &[String]| {
+        format!(
+            r#"{{"type":"object","properties":{{"a":{{"allOf":[{}]}}}},"$defs":{{"b":{{"anyOf":[{}]}},"c":{{"enum":[{}]}}}}}}"#,
+            refs(90, "b"),
+            refs(90, "c"),
+            leaf.join(",")
+        )
+    };
+    let deep = (0..24).fold(r#"{"enum":["a","b","c"]}"#.to_owned(), |inner, n| {
+        format!(
+            r#"{{"if":{{"properties":{{"k{n}":{inner}}}}},"then":true,"unevaluatedProperties":{{"type":"string"}}}}"#
+        )
+    });
+    let deep = format!(r#"{{"type":"object","properties":{{"a":{deep}}}}}"#);
+    let small = properties(25, |n| format!(r#"{{"enum":["{n}"],"pattern":"^\\d{{{}}}$"}}"#, 100 + n));
+    let fans = [fan(&choices), fan(&values)];
+    let one = fans
+        .iter()
+        .zip(["a", "b"])
+        .fold(Guest::saying("1"), |guest, (schema, name)| guest.described(name, "Takes.").taking(schema));
+    let two = one.described("deep", "Takes.").taking(&deep).described("gives", "Gives.").promising(&fans[0]);
+    let crowd =
+        (0..120).fold(Guest::saying("1"), |guest, n| guest.described(&format!("t{n}"), "Takes.").taking(&small));
+    judged(stage, &[two.build(), crowd.build()])
+}
+
+fn h53_costly_lists_announced(stage: Stage) -> Arena {
+    let letters = properties(48, |n| pattern(&format!(r"\p{{L}}{{5}}{n}")));
+    let choices: Vec<String> = (0..6_000).map(|n| n.to_string()).collect();
+    let choices = format!(r#"{{"type":"object","properties":{{"a":{{"enum":[{}]}}}}}}"#, choices.join(","));
+    let guest = Guest::saying("1")
+        .announces("tell", "")
+        .described("letters", "Takes.")
+        .taking(&letters)
+        .described("choices", "Takes.")
+        .taking(&choices)
+        .differing_in_list("fickle");
+    let mut arena = stage.open("");
+    arena.prompt(PROMPT);
+    arena.bounded(PEAK, LEFT);
+    for plugin in ["first", "second"] {
+        arena.loads(plugin, &guest.build());
+    }
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        let asked = ["first_tell", "second_tell"].map(|tool| arena.ask(tool, json!({})));
+        for id in asked {
+            let took = arena.answer(id).took;
+            assert!(took < PROMPT, "a call that tells of a new list took {took:?}");
+        }
+    }
+    arena
+}

@@ -1,0 +1,232 @@
+//! Files as they are really replaced, and loads that fail half-way: no call is lost, and
+//! nothing is stuck.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::arena::{Arena, Stage, fate};
+use crate::support::client::first_text;
+use crate::support::guest::Guest;
+use crate::support::home::component;
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(69, "a file that is unlinked and made again, as tools do it", h69_unlinked_and_made_again),
+    row(70, "links and parent folders that lead elsewhere", h70_links_and_parents),
+    row(71, "compilers that are killed, crowds of broken files", h71_loads_that_fail),
+];
+
+/// The latest that a new version serves, on a machine that compiles it without optimisation.
+const SERVES: Duration = Duration::from_secs(15);
+
+/// A version that nobody has compiled before.
+fn version(answer: &str) -> Vec<u8> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    Guest::saying(answer).described("act", &format!("As version {answer} does it, {now}.")).build()
+}
+
+/// Calls `p` all the time until it answers so, after that was done to its file.
+fn lost_by(arena: &mut Arena, what: &str, answer: &str, deed: impl FnOnce() + Send) {
+    let calls = std::thread::scope(|scope| {
+        let deed = scope.spawn(deed);
+        let (began, mut calls) = (Instant::now(), 0);
+        loop {
+            let id = arena.ask_text("p_version", "{}");
+            let message = arena.fate_of(id, Duration::from_secs(5));
+            calls += 1;
+            let at = began.elapsed();
+            assert_eq!(fate(&message), "ok", "{what}: call {calls} was lost, {at:?} after it began: {message}");
+            if first_text(&message["result"]) == answer && deed.is_finished() {
+                return calls;
+            }
+            assert!(at < SERVES, "{what}: version {answer} does not serve after {at:?}");
+        }
+    });
+    assert!(calls > 0, "{what}: nothing was called");
+}
+
+fn pause(milliseconds: u64) {
+    std::thread::park_timeout(Duration::from_millis(milliseconds));
+}
+
+/// Writes in parts, with pauses, to what is at that path.
+fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&File)) {
+    let mut file = options.open(path).expect("a file");
+    then(&file);
+    for part in bytes.chunks(bytes.len().div_ceil(3)) {
+        pause(60);
+        file.write_all(part).expect("written");
+    }
+}
+
+/// How a file gets other contents.
+type Way<'a> = Box<dyn Fn(&[u8]) + Send + Sync + 'a>;
+
+fn h69_unlinked_and_made_again(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    arena.listen();
+    arena.loads("p", &version("0"));
+    arena.pause(Duration::from_millis(600));
+    arena.told.clear();
+    let file = arena.home.plugin("p");
+    let (mode, aside) = (Permissions::from_mode(0o644), arena.home.path("aside"));
+    let ways: [(&str, Way<'_>); 6] = [
+        (
+            "rename",
+            Box::new(|bytes| {
+                fs::write(&aside, bytes).expect("written");
+                fs::rename(&aside, &file).expect("renamed");
+            }),
+        ),
+        (
+            "cp --remove-destination",
+            Box::new(|bytes| {
+                fs::remove_file(&file).expect("removed");
+                fs::write(&file, bytes).expect("written");
+            }),
+        ),
+        (
+            "install",
+            Box::new(|bytes| {
+                fs::remove_file(&file).expect("removed");
+                let mut options = OpenOptions::new();
+                options.write(true).create_new(true).mode(0o600);
+                written(&file, &options, bytes, |_| {});
+                fs::set_permissions(&file, mode.clone()).expect("permissions");
+            }),
+        ),
+        (
+            "git checkout",
+            Box::new(|bytes| {
+                fs::remove_file(&file).expect("removed");
+                pause(120);
+                let mut options = OpenOptions::new();
+                options.write(true).create_new(true).mode(0o644);
+                written(&file, &options, bytes, |_| {});
+            }),
+        ),
+        (
+            "copyFile of Node",
+            Box::new(|bytes| {
+                // The permissions come before the contents.
+                let mut options = OpenOptions::new();
+                options.write(true).create(true).truncate(true);
+                written(&file, &options, bytes, |file| file.set_permissions(mode.clone()).expect("permissions"));
+            }),
+        ),
+        (
+            "away and another in its place",
+            Box::new(|bytes| {
+                fs::rename(&file, &aside).expect("moved");
+                pause(200);
+                fs::write(&file, bytes).expect("written");
+                fs::remove_file(&aside).expect("removed");
+            }),
+        ),
+    ];
+    for (n, (what, way)) in ways.iter().enumerate() {
+        let answer = (n + 1).to_string();
+        let bytes = version(&answer);
+        arena.may_serve("p", &bytes);
+        lost_by(&mut arena, what, &answer, || way(&bytes));
+    }
+    arena.pause(Duration::from_millis(600));
+    let news = arena.told.iter().filter(|said| said["method"] == "notifications/tools/list_changed").count();
+    assert_eq!(news, ways.len(), "news of the list, of which each replacement is one");
+    arena
+}
+
+fn h70_links_and_parents(stage: Stage) -> Arena {
+    let [served, one, two, three] =
+        ["served", "releases/one", "releases/two", "releases/three"].map(|it| stage.home.path(it));
+    fs::create_dir(stage.home.path("releases")).expect("a folder");
+    fs::rename(&served, &one).expect("moved");
+    symlink(&one, &served).expect("a link");
+    let echo = fs::read(component("echo")).expect("a guest");
+    let release = |folder: &Path, bytes: &[u8]| {
+        fs::create_dir_all(folder.join("plugins")).expect("a folder");
+        fs::write(folder.join("plugins/echo.wasm"), &echo).expect("a file");
+        fs::write(folder.join("plugins/p.wasm"), bytes).expect("a file");
+    };
+    // Where a link may lead to is not known when the walls are put up.
+    let mut arena = stage.open("[sandbox]\nsecond-wall = false\n");
+    arena.loads("p", &version("0"));
+    let [a, b, c] = ["1", "2", "3"].map(version);
+    for bytes in [&a, &b, &c] {
+        arena.may_serve("p", bytes);
+    }
+    let next = arena.home.path("next");
+    lost_by(&mut arena, "a link that leads to the next release", "1", || {
+        release(&two, &a);
+        symlink(&two, &next).expect("a link");
+        fs::rename(&next, &served).expect("put in its place");
+    });
+    let aside = arena.home.path("releases/aside");
+    lost_by(&mut arena, "a parent that is moved, and another in its place", "2", || {
+        release(&three, &b);
+        fs::rename(&two, &aside).expect("moved");
+        fs::rename(&three, &two).expect("moved");
+    });
+    let plugins = two.join("plugins");
+    lost_by(&mut arena, "the folder moved away, and another in its place", "3", || {
+        release(&three, &c);
+        fs::rename(&plugins, aside.join("old")).expect("moved");
+        fs::rename(three.join("plugins"), &plugins).expect("moved");
+    });
+    arena
+}
+
+/// Processes that a process has started.
+fn children(process: u32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<i32>>()).collect()
+}
+
+fn h71_loads_that_fail(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    arena.loads("p", &version("0"));
+    let host = arena.process();
+    for n in 0..3 {
+        // Its compiler is killed as soon as it is there, as by a system that is out of memory.
+        let bytes = version(&format!("killed {n}"));
+        arena.may_serve("p", &bytes);
+        arena.home.put_bytes(&bytes, "p");
+        let killed = arena.meanwhile(|| {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_secs(2) {
+                if let Some(pid) = children(host).into_iter().find_map(Pid::from_raw) {
+                    return kill_process(pid, Signal::KILL).is_ok();
+                }
+                pause(1);
+            }
+            false
+        });
+        assert!(killed, "no compiler was seen");
+        for _ in 0..3 {
+            arena.call("p_version", json!({}));
+        }
+    }
+    // What cannot be loaded comes in a crowd, and what can be among it.
+    let good = version("good");
+    arena.may_serve("p", &good);
+    for n in 0..60 {
+        let broken =
+            if n % 2 == 0 { good[..good.len() - n - 1].to_vec() } else { version(&n.to_string())[..900].to_vec() };
+        arena.home.put_bytes(&broken, &format!("broken{n}"));
+        if n == 30 {
+            arena.home.put_bytes(&good, "p");
+        }
+    }
+    lost_by(&mut arena, "after compilers were killed", "good", || {});
+    for n in 0..60 {
+        arena.home.remove(&format!("broken{n}"));
+    }
+    arena
+}

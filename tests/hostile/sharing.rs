@@ -1,0 +1,370 @@
+//! One client that takes all there is of something, and another that wants a little of it. Over
+//! HTTP they are two users at one address, with a token each; on stdio there is one client, and
+//! what it takes all of is one plugin's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, Stage, fate};
+use crate::deaf::Deaf;
+use crate::door::{ALICE, BOB, Transport};
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request, Response};
+use crate::support::streamable::{Endpoint, alone, initialize, request};
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(62, "all sessions of one user, and no handshake finished", h62_all_sessions),
+    row(63, "all turns of a plugin and its queue, again and again", h63_all_turns),
+    row(64, "streams until there is no more connection", h64_all_streams),
+    row(65, "faults until a plugin is left alone", h65_faults_for_others),
+    row(66, "300 slow calls of one connection, or one session", h66_slow_calls_of_one_connection),
+    row(67, "batches: ids in flight, ids repeated, 100 slow calls", h67_batches),
+    row(68, "halves of heads, bodies and lines, handshakes given up", h68_halves),
+];
+
+/// Two users.
+const TOKENS: &str = "tokens = [{ name = 'alice', env = 'ALICE' }, { name = 'bob', env = 'BOB' }]\n";
+const PROMPT: Duration = Duration::from_millis(2500);
+
+/// An arena whose client is Bob, where there are users.
+fn with_users(mut stage: Stage, settings: &str) -> Arena {
+    stage.start.token = Some(BOB);
+    stage.open(&format!("{TOKENS}{settings}"))
+}
+
+fn as_user(request: Request, token: &str) -> Request {
+    request.with("Authorization", &format!("Bearer {token}"))
+}
+
+fn says(line: &mut Line<std::net::TcpStream>, request: &Request) -> Option<Response> {
+    line.send(&request.bytes());
+    line.response()
+}
+
+fn h62_all_sessions(stage: Stage) -> Arena {
+    const MANY: usize = 1_100;
+    let mut arena = with_users(stage, "");
+    arena.bounded(96 << 20, 64 << 20);
+    let hello = initialize("2025-11-25");
+    let Some(address) = arena.address() else {
+        // On one connection there is no session but the connection's own.
+        for n in 0..MANY {
+            arena.send_raw(&hello.to_string().replacen("\"id\":0", &format!("\"id\":\"h{n}\""), 1), &[]);
+        }
+        let answers = arena.strays(Duration::from_secs(10), |strays| strays.len() == MANY);
+        assert_eq!(answers.len(), MANY, "handshakes that were answered");
+        return arena;
+    };
+    let post = Endpoint::new(address).post(&hello);
+    let opened = arena.meanwhile(|| {
+        let mut line = Line::connect(address);
+        let mut opened = 0;
+        for _ in 0..MANY {
+            match says(&mut line, &as_user(post.clone(), ALICE)) {
+                Some(response) => opened += usize::from(response.status == 200),
+                None => line = Line::connect(address),
+            }
+        }
+        opened
+    });
+    assert!(opened > 0, "Alice opened no session");
+    let handshake = Line::connect(address).ask(&as_user(post, BOB));
+    assert_eq!(handshake.status, 200, "Bob's handshake, when Alice has opened {opened} sessions: {}", handshake.text());
+    let mut bob = Endpoint::new(address);
+    bob.session = handshake.header("mcp-session-id").map(str::to_owned);
+    bob.version = Some("2025-11-25".into());
+    let ping = as_user(bob.post(&request(1, "ping", json!({}))), BOB);
+    assert_eq!(Line::connect(address).ask(&ping).status, 200, "a ping in Bob's session");
+    arena
+}
+
+fn h63_all_turns(stage: Stage) -> Arena {
+    let mut arena = with_users(stage, "");
+    arena.loads_guest("hostile", "hostile");
+    arena.prompt(PROMPT);
+    let Some(address) = arena.address() else {
+        // All turns and the queue of one plugin; the bystander is another one.
+        arena.loads_guest("hostile", "other");
+        let asked: Vec<u64> = (0..100)
+            .map(|n| arena.ask(if n % 2 == 0 { "hostile_sleep" } else { "other_sleep" }, json!({"seconds": 1})))
+            .collect();
+        for id in asked {
+            let answer = arena.answer(id);
+            assert!(answer.took < Duration::from_secs(9), "a call waited for {:?}", answer.took);
+        }
+        return arena;
+    };
+    let endpoint = Endpoint::new(address);
+    let sleep = as_user(
+        endpoint.post(&alone(1, "tools/call", json!({"name": "hostile_sleep", "arguments": {"seconds": 1}}))),
+        ALICE,
+    );
+    let done = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&done);
+    let alice = std::thread::spawn(move || {
+        let mut lines = Vec::new();
+        while !stop.load(Ordering::SeqCst) && lines.len() < 150 {
+            for _ in 0..if lines.is_empty() { 40 } else { 6 } {
+                let mut line = Line::connect(address);
+                line.send(&sleep.bytes());
+                lines.push(line);
+            }
+            std::thread::park_timeout(Duration::from_millis(300));
+        }
+        lines
+    });
+    arena.pause(Duration::from_millis(600));
+    for n in 0..4 {
+        let began = Instant::now();
+        let id = arena.ask("hostile_sane", json!({}));
+        let message = arena.answer(id).message;
+        let took = began.elapsed();
+        assert_eq!(fate(&message), "ok", "Bob's call {n} while Alice has all turns, after {took:?}: {message}");
+        assert!(took < Duration::from_millis(3500), "Bob's call {n} while Alice has all turns took {took:?}");
+    }
+    done.store(true, Ordering::SeqCst);
+    let lines = alice.join().expect("Alice");
+    // What she asked for is over when she goes, 50 ms later.
+    drop(lines);
+    arena
+}
+
+fn h64_all_streams(stage: Stage) -> Arena {
+    let mut arena = with_users(stage, "");
+    arena.prompt(PROMPT);
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let Some(address) = arena.address() else {
+        let asked: Vec<u64> = (0..300).map(|_| arena.ask_for("", "subscriptions/listen", listen.clone())).collect();
+        arena.pause(Duration::from_secs(1));
+        asked.into_iter().for_each(|id| arena.cancel(id));
+        arena.strays(Duration::from_millis(300), |_| false);
+        arena.loses_records();
+        return arena;
+    };
+    let post = as_user(Endpoint::new(address).post(&alone(1, "subscriptions/listen", listen)), ALICE);
+    // The first one that is refused is no reason to go.
+    let open: Vec<_> = (0..300)
+        .map(|_| {
+            let mut line = Line::connect(address);
+            line.send(&post.bytes());
+            line
+        })
+        .collect();
+    arena.until_within(Duration::from_secs(5), "Bob is served while Alice has all streams", |arena| {
+        let bob = as_user(
+            Endpoint::new(address).post(&alone(
+                9,
+                "tools/call",
+                json!({"name": "echo", "arguments": {"message": "b"}}),
+            )),
+            BOB,
+        );
+        let _ = arena;
+        let mut line = Line::connect(address);
+        says(&mut line, &bob).is_some_and(|response| response.status == 200)
+    });
+    arena.pause(Duration::from_secs(1));
+    drop(open);
+    arena
+}
+
+fn h65_faults_for_others(stage: Stage) -> Arena {
+    let guest = Guest::saying("1").fills("large", 5 << 20).does("crash", "unreachable").build();
+    let mut arena = with_users(stage, "");
+    arena.loads("p", &guest);
+    let Some(address) = arena.address() else {
+        // Who asks for it alone is kept from it alone.
+        for _ in 0..8 {
+            let id = arena.ask("p_crash", json!({}));
+            arena.faulted(id, &["trap", "quarantined"]);
+        }
+        arena.loads("other", &guest);
+        arena.says("other_version", json!({}), "1");
+        return arena;
+    };
+    for n in 0..16 {
+        let tool = if n % 2 == 0 { "p_large" } else { "p_crash" };
+        let post = as_user(Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": tool}))), ALICE);
+        Line::connect(address).ask(&post);
+    }
+    for _ in 0..3 {
+        let id = arena.ask("p_version", json!({}));
+        let message = arena.answer(id).message;
+        assert_eq!(fate(&message), "ok", "Bob's call, when Alice has made the plugin fail: {message}");
+    }
+    arena
+}
+
+/// A session of `revision`, or on stdio the connection that has shaken hands.
+fn session(arena: &mut Arena, revision: &str) -> Option<Endpoint> {
+    let Some(address) = arena.address() else {
+        arena.send_raw(&initialize(revision).to_string().replacen("\"id\":0", "\"id\":\"hello\"", 1), &[]);
+        let answer = arena.strays(Duration::from_secs(5), |strays| !strays.is_empty());
+        assert_eq!(answer[0]["result"]["protocolVersion"], revision, "{answer:?}");
+        arena.send_raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, &[]);
+        return None;
+    };
+    Some(Endpoint::shake_hands(address, revision))
+}
+
+/// Says that in the session.
+fn say(arena: &mut Arena, session: Option<&Endpoint>, text: &str) {
+    let id = session.and_then(|endpoint| endpoint.session.clone()).unwrap_or_default();
+    let version = session.and_then(|endpoint| endpoint.version.clone()).unwrap_or_default();
+    arena.send_raw(text, &[("Mcp-Session-Id", &id), ("MCP-Protocol-Version", &version)]);
+}
+
+fn called(id: &str, tool: &str, arguments: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+        .to_string()
+}
+
+fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
+    const CALLS: usize = 300;
+    let mut arena = stage.open("");
+    arena.loads_guest("hostile", "hostile");
+    let session = session(&mut arena, "2025-11-25");
+    arena.prompt(PROMPT);
+    let sleep = |n: usize| called(&format!("s{n}"), "hostile_sleep", &json!({"seconds": 1}));
+    if let Some(session) = &session {
+        for part in 0..CALLS / 150 {
+            // It is no cancellation that who asks does not wait on this connection.
+            let post = |n: usize| session.post(&serde_json::from_str(&sleep(part * 150 + n)).expect("JSON")).bytes();
+            let open: Vec<_> = (0..150)
+                .map(|n| {
+                    let mut line = Line::connect(session.address);
+                    line.send(&post(n));
+                    line
+                })
+                .collect();
+            arena.pause(Duration::from_millis(400));
+            drop(open);
+        }
+    } else {
+        (0..CALLS).for_each(|n| arena.send_raw(&sleep(n), &[]));
+    }
+    arena.pause(Duration::from_millis(300));
+    for n in 0..5 {
+        let (began, id) = (Instant::now(), format!("e{n}"));
+        say(&mut arena, session.as_ref(), &called(&id, "echo", &json!({"message": "here"})));
+        let mut seen = Vec::new();
+        while !seen.iter().any(|answer: &Value| answer["id"] == id) {
+            seen.extend(arena.strays(Duration::from_millis(50), |strays| strays.iter().any(|it| it["id"] == id)));
+            let took = began.elapsed();
+            assert!(took < PROMPT, "another plugin's call behind {CALLS} slow ones is not answered after {took:?}");
+        }
+        let answer = seen.iter().find(|answer| answer["id"] == id).expect("just seen");
+        assert_eq!(fate(answer), "ok", "another plugin's call behind {CALLS} slow ones: {answer}");
+    }
+    if session.is_none() {
+        // Each is told, in the time that a call may wait for its turn.
+        let answers = arena.strays(Duration::from_secs(9), |strays| strays.len() >= CALLS - 60);
+        assert!(answers.len() >= CALLS - 60, "{} of {CALLS} slow calls are answered after 9 s", answers.len());
+        arena.strays(Duration::from_secs(6), |_| false);
+    } else {
+        arena.pause(Duration::from_secs(6));
+    }
+    arena
+}
+
+fn h67_batches(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    arena.loads_guest("hostile", "hostile");
+    let session = session(&mut arena, "2025-03-26");
+    arena.prompt(PROMPT);
+    // What comes under an id, in batches or alone; the first answer to it is the only result.
+    let results = |answers: &[Value], id: &str| {
+        let flat = answers.iter().flat_map(|answer| match answer {
+            Value::Array(all) => all.clone(),
+            one => vec![one.clone()],
+        });
+        flat.filter(|answer| answer["id"] == id && answer.get("result").is_some()).count()
+    };
+    let list = |id: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}).to_string();
+    let ping = |id: &str| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string();
+    let sleep = |id: &str| called(id, "hostile_sleep", &json!({"seconds": 1}));
+
+    say(&mut arena, session.as_ref(), &sleep("a"));
+    arena.pause(Duration::from_millis(200));
+    say(&mut arena, session.as_ref(), &format!("[{},{}]", list("a"), ping("a")));
+    say(&mut arena, session.as_ref(), &format!("[{}]", sleep("a")));
+    arena.pause(Duration::from_millis(2200));
+    let answers = arena.strays(Duration::from_millis(300), |_| false);
+    assert_eq!(results(&answers, "a"), 1, "results under an id that was in flight: {answers:?}");
+
+    for (first, second) in
+        [(list("b"), ping("b")), (ping("b"), ping("b")), (sleep("b"), list("b")), (sleep("b"), sleep("b"))]
+    {
+        say(&mut arena, session.as_ref(), &format!("[{first},{second}]"));
+        let answers = arena.strays(Duration::from_millis(2500), |strays| !strays.is_empty());
+        assert!(results(&answers, "b") <= 1, "two results under an id that is twice in a batch: {answers:?}");
+        arena.strays(Duration::from_millis(200), |_| false);
+    }
+
+    // 300 at once, of which each takes a place: the others are told, and all within their time.
+    for batch in 0..3 {
+        let all: Vec<String> = (0..100).map(|n| sleep(&format!("c{batch}-{n}"))).collect();
+        say(&mut arena, session.as_ref(), &format!("[{}]", all.join(",")));
+    }
+    arena.strays(Duration::from_secs(9), |strays| strays.iter().filter(|it| it.is_array()).count() == 3);
+    arena
+}
+
+fn h68_halves(stage: Stage) -> Arena {
+    let transport = stage.transport;
+    let mut arena = stage.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
+    arena.prompt(PROMPT);
+    if transport == Transport::Stdio {
+        arena.meanwhile(|| {
+            for text in ["{\"jsonrpc\":", &format!("{{\"x\":\"{}", "x".repeat(3 << 20)), "[{\"jsonrpc\":\"2.0\""] {
+                let mut deaf = Deaf::serve(Home::with(&["echo"]));
+                deaf.say(text);
+                deaf.grows_at_most(32 << 20, Duration::from_millis(200));
+                deaf.hang_up();
+                deaf.ends(false);
+            }
+        });
+        return arena;
+    }
+    let address = arena.address().expect("it listens");
+    let post = Endpoint::new(address).post(&initialize("2025-11-25"));
+    let whole = post.bytes();
+    let parts: [&[u8]; 4] = [b"", b"P", &whole[..whole.len() - post.body.len() - 3], &whole[..whole.len() - 5]];
+    let mut open = Vec::new();
+    for part in parts {
+        for _ in 0..50 {
+            let mut line = Line::connect(address);
+            line.send(part);
+            open.push(line);
+        }
+    }
+    // Sessions that are opened and never used, each on its own connection.
+    for _ in 0..20 {
+        Line::connect(address).send(&whole);
+    }
+    // One letter at a time is no way to keep a connection.
+    let began = Instant::now();
+    let mut drip = 0;
+    while began.elapsed() < Duration::from_secs(4) {
+        for line in open.iter_mut().step_by(10) {
+            line.send(b"x");
+        }
+        drip += 1;
+        arena.pause(Duration::from_millis(200));
+    }
+    let closed =
+        open.iter_mut().filter_map(|line| line.is_closed_after(Duration::from_millis(50)).then_some(())).count();
+    assert!(closed + 60 >= open.len(), "after {drip} letters {closed} of {} halves are closed", open.len());
+    for line in &mut open {
+        // What is said first is thrown away.
+        while !line.is_closed_after(Duration::from_secs(2)) {
+            assert!(began.elapsed() < Duration::from_secs(20), "a half is never closed");
+        }
+    }
+    arena
+}

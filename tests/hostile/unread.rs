@@ -1,0 +1,240 @@
+//! Clients that ask for much and read nothing, or go before the answer.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::arena::{Arena, Stage};
+use crate::deaf::Deaf;
+use crate::door::Transport;
+use crate::support::events::Events;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request};
+use crate::support::streamable::{Endpoint, alone, initialize, request};
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(58, "results of 4 MB that nobody reads", h58_unread_results),
+    row(59, "logs and progress that nobody reads, by HTTP+SSE too", h59_unread_floods),
+    row(60, "clients that go before the answer, of session after session", h60_nobody_comes_back),
+    row(61, "arguments of 4 MB for a plugin that sleeps", h61_arguments_that_wait),
+];
+
+const MIB: u64 = 1 << 20;
+/// What bytes that wait may come to in all; those that wait here are 256 MB.
+const PEAK: u64 = 144 * MIB;
+const LEFT: u64 = 64 * MIB;
+const CALLS: usize = 64;
+/// Bytes of a result; 4 MiB are allowed.
+const RESULT: usize = 4_000_000;
+/// For how long the most is looked for.
+const WATCHED: Duration = Duration::from_secs(6);
+
+fn large() -> Vec<u8> {
+    Guest::saying("1").fills("large", RESULT).fills("some", 2_000_000).build()
+}
+
+/// Calls of a session, each a line.
+fn lines(count: usize, tool: &str, meta: &Value) -> String {
+    let call = |n: usize| request(n as u64, "tools/call", json!({"name": tool, "arguments": {}, "_meta": meta}));
+    (1..=count).map(|n| format!("{}\n", call(n))).collect()
+}
+
+fn home_with(plugin: &str, bytes: &[u8]) -> Home {
+    let home = Home::new();
+    home.put_bytes(bytes, plugin);
+    home
+}
+
+fn h58_unread_results(stage: Stage) -> Arena {
+    let transport = stage.transport;
+    let mut arena = stage.open("");
+    if transport == Transport::Stdio {
+        arena.meanwhile(|| {
+            let mut deaf = Deaf::serve(home_with("big", &large()));
+            deaf.keep_saying(lines(CALLS, "big_large", &json!({})));
+            deaf.grows_at_most(PEAK, WATCHED);
+            // Each has its answer in the end, be it that there was no room for the result.
+            let (answers, reading) = deaf.read_on("\"id\":");
+            let began = Instant::now();
+            while answers.load(Ordering::SeqCst) < CALLS {
+                let count = answers.load(Ordering::SeqCst);
+                assert!(began.elapsed() < Duration::from_secs(30), "{count} of {CALLS} are answered");
+                deaf.grows_at_most(PEAK, Duration::from_millis(100));
+            }
+            deaf.comes_back_to(LEFT, Duration::from_secs(30));
+            deaf.ends(true);
+            let _ = reading.join();
+        });
+        arena.meanwhile(|| {
+            let mut deaf = Deaf::serve(home_with("big", &large()));
+            deaf.keep_saying(lines(16, "big_large", &json!({})));
+            deaf.grows_at_most(PEAK, Duration::from_secs(1));
+            deaf.ends(true);
+        });
+        return arena;
+    }
+    arena.loads("big", &large());
+    arena.bounded(PEAK, LEFT);
+    let endpoint = Endpoint::new(arena.address().expect("it listens"));
+    let call = endpoint.post(&alone(1, "tools/call", json!({"name": "big_large"}))).bytes();
+    // One answer at a time on each.
+    let mut lines: Vec<_> = (0..CALLS).map(|_| Line::connect(endpoint.address)).collect();
+    for line in &mut lines {
+        line.send(&call.repeat(4));
+    }
+    arena.pause(WATCHED);
+    drop(lines);
+    arena
+}
+
+fn h59_unread_floods(mut stage: Stage) -> Arena {
+    let words = "x".repeat(4 << 10);
+    let guest = Guest::saying("1")
+        .logs("log", &words, 200, "")
+        .steps("steps", 100_000, "")
+        .step("step", &"y".repeat(60 << 10))
+        .data("data", &"l".repeat(60), &format!("[\"{}\"]", "z".repeat(60 << 10)))
+        .fills("large", RESULT)
+        .build();
+    let mut calls = String::new();
+    let mut id = 1;
+    for _ in 0..24 {
+        for tool in ["log", "steps", "step", "data", "large"] {
+            let meta = json!({"progressToken": id});
+            let call =
+                request(id, "tools/call", json!({"name": format!("big_{tool}"), "arguments": {}, "_meta": meta}));
+            calls += &format!("{call}\n");
+            id += 1;
+        }
+    }
+    let level = request(0, "logging/setLevel", json!({"level": "debug"}));
+    let transport = stage.transport;
+    stage.start.sse = true;
+    let mut arena = stage.open("");
+    if transport == Transport::Stdio {
+        arena.meanwhile(|| {
+            let mut deaf = Deaf::serve(home_with("big", &guest));
+            deaf.keep_saying(format!("{level}\n{calls}"));
+            deaf.grows_at_most(PEAK, WATCHED);
+            deaf.ends(true);
+        });
+        return arena;
+    }
+    arena.loads("big", &guest);
+    arena.bounded(PEAK, LEFT);
+    let address = arena.address().expect("it listens");
+    // One stream for all that is said, of which nothing is read but where to post.
+    let get = Request::new("GET", "/sse", address).with("Accept", "text/event-stream");
+    let mut stream = Events::open(Line::connect(address), &get);
+    let place = stream.any().expect("an address").data;
+    let mut posts = Line::connect(address);
+    let mut post = |message: &str| posts.ask(&Request::new("POST", &place, address).json(message)).status;
+    let begun = [
+        initialize("2025-03-26").to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string(),
+    ];
+    for message in begun.iter().chain([&level.to_string()]) {
+        assert_eq!(post(message), 202, "{message}");
+    }
+    let mut taken = 0;
+    for call in calls.lines() {
+        // Who reads nothing is told that there is no more room, or is closed.
+        taken += usize::from(post(call) == 202);
+    }
+    assert!(taken > 0, "nothing was taken");
+    arena.pause(WATCHED);
+    drop(stream);
+    arena
+}
+
+fn h60_nobody_comes_back(stage: Stage) -> Arena {
+    const SESSIONS: usize = 12;
+    const EACH: usize = 8;
+    let mut arena = stage.open("[plugins.big.limits]\nconcurrency = 8\n");
+    arena.loads("big", &large());
+    arena.bounded(PEAK, LEFT);
+    if arena.transport == Transport::Stdio {
+        for _ in 0..SESSIONS {
+            let asked: Vec<u64> = (0..EACH).map(|_| arena.ask_text("big_some", "{}")).collect();
+            arena.pause(Duration::from_millis(150));
+            asked.into_iter().for_each(|id| arena.cancel(id));
+        }
+        arena.strays(Duration::from_millis(500), |_| false);
+        return arena;
+    }
+    let address = arena.address().expect("it listens");
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        let client = Endpoint::shake_hands(address, "2025-11-25");
+        let mut lines = Vec::new();
+        for id in 1..=EACH {
+            let call = request(id as u64, "tools/call", json!({"name": "big_some", "arguments": {}}));
+            // Kept for a client that may come back for it.
+            let mut line = Line::connect(address);
+            line.send(&client.post(&call).set("Accept", "text/event-stream").bytes());
+            lines.push(line);
+        }
+        arena.pause(Duration::from_millis(150));
+        sessions.push(client);
+    }
+    let began = Instant::now();
+    let over = |arena: &mut Arena| {
+        let of_it = |record: &&Value| record["plugin"] == "big" && record.get("method").is_some();
+        arena.records().iter().filter(of_it).count()
+    };
+    while over(&mut arena) < SESSIONS * EACH && began.elapsed() < Duration::from_secs(12) {
+        arena.pause(Duration::from_millis(200));
+    }
+    let calls = over(&mut arena);
+    assert!(calls > SESSIONS, "{calls} calls of those who have gone are over");
+    arena.pause(Duration::from_millis(500));
+    for client in &sessions {
+        Line::connect(address).send(&client.delete().bytes());
+    }
+    arena
+}
+
+fn h61_arguments_that_wait(stage: Stage) -> Arena {
+    // One at a time; the others wait with all that they were asked.
+    let mut arena = stage.open("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");
+    arena.loads_guest("hostile", "hostile");
+    arena.bounded(PEAK, LEFT);
+    let arguments = format!(r#"{{"seconds":1,"more":"{}"}}"#, "x".repeat(3_900_000));
+    let transport = arena.transport;
+    let address = arena.address();
+    if transport == Transport::Stdio {
+        arena.meanwhile(|| {
+            let home = Home::with(&["hostile"]);
+            home.configure("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");
+            let mut deaf = Deaf::serve(home);
+            let call = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hostile_sleep","arguments":{arguments}}}}}"#);
+            let (_, reading) = deaf.read_on("\"id\":");
+            deaf.keep_saying((0..60).map(|id| call(id) + "\n").collect());
+            deaf.grows_at_most(PEAK, WATCHED);
+            deaf.ends(true);
+            let _ = reading.join();
+        });
+        return arena;
+    }
+    let endpoint = Endpoint::new(address.expect("it listens"));
+    let call = alone(1, "tools/call", json!({"name": "hostile_sleep"})).to_string();
+    let call = call.replacen("\"name\"", &format!("\"arguments\":{arguments},\"name\""), 1);
+    let post = endpoint.post(&alone(1, "tools/call", json!({"name": "hostile_sleep"}))).json(call).bytes();
+    let senders: Vec<_> = (0..60)
+        .map(|_| {
+            let post = post.clone();
+            let address = endpoint.address;
+            std::thread::spawn(move || {
+                let mut line = Line::connect(address);
+                line.send(&post);
+                std::thread::park_timeout(Duration::from_secs(5));
+            })
+        })
+        .collect();
+    arena.pause(WATCHED);
+    drop(senders);
+    arena
+}

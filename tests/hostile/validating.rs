@@ -1,0 +1,263 @@
+//! Schemas within all bounds that make checking what is said cost more than saying it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::arena::{Arena, Stage, fate};
+use crate::door::Transport;
+use crate::support::guest::Guest;
+use crate::support::guest::asking::form;
+use crate::support::http::Line;
+use crate::support::streamable::{Endpoint, alone};
+use crate::{Row, row};
+
+pub(crate) const ROWS: &[Row] = &[
+    row(46, "schemas that apply thousands of rules to each element", h46_rules_times_elements),
+    row(47, "patterns that are tried at each letter of long texts", h47_patterns_times_letters),
+    row(48, "the same by a client's arguments, and by forms", h48_arguments_and_forms),
+    row(49, "calls that are given up while their results are checked", h49_given_up_while_checked),
+    row(50, "SIGTERM while results are checked", h50_ended_while_checked),
+];
+
+/// What two plugins may keep another's call, `ping` and `/healthz` waiting for: 100 ms is what
+/// is aimed at; this is a debug build on a machine that does other things too.
+const PROMPT: Duration = Duration::from_millis(2500);
+/// The latest that a call is over: 3 s that it may last, 5 s for a turn, and what a loaded
+/// machine adds.
+const OVER: Duration = Duration::from_secs(3 + 5 + 3);
+
+const LIMITS: &str = "cpu = \"1s\"\ntimeout = \"3s\"\n";
+
+fn limits(plugins: &[&str]) -> String {
+    plugins.iter().map(|plugin| format!("[plugins.{plugin}.limits]\n{LIMITS}")).collect()
+}
+
+fn listed(count: usize, part: impl Fn(usize) -> String) -> String {
+    (0..count).map(part).collect::<Vec<_>>().join(",")
+}
+
+fn of_member(name: &str, schema: &str, defs: &str) -> String {
+    format!(r#"{{"type":"object","properties":{{"{name}":{schema}}},"$defs":{{{defs}}}}}"#)
+}
+
+/// What is costly to check.
+struct Costly {
+    tool: &'static str,
+    /// Of an object that has `v`.
+    schema: String,
+    value: String,
+}
+
+impl Costly {
+    fn new(tool: &'static str, schema: String, value: String) -> Self {
+        Self { tool, schema, value }
+    }
+
+    fn arguments(&self) -> String {
+        format!(r#"{{"v":{}}}"#, self.value)
+    }
+}
+
+/// Rules for elements, and many of these.
+fn elements() -> Vec<Costly> {
+    let twice = |inner: &str| {
+        let all = listed(80, |_| r##"{"$ref":"#/$defs/a"}"##.to_owned());
+        let defs = format!(r##""a":{{"allOf":[{}]}}"##, listed(80, |_| inner.to_owned()));
+        of_member("v", &format!(r#"{{"type":"array","items":{{"allOf":[{all}]}}}}"#), &defs)
+    };
+    let any = listed(90, |n| format!(r##"{{"$ref":"#/$defs/a","required":["k{n}"]}}"##));
+    let any_of = of_member(
+        "v",
+        &format!(r#"{{"items":{{"anyOf":[{any},true]}}}}"#),
+        &format!(r#""a":{{"anyOf":[{}]}}"#, listed(90, |n| format!(r#"{{"required":["m{n}"]}}"#))),
+    );
+    let one_of = of_member(
+        "v",
+        &format!(
+            r#"{{"contains":{{"oneOf":[{}]}},"minContains":1}}"#,
+            listed(2000, |n| format!(r#"{{"const":"c{n}"}}"#))
+        ),
+        "",
+    );
+    let unique = of_member("v", r#"{"uniqueItems":true,"items":{"type":"object"}}"#, "");
+    let array = |count: usize, part: &dyn Fn(usize) -> String| format!("[{}]", listed(count, part));
+    vec![
+        Costly::new("all", twice(r#"{"minimum":0}"#), array(150_000, &|_| "0".into())),
+        Costly::new("any", any_of, array(60_000, &|_| "{}".into())),
+        Costly::new("one", one_of, array(60_000, &|_| r#""c""#.into())),
+        Costly::new("unique", unique, array(40_000, &|n| format!(r#"{{"a":[{{"b":{n}}}]}}"#))),
+        Costly::new("not", twice(r#"{"not":{"type":"string","minLength":1}}"#), array(150_000, &|n| n.to_string())),
+    ]
+}
+
+/// Random letters `a` and `b`.
+fn letters(count: usize) -> String {
+    let mut state = 1u32;
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if state >> 31 == 0 { 'a' } else { 'b' }
+    };
+    (0..count).map(next).collect()
+}
+
+/// The same for patterns and texts.
+fn patterns() -> Vec<Costly> {
+    let text = format!("\"{}\"", letters(200_000));
+    let pattern = |pattern: &str| of_member("v", &format!(r#"{{"type":"string","pattern":"{pattern}"}}"#), "");
+    let of_names = listed(60, |n| format!(r#""[ab]*a[ab]{{{}}}[^ab]":{{"type":"integer"}}"#, 60 + n));
+    let members = listed(3_000, |n| format!(r#""{}{n}":1"#, letters(60)));
+    vec![
+        Costly::new("tail", pattern("[ab]*a[ab]{900}[^ab]"), text.clone()),
+        Costly::new("maybe", pattern("(?:[ab]?){900}[^ab]"), text.clone()),
+        Costly::new("words", pattern(r"(?:\\w+[^c]*){40}c$"), text),
+        Costly::new(
+            "members",
+            of_member("v", &format!(r#"{{"patternProperties":{{{of_names}}}}}"#), ""),
+            format!("{{{members}}}"),
+        ),
+        Costly::new(
+            "names",
+            of_member("v", r#"{"propertyNames":{"pattern":"[ab]*a[ab]{800}[^ab]"}}"#, ""),
+            format!("{{{}}}", listed(300, |n| format!(r#""{}{n}":1"#, letters(1_000)))),
+        ),
+    ]
+}
+
+/// A plugin whose tools give what their output schemas make costly.
+fn giving(of: &[Costly]) -> Vec<u8> {
+    let give = |guest: Guest, it: &Costly| guest.gives_against(it.tool, &it.schema, &it.arguments());
+    of.iter().fold(Guest::saying("1"), give).build()
+}
+
+/// Calls all of those tools of two plugins at once; each must be over in time, however it ends.
+fn all_at_once(arena: &mut Arena, tools: &[&'static str], plugins: &[&str]) {
+    let mut asked = Vec::new();
+    for tool in tools {
+        for plugin in plugins {
+            asked.push((*tool, arena.ask_for("", "tools/call", json!({"name": format!("{plugin}_{tool}")}))));
+        }
+    }
+    for (tool, id) in asked {
+        let took = arena.answer(id).took;
+        assert!(took < OVER, "a call of '{tool}' was over after {took:?}, not {OVER:?}");
+    }
+}
+
+fn checked(stage: Stage, of: &[Costly]) -> Arena {
+    let plugins = ["first", "second"];
+    let guest = giving(of);
+    let mut arena = stage.open(&limits(&plugins));
+    arena.prompt(PROMPT);
+    arena.bounded(256 << 20, 64 << 20);
+    for plugin in plugins {
+        // Tools that are too much to check are not served, which will do as well.
+        arena.judged(plugin, &guest, Duration::from_secs(30));
+    }
+    let tools: Vec<&str> = of.iter().map(|it| it.tool).collect();
+    all_at_once(&mut arena, &tools, &plugins);
+    arena
+}
+
+fn h46_rules_times_elements(stage: Stage) -> Arena {
+    checked(stage, &elements())
+}
+
+fn h47_patterns_times_letters(stage: Stage) -> Arena {
+    checked(stage, &patterns())
+}
+
+fn h48_arguments_and_forms(stage: Stage) -> Arena {
+    let of = [elements(), patterns()];
+    let taking = |guest: Guest, it: &Costly| guest.described(it.tool, "Takes much.").taking(&it.schema);
+    let guests = of.each_ref().map(|part| part.iter().fold(Guest::saying("1"), taking).build());
+    let choices = listed(150, |n| format!(r#""c{n}""#));
+    let fields = listed(40, |n| format!(r#""f{n}":{{"type":"string","enum":[{choices}]}}"#));
+    let mails = listed(20, |n| format!(r#""m{n}":{{"type":"string","format":"email","maxLength":100000}}"#));
+    let asks = Guest::saying("1")
+        .asks("ask", &[("k", form(&format!(r#"{{"type":"object","properties":{{{fields},{mails}}}}}"#)))]);
+    let mut arena =
+        stage.open(&format!("[plugins.asks.grants]\nelicit = true\n{}", limits(&["first", "second", "asks"])));
+    for (plugin, guest) in ["first", "second"].iter().zip(&guests) {
+        arena.judged(plugin, guest, Duration::from_secs(30));
+    }
+    arena.loads("asks", &asks.build());
+    arena.prompt(PROMPT);
+    let mut asked = Vec::new();
+    for (plugin, part) in ["first", "second"].iter().zip(&of) {
+        for it in part {
+            let id = arena.ask_text(&format!("{plugin}_{}", it.tool), &it.arguments());
+            asked.push((it.tool, Instant::now(), id));
+        }
+    }
+    for (tool, at, id) in asked {
+        arena.fate_of(id, OVER);
+        assert!(at.elapsed() < OVER + PROMPT, "arguments of '{tool}' were looked at for {:?}", at.elapsed());
+    }
+    let id = arena.ask_params("asks_ask", r#""arguments":{}"#, "");
+    let state = arena.fate_of(id, OVER)["result"]["requestState"].clone();
+    let answers = [
+        format!("{{{}}}", listed(50_000, |n| format!(r#""x{n}":"c{n}""#))),
+        format!("{{{}}}", listed(20, |n| format!(r#""m{n}":"{}@example.org""#, "a.".repeat(40_000)))),
+        r#"{"\u0024serde_json::private::RawValue":"{\"f0\":\"c0\"}","f0":"c0"}"#.to_owned(),
+        r#"{"f0":"c0","f0":"no choice"}"#.to_owned(),
+    ];
+    for content in answers {
+        let responses = format!(
+            r#""arguments":{{}},"requestState":{state},"inputResponses":{{"k":{{"action":"accept","content":{content}}}}}"#
+        );
+        let id = arena.ask_params("asks_ask", &responses, "");
+        let word = fate(&arena.fate_of(id, OVER));
+        assert!(word != "ok" || content.len() > 1_000, "an answer that is none was taken: {content}");
+    }
+    arena
+}
+
+/// Calls that hold the host for as long as it lets them.
+fn costly(arena: &mut Arena, plugins: &[&str]) {
+    let guest = giving(&elements());
+    for plugin in plugins {
+        arena.judged(plugin, &guest, Duration::from_secs(30));
+    }
+}
+
+fn h49_given_up_while_checked(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    costly(&mut arena, &["first", "second"]);
+    arena.prompt(PROMPT);
+    // Calls of clients who go, in whose audit nobody is interested here.
+    let address = arena.address();
+    let tools = ["first_all", "second_all", "first_any", "second_not"];
+    if arena.transport == Transport::Stdio {
+        let asked = tools.map(|tool| arena.ask_text(tool, "{}"));
+        arena.pause(Duration::from_millis(700));
+        asked.into_iter().for_each(|id| arena.cancel(id));
+    } else {
+        let endpoint = Endpoint::new(address.expect("it listens"));
+        let open = tools.map(|tool| {
+            let mut line = Line::connect(endpoint.address);
+            line.send(&endpoint.post(&alone(1, "tools/call", json!({"name": tool}))).bytes());
+            line
+        });
+        arena.pause(Duration::from_millis(700));
+        drop(open);
+    }
+    // The bystander's own calls take a part of this.
+    let (began, mut used) = (Instant::now(), Duration::MAX);
+    while used > Duration::from_millis(400) {
+        assert!(began.elapsed() < Duration::from_secs(8), "it still computes {used:?} in a second for who has gone");
+        let before = arena.computed();
+        arena.pause(Duration::from_secs(1));
+        used = arena.computed() - before;
+    }
+    arena
+}
+
+fn h50_ended_while_checked(stage: Stage) -> Arena {
+    let mut arena = stage.open("");
+    costly(&mut arena, &["first", "second"]);
+    let asked = ["first_all", "second_all", "first_any", "second_not"].map(|tool| arena.ask_text(tool, "{}"));
+    arena.pause(Duration::from_millis(500));
+    arena.ends(&asked);
+    arena
+}
