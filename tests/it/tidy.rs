@@ -298,7 +298,8 @@ fn only_json_makes_trees_of_text() {
         "from_slice::<Value",
         "from_value",
         "parse::<Value",
-        "Value::from_str",
+        " Value::from_str(",
+        "(Value::from_str(",
         "Value::deserialize",
         "into_deserializer",
     ];

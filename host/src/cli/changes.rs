@@ -128,8 +128,8 @@ fn exact(value: &Value) -> String {
     letters.collect()
 }
 
-/// Whether a person may take two texts for one: they have the same visible ASCII, or differ in a
-/// few characters that are not all ASCII, as an accent of its own or a letter of another alphabet.
+/// Whether a person may take two texts for one: they have the same visible ASCII, or have a few
+/// characters in place of others that are not all ASCII, as an accent of its own or a letter of another alphabet.
 fn look_alike(old: &str, new: &str) -> bool {
     const A_FEW: usize = 16;
     let seen = |text: &str| text.chars().filter(char::is_ascii_graphic).collect::<String>();
@@ -138,7 +138,7 @@ fn look_alike(old: &str, new: &str) -> bool {
     let start = pairs.take_while(|(old, new)| old == new).count();
     let (old_rest, new_rest) = (&old_chars[start..], &new_chars[start..]);
     let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
-    let few = |rest: &[char]| rest.len() - end <= A_FEW;
+    let few = |rest: &[char]| (1..=A_FEW).contains(&(rest.len() - end));
     let foreign = |rest: &[char]| rest[..rest.len() - end].iter().any(|c| !c.is_ascii());
     seen(old) == seen(new) || (few(old_rest) && few(new_rest) && (foreign(old_rest) || foreign(new_rest)))
 }
