@@ -184,7 +184,7 @@ impl Program {
         let program = self.clone();
         let work = AssertUnwindSafe(async move {
             let meter = CpuMeter::new(program.limits.cpu);
-            let metered = Metered { meter, turnstile: &program.turnstile, future: Box::pin(work) };
+            let metered = Metered { meter, visitor: program.turnstile.visitor(), future: Box::pin(work) };
             let limit = program.limits.timeout;
             tokio::time::timeout(limit, metered).await.unwrap_or_else(|_| Err(Fault::Timeout { limit }.into()))
         });
