@@ -313,6 +313,8 @@ fn only_json_makes_trees_of_text() {
             }
         }
     }
+    // A header's value is no tree.
+    found.retain(|offence| !offence.contains("HeaderValue::from_str"));
     // Tests make trees of what they wrote themselves.
     found.retain(|offence| !offence.contains("/tests/") && !offence.contains("tests.rs:"));
     none(&found);

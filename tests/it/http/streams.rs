@@ -277,7 +277,7 @@ fn what_all_sessions_keep_is_bounded() {
 #[test]
 fn streams_are_shared() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
-    let front = Front::serve(&Home::new(), Settings { tokens, connections: 16, ..Settings::default() });
+    let front = Front::serve(&Home::new(), Settings { tokens, connections: 32, ..Settings::default() });
     let listen = |token: &str| {
         let params = json!({"notifications": {"toolsListChanged": true}});
         let listen = Endpoint::new(front.address).post(&alone(7, "subscriptions/listen", params));
@@ -285,7 +285,7 @@ fn streams_are_shared() {
         let response = line.ask(&listen.with("Authorization", &format!("Bearer {token}")));
         (line, response)
     };
-    let mut hers: Vec<_> = (0..15).map(|_| listen(ALICE)).map(|(line, head)| Events::of(line, head)).collect();
+    let mut hers: Vec<_> = (0..30).map(|_| listen(ALICE)).map(|(line, head)| Events::of(line, head)).collect();
     let (_, full) = listen(ALICE);
     assert_eq!((full.status, full.header("retry-after")), (503, Some("10")), "{}", full.text());
     assert!(full.text().contains("too_many_streams") && full.text().contains(r#""id":7"#), "{}", full.text());
