@@ -36,6 +36,7 @@ mod telling;
 mod terminal;
 mod tidy;
 mod transcripts;
+mod unread;
 mod walls;
 mod wasmcp;
 mod wit;
