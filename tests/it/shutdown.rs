@@ -146,16 +146,24 @@ fn what_is_cut_off_over_http_is_answered_first() {
             line
         })
         .collect();
-    // All are at work when the plugin has taken up as many as it may, and one more is asked for.
-    assert_eq!(session.ask(&request(99, "ping", json!({}))).status, 200);
+    // Those that are not at work by then are told that as well.
+    for id in 100..200 {
+        assert_eq!(session.ask(&request(id, "ping", json!({}))).status, 200);
+    }
     process.signal(Signal::TERM);
+    let mut cut = 0;
     for (id, line) in lines.iter_mut().enumerate() {
         let text = line.rest();
         let is_stream = text.to_lowercase().contains("transfer-encoding: chunked");
         assert!(!is_stream || text.ends_with("\r\n0\r\n\r\n"), "request {id}: cut short: {text}");
         assert!(text.contains(&format!("\"id\":{id},")), "request {id}: {text}");
-        assert!(text.contains("shutting_down") || text.contains("\"busy\""), "request {id}: {text}");
+        let late = ["session_not_found", "\"busy\""].iter().any(|reason| text.contains(reason));
+        let is_cut = text.contains("shutting_down");
+        assert!(is_cut || late, "request {id}: {text}");
+        cut += usize::from(is_cut);
     }
+    // So many calls of a plugin run at a time; the others may have waited too long by then.
+    assert!(cut >= 4, "{cut} of 12 were at work");
     assert!(process.wait().success());
 }
 

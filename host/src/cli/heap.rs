@@ -17,18 +17,18 @@ const MUCH: u64 = 16 << 8;
 /// Looks now and then, on a thread of its own, for as long as the process lives.
 pub(super) fn keep_trimmed() {
     let look = || {
-        let mut least = u64::MAX;
+        let Some(mut least) = resident() else { return };
         loop {
             thread::sleep(OFTEN);
-            let Some(resident) = self::resident() else { return };
-            least = least.min(resident);
-            if resident < least + MUCH {
+            let Some(now) = resident() else { return };
+            least = least.min(now);
+            if now < least + MUCH {
                 continue;
             }
             trim();
             // Much of it may be in use: it is looked at again when there is more.
-            least = self::resident().unwrap_or(resident);
-            tracing::debug!(before = resident, after = least, "pages after memory was given back");
+            least = resident().unwrap_or(now);
+            tracing::debug!(before = now, after = least, "pages after memory was given back");
         }
     };
     if let Err(error) = thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(look) {

@@ -133,7 +133,7 @@ impl Program {
             let limit = program.limits.timeout;
             let own = Instant::now() + limit;
             let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
-            let _permits = program.turn(deadline).await?;
+            let turn = program.turn(deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
                 return Err(Fault::Busy);
             }
@@ -142,11 +142,14 @@ impl Program {
             let future = Box::pin(program.run(invocation, call, deadline, cpu.clone()));
             let metered = Metered { meter: cpu, turnstile: &program.turnstile, future };
             match timeout_at(deadline, metered).await {
-                Ok(outcome) => outcome,
+                Ok(outcome) => outcome.map(|outcome| (outcome, turn)),
                 Err(_) => Err(Fault::Timeout { limit }),
             }
         };
-        self.begin(Box::pin(call)).await
+        // The turn is over when the caller has the outcome and can count it: no more of them are
+        // ready at a time than there are turns.
+        let (outcome, _turn) = self.begin(Box::pin(call)).await?;
+        Ok(outcome)
     }
 
     /// Runs a call on the guests' own threads, or, where the plugin has earned that, on this
