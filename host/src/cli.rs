@@ -12,6 +12,7 @@ mod check;
 mod child;
 mod dev;
 mod embedded;
+mod heap;
 mod http;
 mod import_policy;
 mod language;

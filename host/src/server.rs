@@ -105,7 +105,7 @@ impl Default for Settings {
             patience: Duration::from_secs(5),
             waiting: 64 << 20,
             waiting_together: 256 << 20,
-            unread: 64 << 20,
+            unread: 96 << 20,
             unread_of_caller: 128 << 20,
             unread_together: 256 << 20,
             followed: 1024,

@@ -37,6 +37,7 @@ mod telling;
 mod terminal;
 mod tidy;
 mod transcripts;
+mod unread;
 mod walls;
 mod wasmcp;
 mod wit;

@@ -8,7 +8,9 @@ use serde_json::json;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
+use crate::support::http::{Line, Request, serve};
 use crate::support::process::{Process, command};
+use crate::support::streamable::{Endpoint, alone, request};
 use crate::support::wire::{Received, Wire};
 use crate::support::{MODERN, PATIENCE};
 
@@ -83,6 +85,86 @@ fn a_subscription_ends_with_a_result() {
     assert_eq!(last["id"], id, "{rest:?}");
     assert_eq!(last["result"]["resultType"], "complete");
     assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+}
+
+/// What outlives its grace is told so, however the server ends: one that runs, one that waits for
+/// its plugin, one that has been asked something.
+#[test]
+fn what_is_cut_off_is_answered_first() {
+    const CALLS: usize = 24;
+    let home = Home::with(&["echo", "everything"]);
+    home.put_bytes(&Guest::spinning().build(), "spinner");
+    for signal in [None, Some(Signal::TERM)] {
+        let mut client = Client::able(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
+        client.tools();
+        let mut ids: Vec<u64> =
+            (0..CALLS).map(|_| client.post("tools/call", json!({"name": "spinner_version"}))).collect();
+        let wait = json!({"name": "everything_slow_compute", "arguments": {"seconds": 30}});
+        ids.push(client.post("tools/call", wait));
+        ids.push(client.post("tools/call", json!({"name": "everything_test_roots"})));
+        client.notification("roots/list");
+        match signal {
+            Some(signal) => client.process().signal(signal),
+            None => client.process().close(),
+        }
+        let rest = client.finish();
+        for id in &ids {
+            let answers: Vec<_> =
+                rest.iter().filter(|message| message["id"] == *id && message["method"].is_null()).collect();
+            assert_eq!(answers.len(), 1, "{signal:?}: request {id} in {rest:?}");
+            let answer = answers[0];
+            // Behind others that never end it may have been refused before.
+            let told = answer["error"]["data"]["reason"] == "shutting_down" || answer["result"]["isError"] == true;
+            assert!(told, "{signal:?}: {answer}");
+        }
+        let cut = rest.iter().filter(|message| message["error"]["data"]["reason"] == "shutting_down").count();
+        assert!(cut >= 2, "{signal:?}: {rest:?}");
+    }
+}
+
+/// Over HTTP too: with and without a session, as JSON and as a stream that is whole.
+#[test]
+fn what_is_cut_off_over_http_is_answered_first() {
+    let home = Home::with(&["everything"]);
+    let (mut process, address) = serve(&home, &[]);
+    let session = Endpoint::shake_hands(address, "2025-11-25");
+    let wait = json!({"name": "everything_slow_compute", "arguments": {"seconds": 60}});
+    let posts = (0..12).map(|id| match id % 4 {
+        0 => session.post(&request(id, "tools/call", wait.clone())),
+        1 => session.post(&request(id, "tools/call", wait.clone())).set("Accept", "application/json"),
+        more => {
+            let post = Request::discover(address).set("Mcp-Method", "tools/call");
+            let post = post.with("Mcp-Name", "everything_slow_compute");
+            let accept = ["application/json", "application/json, text/event-stream"][usize::from(more == 3)];
+            post.set("Accept", accept).json(alone(id, "tools/call", wait.clone()).to_string())
+        }
+    });
+    let mut lines: Vec<Line<_>> = posts
+        .map(|post| {
+            let mut line = Line::connect(address);
+            assert!(line.send(&post.bytes()));
+            line
+        })
+        .collect();
+    // Those that are not at work by then are told that as well.
+    for id in 100..200 {
+        assert_eq!(session.ask(&request(id, "ping", json!({}))).status, 200);
+    }
+    process.signal(Signal::TERM);
+    let mut cut = 0;
+    for (id, line) in lines.iter_mut().enumerate() {
+        let text = line.rest();
+        let is_stream = text.to_lowercase().contains("transfer-encoding: chunked");
+        assert!(!is_stream || text.ends_with("\r\n0\r\n\r\n"), "request {id}: cut short: {text}");
+        assert!(text.contains(&format!("\"id\":{id},")), "request {id}: {text}");
+        let late = ["session_not_found", "\"busy\""].iter().any(|reason| text.contains(reason));
+        let is_cut = text.contains("shutting_down");
+        assert!(is_cut || late, "request {id}: {text}");
+        cut += usize::from(is_cut);
+    }
+    // So many calls of a plugin run at a time; the others may have waited too long by then.
+    assert!(cut >= 4, "{cut} of 12 were at work");
+    assert!(process.wait().success());
 }
 
 /// A reader that goes away, as `head` does, is no fault to speak of.

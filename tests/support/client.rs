@@ -139,6 +139,14 @@ impl<W: Wire> Client<W> {
         }
     }
 
+    /// Waits for the answers to the next batch.
+    pub fn answers_to_batch(&mut self) -> Vec<Value> {
+        match self.wait("batch", Value::is_array) {
+            Value::Array(answers) => answers,
+            other => panic!("no batch: {other}"),
+        }
+    }
+
     /// Waits for the next notification, or request of the host's, of that method.
     pub fn notification(&mut self, method: &str) -> Value {
         self.wait(method, |message| message["method"] == method)

@@ -32,6 +32,7 @@ pub(super) async fn run(
     http: &HttpOptions,
 ) -> Result<ExitCode, Failure> {
     raise_file_limit();
+    super::heap::keep_trimmed();
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;

@@ -152,7 +152,7 @@ impl Program {
             let limit = program.limits.timeout;
             let own = Instant::now() + limit;
             let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
-            let _turns = program.turn(&call.caller, deadline).await?;
+            let turn = program.turn(&call.caller, deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
                 return Err(Fault::Busy.into());
             }
@@ -168,11 +168,14 @@ impl Program {
             });
             let metered = Metered { meter, visitor: program.turnstile.visitor(), future };
             match timeout_at(deadline, metered).await {
-                Ok(outcome) => outcome,
+                Ok(outcome) => outcome.map(|outcome| (outcome, turn)),
                 Err(_) => Err(Fault::Timeout { limit }.into()),
             }
         };
-        self.begin(Box::pin(call)).await
+        // The turn is over when the caller has the outcome and can count it: no more of them are
+        // ready at a time than there are turns.
+        let (outcome, _turn) = self.begin(Box::pin(call)).await?;
+        Ok(outcome)
     }
 
     /// Does work for a call beside it, on the guests' threads and as part of what the plugin may

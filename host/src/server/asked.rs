@@ -106,3 +106,23 @@ impl Drop for Pending {
         let _ = self.outbox.try_send(Outgoing::notification("notifications/cancelled", Some(&params.finish())));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::mpsc;
+
+    use super::{Asked, WAITING};
+
+    #[test]
+    fn so_many_questions_wait_and_no_more() {
+        let asked = Arc::new(Asked::default());
+        let (outbox, _messages) = mpsc::channel(1);
+        let mut pending: Vec<_> = (0..WAITING).filter_map(|_| asked.enter(outbox.clone())).collect();
+        assert_eq!(pending.len(), WAITING);
+        assert!(asked.enter(outbox.clone()).is_none());
+        pending.pop();
+        assert!(asked.enter(outbox).is_some(), "the place of one that is given up is free");
+    }
+}

@@ -55,7 +55,10 @@ impl Bounds {
         }
         let end = *patience.0.get_or_insert_with(|| Instant::now() + self.patience);
         let place = timeout_at(end, places.acquire_owned()).await.map_err(|_| Fault::Busy)?;
-        timeout_at(end, self.unread.open()).await.map_err(|_| error::unread_answers())?;
+        timeout_at(end, self.unread.open()).await.map_err(|_| {
+            tracing::debug!(%plugin, "a request was refused: its client does not read");
+            error::unread_answers()
+        })?;
         // Not an error: the semaphore is never closed.
         place.map(Place).map_err(|_| Fault::Host.into())
     }

@@ -40,7 +40,7 @@ pub struct Unread {
 
 /// Counts one message, until it is dropped.
 #[derive(Debug)]
-pub struct Waits {
+pub(super) struct Waits {
     _own: Taken,
     _with_others: Taken,
 }

@@ -119,3 +119,20 @@ impl Follower {
         told.extend(self.uris.lock().uris.iter().cloned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BYTES, Uris};
+
+    #[test]
+    fn what_is_followed_is_bounded_by_number_and_bytes() {
+        let uris = Uris::default();
+        assert!(uris.add("a:1", 2) && uris.add("a:2", 2) && !uris.add("a:3", 2));
+        assert!(uris.add("a:1", 2), "what is followed already needs no room");
+        uris.remove("a:2");
+        let long = "a".repeat(BYTES - 3);
+        assert!(!uris.add(&format!("{long}x"), 9) && uris.add(&long, 9) && !uris.add("b", 9));
+        uris.clear();
+        assert!(uris.add("b", 9));
+    }
+}

@@ -1,0 +1,228 @@
+//! Clients that do not read what they are sent, and requests that wait: how much is kept for them,
+//! what they are told, and that nobody else waits for it.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wharf::server::Settings;
+
+use crate::support::PATIENCE;
+use crate::support::client::Client;
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::memory::Memory;
+use crate::support::process::{command, resident};
+use crate::support::streamable::{initialize, request};
+use crate::support::wire::Wire as _;
+
+const LARGE: usize = 1 << 20;
+/// How long the servers of these tests wait for a client that does not read, or for a place.
+const SOON: Duration = Duration::from_millis(200);
+
+/// A home with `echo`, and `large`, whose answers have a mebibyte.
+fn home() -> Home {
+    let home = Home::with(&["echo", "everything"]);
+    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home
+}
+
+/// What came of requests: `ok`, or why not.
+fn outcome(answer: &Value) -> String {
+    let failed = answer["result"]["_meta"]["wharf/fault"]["code"].as_str();
+    failed.or(answer["error"]["data"]["reason"].as_str()).unwrap_or("ok").to_owned()
+}
+
+fn count<'a>(answers: impl IntoIterator<Item = &'a Value>) -> HashMap<String, usize> {
+    let mut count = HashMap::new();
+    for answer in answers {
+        *count.entry(outcome(answer)).or_default() += 1;
+    }
+    count
+}
+
+/// A client that sends all that it has to say, does something else for as long as the server waits
+/// for it and longer, and reads.
+fn late(client: &mut Client<Memory>, requests: usize, tool: &str, arguments: &Value) -> Vec<Value> {
+    let call = json!({"name": tool, "arguments": arguments});
+    let ids: Vec<u64> = (0..requests).map(|_| client.post("tools/call", call.clone())).collect();
+    std::thread::sleep(5 * SOON);
+    ids.into_iter().map(|id| client.answer(id)).collect()
+}
+
+#[test]
+fn who_does_not_read_is_kept_a_bounded_number_of_answers_and_told_of_the_others() {
+    let settings = Settings { unread: 7 * LARGE, patience: SOON, ..Settings::default() };
+    let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-11-25");
+    let answers = late(&mut client, 64, "large_version", &json!({}));
+    let count = count(&answers);
+    let ok = count.get("ok").copied().unwrap_or_default();
+    assert!((4..7).contains(&ok), "{count:?}");
+    assert!(count.keys().all(|outcome| ["ok", "busy", "answer_not_kept"].contains(&outcome.as_str())), "{count:?}");
+    // What was read has given its room back.
+    assert_eq!(client.text("large_version", json!({})).len(), LARGE);
+    // Nothing is done for who leaves so much unread that it cannot be kept.
+    let ids: Vec<u64> = (0..4).map(|_| client.post("tools/call", json!({"name": "large_version"}))).collect();
+    let refused = &late(&mut client, 1, "echo", &json!({"message": "x"}))[0];
+    assert_eq!((&refused["error"]["code"], &refused["error"]["data"]["reason"]), (&json!(-32603), &json!("busy")));
+    ids.into_iter().for_each(|id| drop(client.answer(id)));
+}
+
+#[test]
+fn what_one_connection_leaves_unread_keeps_others_from_megabytes_alone() {
+    let settings = Settings { unread_of_caller: 4 * LARGE, patience: SOON, ..Settings::default() };
+    let memory = Memory::serve_with(&home(), settings);
+    let mut beside = Client::legacy(memory.beside(), "2025-11-25");
+    let mut client = Client::legacy(memory, "2025-11-25");
+    let large = json!({"name": "large_version"});
+    let ids: Vec<u64> = (0..16).map(|_| client.post("tools/call", large.clone())).collect();
+    let deadline = Instant::now() + PATIENCE;
+    // Until nothing fits beside what waits.
+    loop {
+        let id = beside.post("tools/call", large.clone());
+        if outcome(&beside.answer(id)) == "answer_not_kept" {
+            break;
+        }
+        assert!(Instant::now() < deadline, "there is always room");
+    }
+    assert_eq!(beside.text("echo", json!({"message": "x"})), "x");
+    assert!(beside.tools().len() > 3);
+    let count = count(&ids.into_iter().map(|id| client.answer(id)).collect::<Vec<_>>());
+    assert!(count["ok"] >= 3 && count.len() <= 2, "{count:?}");
+    assert_eq!(beside.text("large_version", json!({})).len(), LARGE, "given back");
+}
+
+#[test]
+fn requests_that_wait_for_one_plugin_hold_up_no_other() {
+    let settings = Settings { in_flight: 2, patience: SOON, ..Settings::default() };
+    let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-03-26");
+    let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 2}});
+    let began = Instant::now();
+    let ids: Vec<u64> = (0..20).map(|_| client.post("tools/call", slow.clone())).collect();
+    // Also if they come in a batch.
+    let batch: Vec<Value> = (0..20)
+        .map(|id| json!({"jsonrpc": "2.0", "id": format!("b{id}"), "method": "tools/call", "params": slow}))
+        .collect();
+    client.wire().send(&Value::Array(batch).to_string());
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    assert!(began.elapsed() < Duration::from_secs(2), "it waited for the others: {:?}", began.elapsed());
+    let answers: Vec<Value> = ids.into_iter().map(|id| client.answer(id)).collect();
+    let batch = client.answers_to_batch();
+    assert_eq!(batch.len(), 20);
+    let all = count(answers.iter().chain(&batch));
+    assert_eq!((all["ok"], all["busy"]), (2, 38), "each takes a place of its own: {all:?}");
+}
+
+/// A second message under the id of one that runs is refused, in a batch as alone.
+#[test]
+fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
+    let mut client = Client::legacy(Memory::serve(&home()), "2025-03-26");
+    let id = client.post("tools/call", json!({"name": "everything_slow_compute", "arguments": {"seconds": 1}}));
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": id, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": id, "method": "ping"},
+        {"jsonrpc": "2.0", "id": "other", "method": "ping"},
+    ]);
+    client.wire().send(&batch.to_string());
+    let answers = client.answers_to_batch();
+    let count = count(&answers);
+    assert_eq!((count["id_in_use"], count["ok"]), (2, 1), "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| answer["id"] == id).count(), 1, "{answers:?}");
+    assert!(client.answer(id).get("result").is_some());
+}
+
+/// What a plugin says goes to a client that does not read only as far as there is room; the call
+/// ends all the same.
+#[test]
+fn a_plugin_is_not_held_by_a_client_that_does_not_read() {
+    let home = Home::with(&[]);
+    home.put_bytes(&Guest::saying("1").logs("flood", &"x".repeat(2000), 90, "").build(), "hostile");
+    let settings = Settings { unread: 64 << 10, patience: SOON, ..Settings::default() };
+    let mut client = Client::legacy(Memory::serve_with(&home, settings), "2025-11-25");
+    let answer = &late(&mut client, 1, "hostile_flood", &json!({}))[0];
+    assert_eq!(outcome(answer), "ok", "{answer}");
+    let mut said = Vec::new();
+    while let Some(message) = client.next_before(Instant::now()) {
+        said.push(message["params"]["data"].as_str().unwrap_or_default().len());
+    }
+    assert!((10..40).contains(&said.len()), "{} of 90 messages", said.len());
+}
+
+/// A host on pipes that nobody reads unasked, which logs what it refuses.
+struct Pipes {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: Lines<BufReader<ChildStdout>>,
+}
+
+impl Pipes {
+    fn serve(home: &Home) -> Self {
+        let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
+        command.arg("--log").arg("debug");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let stdin = child.stdin.take().expect("a pipe");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut pipes = Self { child, stdin, stdout };
+        pipes.send(&initialize("2025-11-25"));
+        pipes.next();
+        pipes
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").expect("the host reads");
+    }
+
+    fn call(&mut self, id: usize) {
+        self.send(&request(id as u64, "tools/call", json!({"name": "large_version", "arguments": {}})));
+    }
+
+    fn next(&mut self) -> Value {
+        let line = self.stdout.next().expect("an answer").expect("text");
+        serde_json::from_str(&line).expect("JSON")
+    }
+}
+
+/// 64 answers of a mebibyte in flight, and a client that takes its time to read each.
+#[test]
+fn who_reads_slowly_gets_everything() {
+    let home = Home::new();
+    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    let mut pipes = Pipes::serve(&home);
+    (0..64).for_each(|id| pipes.call(id));
+    for _ in 0..64 {
+        std::thread::sleep(Duration::from_millis(10));
+        let answer = pipes.next();
+        assert_eq!(outcome(&answer), "ok", "{answer:.300}");
+    }
+    drop(pipes.stdin);
+    assert!(pipes.child.wait().expect("its end").success());
+}
+
+/// What the process weighs when a client leaves many megabytes unread.
+#[test]
+fn a_client_that_does_not_read_costs_what_it_may() {
+    const CALLS: usize = 400;
+    let home = Home::new();
+    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    let mut pipes = Pipes::serve(&home);
+    pipes.call(CALLS);
+    assert_eq!(outcome(&pipes.next()), "ok");
+    let before = resident(pipes.child.id());
+    (0..CALLS).for_each(|id| pipes.call(id));
+    // When the first one is refused all have come, and nothing begins any more.
+    let mut log = BufReader::new(pipes.child.stderr.take().expect("a pipe")).lines();
+    assert!(log.any(|line| line.is_ok_and(|line| line.contains("its client does not read"))));
+    std::thread::spawn(move || log.for_each(drop));
+    let growth = resident(pipes.child.id()).saturating_sub(before) >> 20;
+    assert!(growth < 192, "{growth} MiB for a client that does not read");
+    let answers: Vec<Value> = (0..CALLS).map(|_| pipes.next()).collect();
+    let count = count(&answers);
+    assert!(count["ok"] >= 32 && count["busy"] > 0, "{count:?}");
+    pipes.call(CALLS);
+    assert_eq!(outcome(&pipes.next()), "ok", "what was read has given its room back");
+    drop(pipes.stdin);
+    assert!(pipes.child.wait().expect("its end").success());
+}
