@@ -14,7 +14,7 @@ impl Folder {
         let gone: Vec<PathBuf> = self
             .files
             .keys()
-            .filter(|path| !scan.plugins.contains_key(*path) && !(scan.cut && self.is_there(path)))
+            .filter(|path| !(scan.plugins.contains_key(*path) || scan.cut && self.is_there(path)))
             .cloned()
             .collect();
         for path in gone {

@@ -1,14 +1,16 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::{Folder, PluginSettings};
 use crate::catalog::{Catalog, FolderEvent};
 use crate::pins::{Guard, Rules, Trust};
-use crate::plugin::{Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};
+use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, SandboxSettings, Signatures};
 
 /// A component with one function, which is a tool.
 const PLUGIN: &str = r#"(component
@@ -78,7 +80,51 @@ async fn what_is_passed_over_is_told_in_a_few_lines() {
     let (mut folder, catalog, mut events) = following(root.path(), Guard::open());
     folder.load_once().await.expect("a folder");
     let told = refusals(&mut events);
-    assert!(told.len() < 20, "{told:?}");
-    assert!(told.last().is_some_and(|last| last.contains("992 more files")), "{told:?}");
+    assert!(told.len() <= 17, "{told:?}");
+    assert!(told.last().is_some_and(|last| last.contains("984 more files")), "{told:?}");
     assert_eq!(catalog.snapshot().members().len(), 1);
+}
+
+/// A plugin whose file is gone serves for a while; what a person decides counts at once all the same.
+#[tokio::test]
+async fn a_file_that_is_gone_is_served_for_a_while_unless_it_may_not_stay() {
+    let root = tempfile::tempdir().expect("a folder");
+    for name in ["gone", "replaced", "stopped"] {
+        put(root.path(), name);
+    }
+    let decided = Arc::new(AtomicBool::new(false));
+    let stops = decided.clone();
+    let rules = move |id: &PluginId| Rules {
+        trust: Trust::Dev,
+        by_hand: (id.as_ref() == "stopped" && stops.load(Ordering::SeqCst)).then(|| Digest::of(b"another")),
+        ..Rules::default()
+    };
+    let guard = Guard::new(None, rules, Signatures::default);
+    let (mut folder, catalog, mut events) = following(root.path(), guard);
+    let served = || catalog.snapshot().tools.names().map(str::to_owned).collect::<Vec<_>>();
+    folder.load_once().await.expect("a folder");
+    let version = catalog.watch().borrow().tools;
+    for name in ["gone", "replaced", "stopped"] {
+        let path = root.path().join(format!("{name}.wasm"));
+        fs::remove_file(&path).expect("its file");
+        folder.miss(&path);
+    }
+    assert_eq!(served(), ["gone_same", "replaced_same", "stopped_same"]);
+    assert_eq!(catalog.watch().borrow().tools, version);
+
+    decided.store(true, Ordering::SeqCst);
+    folder.decide_again();
+    assert_eq!(served(), ["gone_same", "replaced_same"], "at once");
+
+    let later = Instant::now() + Duration::from_secs(3600);
+    put(root.path(), "replaced");
+    folder.end_graces(Instant::now(), |_| false);
+    assert_eq!(served(), ["gone_same", "replaced_same"], "it is too early");
+    // The one that is there again is being written, as far as is known.
+    folder.end_graces(later, |path| path.ends_with("replaced.wasm"));
+    assert_eq!(served(), ["replaced_same"]);
+    folder.load_once().await.expect("a folder");
+    folder.end_graces(later + Duration::from_secs(3600), |_| false);
+    assert_eq!(served(), ["replaced_same"]);
+    assert_eq!(refusals(&mut events), [""; 0]);
 }

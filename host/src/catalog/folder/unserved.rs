@@ -12,7 +12,7 @@ use crate::catalog::{FolderEvent, Refusal};
 /// Those that come together are told together.
 const TOGETHER: Duration = Duration::from_millis(100);
 /// Of those, so many by name.
-const NAMED: usize = 8;
+const NAMED: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Unserved {
