@@ -114,34 +114,36 @@ fn every_call_that_waits_for_a_turn_is_served() {
     });
 }
 
-/// While a guest runs, the clock ticks, however long it was asleep.
-#[test]
-fn the_clock_ticks_for_every_guest() {
-    check_fairly(400, || {
-        let (ticks, idle) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let linger = ticker::LINGER_TICKS as usize;
-        let (of_tick, of_idle) = (ticks.clone(), idle.clone());
-        let tick = move || of_tick.fetch_add(1, Ordering::SeqCst) < usize::MAX;
-        let ticker = Ticker::start(tick, move || {
-            of_idle.fetch_add(1, Ordering::SeqCst);
-        });
-        let ticker = Arc::new(ticker.expect("a thread"));
-        // One begins when the clock is about to fall asleep, the other when it has said so.
-        let guests = [(linger, 0), (0, 1)].map(|(ticked, slept)| {
-            let (ticker, ticks, idle) = (ticker.clone(), ticks.clone(), idle.clone());
-            thread::spawn(move || {
-                while ticks.load(Ordering::SeqCst) < ticked || idle.load(Ordering::SeqCst) < slept {
-                    thread::yield_now();
-                }
-                let _running = ticker.run();
-                let before = ticks.load(Ordering::SeqCst);
-                while ticks.load(Ordering::SeqCst) == before {
-                    thread::yield_now();
-                }
-            })
-        });
-        join(guests.into());
+/// While a guest runs, the clock ticks: for one that begins after so many ticks, and after the clock
+/// has said so often that it is about to sleep.
+fn ticks_for_a_guest(ticked: usize, slept: usize) {
+    let (ticks, idle) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (of_tick, of_idle) = (ticks.clone(), idle.clone());
+    let tick = move || of_tick.fetch_add(1, Ordering::SeqCst) < usize::MAX;
+    let ticker = Ticker::start(tick, move || {
+        of_idle.fetch_add(1, Ordering::SeqCst);
     });
+    let ticker = ticker.expect("a thread");
+    let passes = |count: &AtomicUsize, at_least: usize| {
+        while count.load(Ordering::SeqCst) < at_least {
+            thread::yield_now();
+        }
+    };
+    passes(&ticks, ticked);
+    passes(&idle, slept);
+    let _running = ticker.run();
+    // The second one has begun since.
+    passes(&ticks, ticks.load(Ordering::SeqCst) + 2);
+}
+
+#[test]
+fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
+    check_fairly(1000, || ticks_for_a_guest(ticker::LINGER_TICKS as usize, 0));
+}
+
+#[test]
+fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
+    check_fairly(200, || ticks_for_a_guest(0, 1));
 }
 
 /// A plugin whose instances are counted.
