@@ -27,6 +27,10 @@ const PROMPT: Duration = Duration::from_millis(2500);
 /// machine adds.
 const OVER: Duration = Duration::from_secs(3 + 5 + 3);
 
+/// Bytes more than before, while values of a megabyte are checked and afterwards.
+const PEAK: u64 = 256 << 20;
+const LEFT: u64 = 64 << 20;
+
 const LIMITS: &str = "cpu = \"1s\"\ntimeout = \"3s\"\n";
 
 fn limits(plugins: &[&str]) -> String {
@@ -149,7 +153,7 @@ fn checked(stage: Stage, of: &[Costly]) -> Arena {
     let guest = giving(of);
     let mut arena = stage.open(&limits(&plugins));
     arena.prompt(PROMPT);
-    arena.bounded(256 << 20, 64 << 20);
+    arena.bounded(PEAK, LEFT);
     for plugin in plugins {
         // Tools that are too much to check are not served, which will do as well.
         arena.judged(plugin, &guest, Duration::from_secs(30));
@@ -183,6 +187,7 @@ fn h48_arguments_and_forms(stage: Stage) -> Arena {
     }
     arena.loads("asks", &asks.build());
     arena.prompt(PROMPT);
+    arena.bounded(PEAK, LEFT);
     let mut asked = Vec::new();
     for (plugin, part) in ["first", "second"].iter().zip(&of) {
         for it in part {
@@ -225,6 +230,7 @@ fn h49_given_up_while_checked(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     costly(&mut arena, &["first", "second"]);
     arena.prompt(PROMPT);
+    arena.bounded(PEAK, LEFT);
     // Calls of clients who go, in whose audit nobody is interested here.
     let address = arena.address();
     let tools = ["first_all", "second_all", "first_any", "second_not"];
