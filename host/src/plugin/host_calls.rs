@@ -16,8 +16,9 @@ const SHORT: usize = 1024;
 const URI: usize = 8 << 10;
 
 impl State {
-    /// What the guest said, without its secrets.
+    /// What the guest said, without what nobody sees and without its secrets.
     fn redacted(&self, mut said: String) -> String {
+        text::drop_hidden(&mut said);
         if let Some(redactor) = &self.granted.redactor {
             said.redact(redactor);
         }
@@ -60,7 +61,11 @@ impl HostCalls for State {
         budget.write(level, &logger, &data);
         // Text that is not JSON is still worth reading.
         let data = match json::one_line(&data) {
-            Ok(line) => LogBody::Json(line.into_owned()),
+            Ok(line) => {
+                let mut line = line.into_owned();
+                text::drop_hidden_in_json(&mut line);
+                LogBody::Json(line)
+            }
             Err(_) => LogBody::Text(data),
         };
         self.tell(Event::Log { level, logger: Some(logger), data });

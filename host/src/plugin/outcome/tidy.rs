@@ -7,21 +7,26 @@ use std::borrow::Cow;
 
 use crate::plugin::abi::Annotations;
 use crate::plugin::json::{object_line, one_line};
+use crate::plugin::text::drop_hidden_in_json;
 
 /// Bytes of a moment.
 const MAX_MOMENT: usize = 64;
 
-/// JSON text, checked and on one line.
+/// JSON text, checked and on one line, without what nobody sees.
 pub(in crate::plugin) fn json(text: String) -> Result<String, String> {
-    match one_line(&text)? {
-        Cow::Owned(line) => Ok(line),
-        Cow::Borrowed(_) => Ok(text),
-    }
+    let mut line = match one_line(&text)? {
+        Cow::Owned(line) => line,
+        Cow::Borrowed(_) => text,
+    };
+    drop_hidden_in_json(&mut line);
+    Ok(line)
 }
 
-/// The text of a JSON object, checked and on one line.
+/// The same for the text of a JSON object.
 pub(in crate::plugin) fn object(text: &str) -> Result<String, String> {
-    Ok(object_line(text)?.into_owned())
+    let mut line = object_line(text)?.into_owned();
+    drop_hidden_in_json(&mut line);
+    Ok(line)
 }
 
 /// Drops a priority that is not from 0 to 1, and what cannot be a moment of ISO 8601.

@@ -1,0 +1,80 @@
+//! What signals ask of a server: to end, or to read again what it was told.
+
+use std::io::{self, IsTerminal as _};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::http::Renewable;
+use crate::config::{Config, Live};
+use crate::report::Failure;
+
+/// The signals that are heeded from now on.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+    terminal: Terminal,
+}
+
+impl Signals {
+    /// # Errors
+    /// If the system gives none.
+    pub(super) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
+            terminal: Terminal::now(),
+        })
+    }
+
+    /// Ready at the first SIGTERM or SIGINT, or when the terminal is gone on which the server was
+    /// started; the next SIGTERM or SIGINT ends the process at once. At another SIGHUP the
+    /// configuration is read again, with the secrets and tokens that it names and the certificate.
+    pub(super) async fn shutdown(mut self, config: Live, http: Option<Renewable>) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => break,
+                _ = self.interrupt.recv() => break,
+                _ = self.hangup.recv() => {
+                    if self.terminal.is_gone() {
+                        break;
+                    }
+                    read_again(&config, http.as_ref());
+                }
+            }
+        }
+        tokio::spawn(async move {
+            let code = tokio::select! {
+                _ = self.terminate.recv() => 143,
+                _ = self.interrupt.recv() => 130,
+            };
+            std::process::exit(code)
+        });
+    }
+}
+
+fn read_again(config: &Live, http: Option<&Renewable>) {
+    tracing::info!("reading the configuration again, as SIGHUP asks");
+    config.read_again();
+    let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
+    // What is wrong with the file is told by who follows it.
+    if let Ok(config) = Config::read(&file) {
+        http.read_again(&config);
+    }
+}
+
+/// Which of the standard streams were a terminal.
+struct Terminal([bool; 3]);
+
+impl Terminal {
+    /// Nobody is at the other end any more.
+    fn is_gone(&self) -> bool {
+        self.0.iter().zip(Self::now().0).any(|(was, is)| *was && !is)
+    }
+
+    fn now() -> Self {
+        Self([io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()])
+    }
+}
