@@ -174,7 +174,7 @@ impl Program {
         };
         // The turn is over when the caller has the outcome and can count it: no more of them are
         // ready at a time than there are turns.
-        let (outcome, _turn) = self.begin(Box::pin(call)).await?;
+        let (outcome, _turn) = self.begin::<_, E>(Box::pin(call)).await?;
         Ok(outcome)
     }
 
