@@ -33,6 +33,8 @@ const LEFT: u64 = 64 * MIB;
 const CALLS: usize = 96;
 /// Bytes of a result; 4 MiB are allowed.
 const RESULT: usize = 4_000_000;
+/// Ids of sessions of their own: the audit log tells calls by them.
+const OWN: u64 = 1_000_000;
 /// For how long the most is looked for.
 const WATCHED: Duration = Duration::from_secs(6);
 
@@ -104,7 +106,7 @@ fn h59_unread_floods(mut stage: Stage) -> Arena {
         .fills("large", RESULT)
         .build();
     let mut calls = String::new();
-    let mut id = 1;
+    let mut id = OWN;
     for _ in 0..36 {
         for tool in ["log", "steps", "step", "data", "large"] {
             let meta = json!({"progressToken": id});
@@ -175,7 +177,7 @@ fn h60_nobody_comes_back(stage: Stage) -> Arena {
         let client = Endpoint::shake_hands(address, "2025-11-25");
         let mut lines = Vec::new();
         for id in 1..=EACH {
-            let call = request(id as u64, "tools/call", json!({"name": "big_some", "arguments": {}}));
+            let call = request(OWN + id as u64, "tools/call", json!({"name": "big_some", "arguments": {}}));
             // Kept for a client that may come back for it.
             let mut line = Line::connect(address);
             line.send(&client.post(&call).set("Accept", "text/event-stream").bytes());
