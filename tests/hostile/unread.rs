@@ -1,5 +1,6 @@
 //! Clients that ask for much and read nothing, or go before the answer.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -23,12 +24,17 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 const MIB: u64 = 1 << 20;
-/// What bytes that wait may come to in all; those that wait here are 256 MB.
-const PEAK: u64 = 144 * MIB;
+/// What bytes that wait may come to: 96 MiB on stdio, 128 MiB of one caller over HTTP, and what
+/// four calls hold that run. Those that wait here are 384 MB.
+const PEAK: u64 = 224 * MIB;
+/// The same of arguments over HTTP, which have 256 MiB together.
+const PEAK_OF_ARGUMENTS: u64 = 336 * MIB;
 const LEFT: u64 = 64 * MIB;
-const CALLS: usize = 64;
+const CALLS: usize = 96;
 /// Bytes of a result; 4 MiB are allowed.
 const RESULT: usize = 4_000_000;
+/// Ids of sessions of their own: the audit log tells calls by them.
+const OWN: u64 = 1_000_000;
 /// For how long the most is looked for.
 const WATCHED: Duration = Duration::from_secs(6);
 
@@ -61,7 +67,7 @@ fn h58_unread_results(stage: Stage) -> Arena {
             let began = Instant::now();
             while answers.load(Ordering::SeqCst) < CALLS {
                 let count = answers.load(Ordering::SeqCst);
-                assert!(began.elapsed() < Duration::from_secs(30), "{count} of {CALLS} are answered");
+                assert!(began.elapsed() < Duration::from_secs(40), "{count} of {CALLS} are answered");
                 deaf.grows_at_most(PEAK, Duration::from_millis(100));
             }
             deaf.comes_back_to(LEFT, Duration::from_secs(30));
@@ -100,8 +106,8 @@ fn h59_unread_floods(mut stage: Stage) -> Arena {
         .fills("large", RESULT)
         .build();
     let mut calls = String::new();
-    let mut id = 1;
-    for _ in 0..24 {
+    let mut id = OWN;
+    for _ in 0..36 {
         for tool in ["log", "steps", "step", "data", "large"] {
             let meta = json!({"progressToken": id});
             let call =
@@ -171,7 +177,7 @@ fn h60_nobody_comes_back(stage: Stage) -> Arena {
         let client = Endpoint::shake_hands(address, "2025-11-25");
         let mut lines = Vec::new();
         for id in 1..=EACH {
-            let call = request(id as u64, "tools/call", json!({"name": "big_some", "arguments": {}}));
+            let call = request(OWN + id as u64, "tools/call", json!({"name": "big_some", "arguments": {}}));
             // Kept for a client that may come back for it.
             let mut line = Line::connect(address);
             line.send(&client.post(&call).set("Accept", "text/event-stream").bytes());
@@ -201,7 +207,7 @@ fn h61_arguments_that_wait(stage: Stage) -> Arena {
     // One at a time; the others wait with all that they were asked.
     let mut arena = stage.open("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");
     arena.loads_guest("hostile", "hostile");
-    arena.bounded(PEAK, LEFT);
+    arena.bounded(PEAK_OF_ARGUMENTS, LEFT);
     let arguments = format!(r#"{{"seconds":1,"more":"{}"}}"#, "x".repeat(3_900_000));
     let transport = arena.transport;
     let address = arena.address();
@@ -212,7 +218,7 @@ fn h61_arguments_that_wait(stage: Stage) -> Arena {
             let mut deaf = Deaf::serve(home);
             let call = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hostile_sleep","arguments":{arguments}}}}}"#);
             let (_, reading) = deaf.read_on("\"id\":");
-            deaf.keep_saying((0..60).map(|id| call(id) + "\n").collect());
+            deaf.keep_saying((0..100).map(|id| call(id) + "\n").collect());
             deaf.grows_at_most(PEAK, WATCHED);
             deaf.ends(true);
             let _ = reading.join();
@@ -223,9 +229,10 @@ fn h61_arguments_that_wait(stage: Stage) -> Arena {
     let call = alone(1, "tools/call", json!({"name": "hostile_sleep"})).to_string();
     let call = call.replacen("\"name\"", &format!("\"arguments\":{arguments},\"name\""), 1);
     let post = endpoint.post(&alone(1, "tools/call", json!({"name": "hostile_sleep"}))).json(call).bytes();
-    let senders: Vec<_> = (0..60)
+    let post = Arc::new(post);
+    let senders: Vec<_> = (0..120)
         .map(|_| {
-            let post = post.clone();
+            let post = Arc::clone(&post);
             let address = endpoint.address;
             std::thread::spawn(move || {
                 let mut line = Line::connect(address);

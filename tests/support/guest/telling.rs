@@ -19,6 +19,12 @@ impl Guest {
         self
     }
 
+    /// The tool that was added last has this `_meta`.
+    pub fn marked(mut self, meta: &str) -> Self {
+        self.last().meta = Some(meta.into());
+        self
+    }
+
     /// With one tool more that has this `_meta` in its result.
     pub fn gives_meta(mut self, name: &str, meta: &str) -> Self {
         let Text { at, len } = self.text(meta);
