@@ -14,7 +14,7 @@ pub(super) const PATTERNS: usize = 256;
 pub(super) const BYTES: usize = 32 << 20;
 /// States of all templates that are not matched by a table; every URI may be compared with all
 /// of them.
-const TEMPLATE_STATES: u64 = 256;
+const TEMPLATE_STATES: u64 = 512;
 
 /// What is left of it.
 #[derive(Debug)]
@@ -77,4 +77,18 @@ impl Allowance {
     pub(super) fn late() -> Self {
         Self { time: Duration::ZERO, ..Self::new() }
     }
+}
+
+#[test]
+fn it_ends_by_count_by_size_and_by_time() {
+    let one = Gauge::of_schema("^[a-z]+$", BYTES).expect("a pattern");
+    let mut all = Allowance::new();
+    for _ in 0..PATTERNS {
+        assert_eq!(all.take_pattern(&one), Ok(()));
+    }
+    assert!(all.take_pattern(&one).expect_err("one more").contains("256 patterns"));
+    let mut all = Allowance::new();
+    assert_eq!(all.take(BYTES), Ok(()));
+    assert!(all.take(1).expect_err("one more").contains("32 MiB"));
+    assert!(Allowance::late().take(1).expect_err("late").contains("more than 0 ms"));
 }

@@ -75,5 +75,5 @@ fn values(text: &str) -> usize {
 #[test]
 fn values_are_counted_outside_of_texts() {
     assert_eq!(values("3"), 1);
-    assert_eq!(values(r#"{"a":[1,2,",[{\",",{}]}"#), 8);
+    assert_eq!(values(r#"{"a":[1,2,",[{\",",{}]}"#), 7);
 }

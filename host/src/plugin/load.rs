@@ -163,9 +163,7 @@ impl Checks {
         let Self { program, denials, input, output } = self;
         let (before, after) = (program.clone(), program.clone());
         let after_denials = denials.clone();
-        let before = async move {
-            before.sandbox.check(&input, &arguments).await?.map_err(CallError::Input)
-        };
+        let before = async move { before.sandbox.check(&input, &arguments).await?.map_err(CallError::Input) };
         let after = move |outcome: I::Outcome| async move {
             let outcome = after_denials.tell(Ok(told(outcome)))?;
             let limit = after.limits.output;
@@ -291,7 +289,8 @@ impl Provider for Plugin {
         let (program, schema, content) = (self.program.clone(), schema.to_owned(), content.to_owned());
         let checked = async move {
             // The time of a listing is as much as a form's schema may take to compile.
-            let schema = Schema::compile(&schema).map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
+            let schema =
+                Schema::compile(&schema).map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
             program.sandbox.check(&schema, &content).await?.map_err(CallError::Input)
         };
         self.program.compute(checked).await

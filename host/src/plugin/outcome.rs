@@ -11,8 +11,8 @@ use super::abi::{
     Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceBody, ResourceContents,
     SamplingContent, ToolOutcome, ToolResult,
 };
-use super::fault::{CallError, Fault};
 use super::allowance::Allowance;
+use super::fault::{CallError, Fault};
 use super::sandbox::Sandbox;
 use super::schema::Schema;
 use super::text;

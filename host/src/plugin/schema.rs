@@ -82,8 +82,7 @@ impl Schema {
         bounds::check(&source, allowance)?;
         let plan = Plan::of(&source, allowance)?;
         // Not the default engine: its backtracking can be made to take for ever.
-        let patterns =
-            PatternOptions::regex().size_limit(pattern::MAX_SIZE).dfa_size_limit(pattern::AUTOMATON);
+        let patterns = PatternOptions::regex().size_limit(pattern::MAX_SIZE).dfa_size_limit(pattern::AUTOMATON);
         let validator = jsonschema::options()
             .with_draft(draft)
             .offline()
@@ -188,7 +187,8 @@ impl Violation {
 
 /// Reads a text as a value.
 pub(super) fn tree(json: &str) -> Result<Value, Vec<Violation>> {
-    crate::json::tree(json, crate::json::MAX_DEPTH).map_err(|error| vec![Violation::whole(format!("not valid JSON: {error}"))])
+    crate::json::tree(json, crate::json::MAX_DEPTH)
+        .map_err(|error| vec![Violation::whole(format!("not valid JSON: {error}"))])
 }
 
 impl std::fmt::Debug for Schema {

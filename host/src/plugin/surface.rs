@@ -9,8 +9,8 @@ mod extension;
 
 use std::collections::HashSet;
 
-use super::allowance::Allowance;
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
+use super::allowance::Allowance;
 use super::load::LoadError;
 use super::outcome::tidy;
 use super::schema::{Mirrored, Schema, Wrapping, mirrored};
@@ -72,7 +72,8 @@ impl FrozenTool {
         checks::name(&tool.name)?;
         checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
         checks::schema_text(&tool.input_schema)?;
-        let input = Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
+        let input =
+            Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
         // What is sent is what is pinned: one text for each schema.
         tool.input_schema = json::canonical(input.source().clone());
@@ -80,7 +81,8 @@ impl FrozenTool {
             None => None,
             Some(text) => {
                 checks::schema_text(text)?;
-                let output = Schema::compile_within(text, allowance).map_err(|why| format!("its output schema: {why}"))?;
+                let output =
+                    Schema::compile_within(text, allowance).map_err(|why| format!("its output schema: {why}"))?;
                 if !output.source().is_object() {
                     return Err("its output schema is not an object".into());
                 }

@@ -18,8 +18,12 @@ const MAX_TEMPLATE: usize = 2 << 10;
 const MAX_URI: usize = 64 << 10;
 /// Bytes of a compiled pattern, with all that the engine makes of it.
 const MAX_PATTERN: usize = 1 << 20;
+/// Bytes of a URI where each of them is looked up in many states.
+const MAX_SLOW_URI: usize = 4 << 10;
 /// Longer prefixes (`{name:300}`) are not held to: counting takes states for each character.
 const COUNTED: usize = 32;
+/// Nor are others where counting takes more states than these for each byte of a URI.
+const SLOW_STATES: u64 = 128;
 
 /// A template, ready to be compared.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub struct UriTemplate {
     pattern: Regex,
     variables: Vec<String>,
     literals: usize,
+    /// Bytes of the longest URI that is compared with it.
+    longest: usize,
 }
 
 impl UriTemplate {
@@ -55,33 +61,26 @@ impl UriTemplate {
         if !begins_with_scheme(template) {
             return Err("its URI template does not begin with a scheme, as in notes:".into());
         }
-        let mut compiled = String::from("^");
-        let (mut variables, mut literals) = (Vec::new(), 0);
-        let mut rest = template;
-        while let Some((literal, after)) = rest.split_once('{') {
-            let (body, after) = after.split_once('}').ok_or("its URI template has a brace without its other half")?;
-            literals += literal.len();
-            compiled += &escape(literal);
-            compiled += &Expression::parse(body)?.pattern(&mut variables);
-            rest = after;
-        }
-        literals += rest.len();
-        compiled += &escape(rest);
-        compiled.push('$');
+        let (mut spelt, mut variables, literals) = spelt(template, COUNTED)?;
         let too_large = || "its URI template is too large".to_owned();
-        let gauge = Gauge::of(&compiled, MAX_PATTERN).map_err(|_| too_large())?;
+        let mut gauge = Gauge::of(&spelt, MAX_PATTERN).map_err(|_| too_large())?;
+        if gauge.slow_states() > SLOW_STATES {
+            (spelt, variables, _) = self::spelt(template, 0)?;
+            gauge = Gauge::of(&spelt, MAX_PATTERN).map_err(|_| too_large())?;
+        }
         allowance.take_template(&gauge)?;
-        let pattern = RegexBuilder::new(&compiled)
+        let pattern = RegexBuilder::new(&spelt)
             .size_limit(MAX_PATTERN)
             .dfa_size_limit(AUTOMATON)
             .build()
             .map_err(|_| too_large())?;
-        Ok(Self { pattern, variables, literals })
+        let longest = if gauge.slow_states() == 0 { MAX_URI } else { MAX_SLOW_URI };
+        Ok(Self { pattern, variables, literals, longest })
     }
 
     /// Whether this is a URI that the template can make, in time that grows with its length.
     pub fn makes(&self, uri: &str) -> bool {
-        uri.len() <= MAX_URI && self.pattern.is_match(uri) && fluent_uri::Uri::parse(uri).is_ok()
+        uri.len() <= self.longest && self.pattern.is_match(uri) && fluent_uri::Uri::parse(uri).is_ok()
     }
 
     /// The names of its variables, as often as they stand there.
@@ -96,6 +95,25 @@ impl UriTemplate {
     }
 }
 
+/// A template as a pattern that holds to prefixes of up to so many characters, with its
+/// variables and how many characters it has outside of its expressions.
+fn spelt(template: &str, counted: usize) -> Result<(String, Vec<String>, usize), String> {
+    let mut pattern = String::from("^");
+    let (mut variables, mut literals) = (Vec::new(), 0);
+    let mut rest = template;
+    while let Some((literal, after)) = rest.split_once('{') {
+        let (body, after) = after.split_once('}').ok_or("its URI template has a brace without its other half")?;
+        literals += literal.len();
+        pattern += &escape(literal);
+        pattern += &Expression::parse(body, counted)?.pattern(&mut variables);
+        rest = after;
+    }
+    literals += rest.len();
+    pattern += &escape(rest);
+    pattern.push('$');
+    Ok((pattern, variables, literals))
+}
+
 fn begins_with_scheme(template: &str) -> bool {
     let scheme = template.split_once(':').map_or("", |(scheme, _)| scheme);
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -106,6 +124,8 @@ fn begins_with_scheme(template: &str) -> bool {
 struct Expression<'a> {
     operator: Operator,
     variables: Vec<Variable<'a>>,
+    /// Characters of a prefix that are counted.
+    counted: usize,
 }
 
 struct Variable<'a> {
@@ -126,7 +146,7 @@ struct Operator {
 
 impl<'a> Expression<'a> {
     /// `body` has passed the parser.
-    fn parse(body: &'a str) -> Result<Self, String> {
+    fn parse(body: &'a str, counted: usize) -> Result<Self, String> {
         let operator = |first, separator, named, reserved| Operator { first, separator, named, reserved };
         let (operator, list) = match body.as_bytes().first() {
             Some(b'+') => (operator("", ",", false, true), &body[1..]),
@@ -139,7 +159,7 @@ impl<'a> Expression<'a> {
             _ => (operator("", ",", false, false), body),
         };
         let variables = list.split(',').map(Variable::parse).collect::<Result<_, _>>()?;
-        Ok(Self { operator, variables })
+        Ok(Self { operator, variables, counted })
     }
 
     /// Everything that it expands to, whatever is defined.
@@ -181,7 +201,7 @@ impl<'a> Expression<'a> {
         let alone = self.operator.named || self.variables.len() == 1;
         match variable.prefix {
             // One character of the value is up to four encoded bytes.
-            Some(length) if alone && length <= COUNTED => {
+            Some(length) if alone && length <= self.counted => {
                 format!("(?:{}(?:%[0-9A-Fa-f]{{2}}){{0,3}}){{0,{length}}}", self.character())
             }
             _ if self.operator.named => format!("(?:{})*", self.character()),

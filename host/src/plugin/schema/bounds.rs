@@ -161,8 +161,13 @@ impl<'a> Walk<'a, '_> {
             "properties" | "patternProperties" => self.named(keyword, value, true, nested),
             "prefixItems" => self.each(keyword, value, true, nested),
             "items" if value.is_array() => self.each(keyword, value, true, nested),
-            "additionalProperties" | "unevaluatedProperties" | "propertyNames" | "items" | "additionalItems"
-            | "unevaluatedItems" | "contains" => self.at(keyword, value, true, nested),
+            "additionalProperties"
+            | "unevaluatedProperties"
+            | "propertyNames"
+            | "items"
+            | "additionalItems"
+            | "unevaluatedItems"
+            | "contains" => self.at(keyword, value, true, nested),
             _ => Ok(()),
         }
     }
@@ -231,9 +236,26 @@ impl<'a> Walk<'a, '_> {
 /// What keywords take that are no subschemas: constants, names and what nobody knows.
 fn own_size(members: &Map<String, Value>) -> usize {
     let sizes = members.iter().map(|(keyword, value)| match keyword.as_str() {
-        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
-        | "properties" | "patternProperties" | "prefixItems" | "items" | "additionalProperties"
-        | "unevaluatedProperties" | "propertyNames" | "additionalItems" | "unevaluatedItems" | "contains" | "$defs"
+        "allOf"
+        | "anyOf"
+        | "oneOf"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "dependentSchemas"
+        | "dependencies"
+        | "properties"
+        | "patternProperties"
+        | "prefixItems"
+        | "items"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "additionalItems"
+        | "unevaluatedItems"
+        | "contains"
+        | "$defs"
         | "definitions" => keyword.len(),
         _ => keyword.len() + COPIES * tree_size(value),
     });

@@ -54,7 +54,8 @@ impl Plan {
     /// Why a pattern of it is none, or too much: a fragment for people.
     pub(super) fn of(root: &Value, allowance: &mut Allowance) -> Result<Self, String> {
         let plan = Self { parts: Vec::new(), longest: 0, gathers: false };
-        let mut planner = Planner { root, allowance, plan, known: HashMap::new(), patterns: HashMap::new(), pointer: 0 };
+        let mut planner =
+            Planner { root, allowance, plan, known: HashMap::new(), patterns: HashMap::new(), pointer: 0 };
         planner.part(root)?;
         Ok(planner.plan)
     }

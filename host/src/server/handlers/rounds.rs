@@ -18,8 +18,8 @@ use tokio::time::{Instant, timeout_at};
 use super::settled::Settled;
 use crate::json;
 use crate::plugin::abi::{
-    self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply, ToolOutcome,
-    ToolResult,
+    self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply,
+    ToolOutcome, ToolResult,
 };
 use crate::plugin::{Access, Call, CallError, Fault, Provider};
 use crate::protocol::request::Retry;

@@ -83,9 +83,8 @@ fn greedy() -> Vec<(&'static str, String, fn(usize) -> String)> {
         (
             "numbers",
             format!(r#"{{"items":{{"allOf":[{}]}}}}"#, many(r#"{"multipleOf":0.1,"minimum":0}"#, 50)),
-            |bytes| format!("[{}0]", format!("{},", "1".repeat(300)).repeat(bytes / 301)),
+            |bytes| format!("[{}0]", format!("{},", "1".repeat(100)).repeat(bytes / 101)),
         ),
-        ("one number", r#"{"multipleOf":0.1,"maximum":3,"const":3}"#.into(), |bytes| "7".repeat(bytes)),
         (
             "tree",
             r##"{"anyOf":[{"type":"number"},{"items":{"$ref":"#"}},{"items":{"$ref":"#"},"minItems":2}]}"##.into(),
@@ -157,7 +156,8 @@ fn what_people_do_is_far_from_the_limit() {
     assert!(steps < MAX_STEPS, "{steps} for {} bytes", value.to_string().len());
     assert_eq!(schema.validate(&value), Ok(()));
 
-    let text = Schema::compile(r#"{"properties":{"text":{"type":"string","pattern":"^[\\s\\S]*$"}}}"#).expect("a schema");
+    let text =
+        Schema::compile(r#"{"properties":{"text":{"type":"string","pattern":"^[\\s\\S]*$"}}}"#).expect("a schema");
     assert_eq!(text.validate(&json!({"text": "a line\n".repeat(500_000)})), Ok(()));
 
     let small = Schema::compile(r#"{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}}}"#);
