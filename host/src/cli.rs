@@ -21,14 +21,17 @@ mod new;
 mod pins;
 mod project;
 mod serve;
+mod signals;
 mod status;
 mod wall;
+mod writable;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::language::Language;
 use crate::audit::Audit;
@@ -227,7 +230,11 @@ fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<E
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("start: {error}")))?;
-    let code = runtime.block_on(work);
+    let code = runtime.block_on(async {
+        // A file that may not grow (`ulimit -f`) is then an error of what writes it, and no end.
+        let _handled = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+        work.await
+    });
     // A read of stdin may be under way, and nothing here is worth waiting for it.
     runtime.shutdown_background();
     code
@@ -259,6 +266,7 @@ impl Options {
         audit: Audit,
         shared: bool,
     ) -> Result<Arc<Sandbox>, Failure> {
+        writable::tell(plugins);
         let base = config::base();
         let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());

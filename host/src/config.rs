@@ -10,6 +10,7 @@ mod grants;
 mod http;
 mod live;
 mod outbound;
+mod private;
 mod secret;
 mod trust;
 

@@ -58,9 +58,9 @@ mod wasmcp;
 
 pub use events::Events;
 pub use fault::{CallError, Fault};
-pub use file::read_component;
+pub use file::{is_writable_by_others, read_component};
 pub use filesystem::Closed;
-pub use grants::{Access, FolderGrant, FolderMode, Grants, KeyvalueGrant};
+pub use grants::{Access, FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use id::{Digest, InvalidPluginId, PluginId};
 pub use inspect::{Import, Inspection, inspect};
 pub use kind::{Kind, Maker, Portrait, portray};

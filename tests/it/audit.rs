@@ -251,6 +251,49 @@ fn a_full_disk_costs_records_and_no_call() {
     assert_eq!(calls(&all).len() as u64 + lost, sent);
 }
 
+/// Where it must be there, the record is in the file before the answer is sent; what could not be
+/// recorded is not begun, and all goes on when there is room.
+#[test]
+fn what_must_be_recorded_is_not_done_without() {
+    let home = Home::with(&["echo"]);
+    home.configure("[audit]\nenabled = true\n");
+    // Nothing but the log has to be written.
+    Client::start(&home).tools();
+    // 512 KiB, of which 256 are kept free for the calls that run.
+    let mut client = Client::legacy(Process::serve_after(&home, "ulimit -f 512"), "2025-11-25");
+    let mut answered = calls(&records(&home)).len();
+    let message = "x".repeat(200);
+    let refused = loop {
+        let id = client.post("tools/call", json!({"name": "echo", "arguments": {"message": message}}));
+        let answer = client.answer(id);
+        if let Some(error) = answer.get("error") {
+            break error.clone();
+        }
+        answered += 1;
+        assert_eq!(calls(&records(&home)).len(), answered, "an answer without its record");
+        assert!(answered < 5000, "512 KiB hold no more than that");
+    };
+    assert_eq!((&refused["data"]["reason"], &refused["data"]["done"]), (&json!("not_recorded"), &json!(false)));
+    client.process().log_with("calls are refused until they can be recorded");
+    // Neither is a plugin put into service meanwhile.
+    home.put("everything", "another");
+    for _ in 0..20 {
+        assert!(client.tools().iter().all(|tool| !tool.starts_with("another")));
+    }
+    assert_eq!(run(&home, ["audit", "verify"]).status.code(), Some(0));
+    fs::rename(log(&home), home.path("aside.jsonl")).expect("the log");
+    client.tools_until(|tools| tools.iter().any(|tool| tool.starts_with("another")));
+    assert_eq!(client.text("echo", json!({"message": "x"})), "x");
+    client.finish();
+    let after = records(&home);
+    let of = |event: &str| after.iter().find(|record| record["event"] == event).unwrap_or_else(|| panic!("{after:?}"));
+    assert_eq!(of("altered")["reason"], "it was removed, moved or replaced");
+    assert_eq!((&of("lost")["count"], &of("lost")["refused"]), (&json!(0), &json!(1)));
+    assert_eq!(of("load")["plugin"], "another");
+    let (holds, said) = verify(&home);
+    assert!(!holds && said.contains("a server noticed before line 1: it was removed, moved or replaced"), "{said}");
+}
+
 #[test]
 fn several_processes_write_one_chain() {
     let home = Home::with(&["echo"]);

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Options, ask, is_component, local::Local};
 use crate::json;
+use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure};
 
 pub(super) async fn run(
@@ -42,7 +43,8 @@ pub(super) async fn run(
         params.insert("inputResponses".to_owned(), ask::answers(&parsed["inputRequests"])?);
         params.insert("requestState".to_owned(), parsed["requestState"].take());
     };
-    report::print(&if json { result.get().to_owned() } else { text(&parsed) })?;
+    // What a plugin says steers no terminal.
+    report::print(&if json { escape_hidden_in_json(result.get()) } else { printable(&text(&parsed)) })?;
     Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

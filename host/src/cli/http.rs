@@ -4,9 +4,9 @@
 
 use clap::Args;
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError, TokenConfig};
 use crate::report::{self, Failure};
-use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, Token};
+use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, Token, TokenSet};
 
 #[derive(Args)]
 pub(super) struct HttpOptions {
@@ -80,13 +80,45 @@ fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Re
         .hint(hint.to_owned()))
 }
 
+/// What of a server over HTTP can be read again while it runs.
+pub(super) struct Renewable {
+    tokens: TokenSet,
+    tls: Option<Tls>,
+}
+
+impl Renewable {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self { tokens: settings.tokens.clone(), tls: settings.tls.clone() }
+    }
+
+    /// Reads the tokens of a configuration, and the files of the certificate. What cannot be read
+    /// changes nothing, and a server that wants tokens does not let everybody in.
+    pub(super) fn read_again(&self, config: &Config) {
+        match tokens(config) {
+            Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
+                "the tokens stay as they were: there is none in the configuration, and only a start opens a server to all"
+            ),
+            Ok(tokens) => {
+                let count = tokens.len();
+                self.tokens.replace(tokens);
+                tracing::info!(count, "read the tokens again");
+            }
+            Err(error) => tracing::error!(hint = error.hint, "the tokens stay as they were: failed to {error}"),
+        }
+        if let Some(tls) = &self.tls {
+            tls.read_again();
+        }
+    }
+}
+
+fn tokens(config: &Config) -> Result<Vec<Token>, ConfigError> {
+    let token = |token: &TokenConfig| Ok(Token::new(&token.name, &token.read(config)?));
+    config.server.http.tokens.iter().map(token).collect()
+}
+
 fn settings(config: &Config) -> Result<Settings, Failure> {
     let http = &config.server.http;
-    let mut tokens = Vec::new();
-    for token in &http.tokens {
-        let secret = token.read(config).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-        tokens.push(Token::new(&token.name, &secret));
-    }
+    let tokens = tokens(config).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let tls = http.tls.as_ref().map(|tls| Tls::read(&config.beside(&tls.cert), &config.beside(&tls.key)));
     Ok(Settings {
         header_timeout: http.header_timeout,
@@ -96,7 +128,7 @@ fn settings(config: &Config) -> Result<Settings, Failure> {
         connections_per_address: http.connections_per_address,
         allowed_hosts: http.allowed_hosts.clone(),
         allowed_origins: http.allowed_origins.clone(),
-        tokens,
+        tokens: tokens.into(),
         sse: http.sse,
         sessions: SessionSettings { poll_after: http.poll_after, ..SessionSettings::default() },
         tls: tls.transpose().map_err(|error| Failure::usage(format!("read server.http.tls: {error}")))?,

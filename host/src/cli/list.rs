@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::{Options, local::Local, plugin_folder};
+use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
@@ -26,7 +27,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
         };
     }
     if json {
-        report::print(&json!({"tools": tools}).to_string())?;
+        report::print(&escape_hidden_in_json(&json!({"tools": tools}).to_string()))?;
     } else if tools.is_empty() {
         report::tell(&format!("no tools in {}", dir.display()));
     } else {
@@ -41,6 +42,6 @@ fn line(tool: &Value) -> String {
     let name = tool["name"].as_str().unwrap_or_default();
     let description = tool["description"].as_str().unwrap_or_default();
     let first = description.lines().next().unwrap_or_default();
-    let first = first.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    let first = printable(first.split_inclusive(". ").next().unwrap_or_default().trim_end());
     format!("{NAME}{name:<24}{NAME:#} {first}")
 }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::http::HttpOptions;
-use super::{Options, audit, pins};
+use super::http::{HttpOptions, Renewable};
+use super::{Options, audit, pins, signals};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
@@ -40,6 +39,8 @@ pub(super) async fn run(
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
     let config = Live::new(config);
+    let renewable = http.as_ref().map(|(_, settings)| Renewable::of(settings));
+    let shutdown = signals::shutdown(config.clone(), renewable)?;
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {
@@ -50,7 +51,6 @@ pub(super) async fn run(
         // The receiver is gone when the process is about to end anyway.
         let _ = failed_sender.send(failure).await;
     });
-    let shutdown = shutdown()?;
     let serve = async {
         let Some((listener, settings)) = http else {
             stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown).await;
@@ -157,23 +157,6 @@ async fn follow(
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }
-}
-
-/// Ready at the first SIGTERM or SIGINT; the second one ends the process at once.
-fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
-    let failed = |error: io::Error| Failure::new(format!("listen for signals: {error}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    Ok(async move {
-        let mut next = async move || {
-            tokio::select! {
-                _ = terminate.recv() => 143,
-                _ = interrupt.recv() => 130,
-            }
-        };
-        next().await;
-        tokio::spawn(async move { std::process::exit(next().await) });
-    })
 }
 
 /// For a person who started this on a terminal: what it is, and what to do with it.

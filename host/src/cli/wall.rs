@@ -64,9 +64,11 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     reach.read.extend(SYSTEM.map(PathBuf::from));
     reach.read.extend(resolver());
     reach.read.extend(CERTIFICATES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
-    reach.read.extend(secrets(config));
     // They are renewed while the server runs.
-    reach.read.extend(certificates(config).flat_map(|file| around(&file)));
+    for file in secrets(config) {
+        reach.read.extend(around(&file));
+        reach.read.push(file);
+    }
     reach.read.push(dir.to_owned());
     reach.read.extend(around(dir));
     if let Some(file) = &config.file {

@@ -84,6 +84,8 @@ impl GrantsConfig {
             sample: self.sample,
             roots: self.roots,
             folders: self.fs.iter().map(|folder| folder.grant(config)).collect(),
+            // Where they are is of no concern to a plugin without folders.
+            private: if self.fs.is_empty() { Vec::new() } else { config.private_files() },
             env: self.env.clone().into_iter().collect(),
             config: self.config.clone().into_iter().collect(),
             place,

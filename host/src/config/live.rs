@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::{Config, ConfigError};
 
@@ -22,17 +22,23 @@ pub struct Live {
     /// How the file was when this began.
     read: Option<Seen>,
     changed: watch::Sender<()>,
+    again: Arc<Notify>,
 }
 
 impl Live {
     /// Of a configuration that has just been read: a change from here on is taken up.
     pub fn new(config: Config) -> Self {
         let read = config.file.as_deref().and_then(Seen::of);
-        Self { current: Arc::new(ArcSwap::from_pointee(config)), read, changed: watch::Sender::new(()) }
+        Self { current: Arc::new(ArcSwap::from_pointee(config)), read, changed: watch::Sender::new(()), again: Arc::default() }
     }
 
     pub fn get(&self) -> Arc<Config> {
         self.current.load_full()
+    }
+
+    /// Has the file read again, whether or not it has changed: what it names may have.
+    pub fn read_again(&self) {
+        self.again.notify_one();
     }
 
     /// Wakes when [`Live::get`] has another one.
@@ -48,11 +54,14 @@ impl Live {
         let mut before = Seen::of(&path);
         let mut looks = tokio::time::interval(LOOK);
         loop {
-            looks.tick().await;
+            let asked = tokio::select! {
+                _ = looks.tick() => false,
+                () = self.again.notified() => true,
+            };
             let now = Seen::of(&path);
             let stands = now == before;
             before = now;
-            if !stands || before == read {
+            if !asked && (!stands || before == read) {
                 continue;
             }
             read = Seen::of(&path);

@@ -75,6 +75,15 @@ fn writable_by_others(file: &Metadata) -> bool {
     file.mode() & others != 0
 }
 
+/// Whether others can put something in the place of what is at a path: of a file its bytes, of a
+/// folder what is in it. In a sticky folder they cannot replace what is mine.
+pub fn is_writable_by_others(path: &Path) -> bool {
+    // A link's own mode says nothing.
+    let Ok(found) = std::fs::symlink_metadata(path) else { return false };
+    let sticky = found.is_dir() && found.mode() & 0o1000 != 0;
+    !found.is_symlink() && !sticky && writable_by_others(&found)
+}
+
 fn stat(file: &File) -> Result<Metadata, LoadError> {
     file.metadata().map_err(|error| LoadError::Unreadable(error.to_string()))
 }

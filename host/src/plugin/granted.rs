@@ -80,7 +80,7 @@ impl Granted {
             if self.grants.folders.is_empty() {
                 return Vec::new();
             }
-            let (plugin, grants, closed) = (self.plugin.clone(), self.grants.folders.clone(), self.closed.clone());
+            let (plugin, grants, closed) = (self.plugin.clone(), self.grants.clone(), self.closed.clone());
             let opening = spawn_blocking(move || open_all(&plugin, &grants, &closed));
             opening.await.unwrap_or_else(|error| {
                 tracing::error!(plugin = %self.plugin, "open the granted folders: {error}");

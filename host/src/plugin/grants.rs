@@ -26,6 +26,8 @@ pub struct Grants {
     pub roots: bool,
     /// Folders of the host, each with the path at which the plugin finds it.
     pub folders: Vec<FolderGrant>,
+    /// What no such folder may hold, as it is configured now.
+    pub private: Vec<PrivateFile>,
     /// Variables of its environment, by name and value.
     pub env: Vec<(String, String)>,
     /// What it finds in `wasi:config/store`, by key and value.
@@ -54,6 +56,15 @@ pub struct FolderGrant {
     /// The absolute path at which the plugin finds it.
     pub guest: String,
     pub mode: FolderMode,
+}
+
+/// A file that is the host's own: its audit log, a key, a token, a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrivateFile {
+    /// For people: "the audit log".
+    pub what: String,
+    /// It need not be there.
+    pub path: PathBuf,
 }
 
 /// What a plugin may do with a folder.
@@ -143,7 +154,7 @@ impl Grants {
     /// Each kind, and whether anything of it is granted.
     fn each(&self) -> [(Access, bool); 9] {
         // Taken apart whole, so that no kind can be forgotten here.
-        let Self { keyvalue, http, secrets, elicit, sample, roots, folders, env, config, place: _ } = self;
+        let Self { keyvalue, http, secrets, elicit, sample, roots, folders, private: _, env, config, place: _ } = self;
         [
             (Access::Keyvalue, keyvalue.is_some()),
             (Access::Http, !http.is_empty()),

@@ -53,6 +53,11 @@ impl LogBudget {
         self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
     }
 
+    /// Where a long line may be divided: not in a secret.
+    fn cut(&self, line: &[u8]) -> usize {
+        self.redactor.as_ref().map_or(line.len(), |redactor| redactor.cut(line))
+    }
+
     /// Writes one message that was admitted.
     pub(super) fn write(&self, level: LogLevel, source: &str, message: &str) {
         // The plugin comes last: what it says itself cannot stand after its name.
@@ -121,7 +126,9 @@ impl Lines {
             while self.buffer.len() + rest.len() > LINE {
                 let (now, later) = rest.split_at(LINE - self.buffer.len());
                 self.buffer.extend_from_slice(now);
+                let next = self.buffer.split_off(self.to.budget.cut(&self.buffer));
                 self.emit();
+                self.buffer = next;
                 rest = later;
             }
             self.buffer.extend_from_slice(rest);

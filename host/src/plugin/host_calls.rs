@@ -16,8 +16,9 @@ const SHORT: usize = 1024;
 const URI: usize = 8 << 10;
 
 impl State {
-    /// What the guest said, without its secrets.
+    /// What the guest said, without what nobody sees and without its secrets.
     fn redacted(&self, mut said: String) -> String {
+        text::drop_hidden(&mut said);
         if let Some(redactor) = &self.granted.redactor {
             said.redact(redactor);
         }
@@ -55,7 +56,8 @@ impl HostCalls for State {
         if !budget.admit(data.len() + logger.len()) {
             return self.drop_message();
         }
-        let (logger, data) = (self.redacted(logger), self.redacted(data));
+        let (logger, mut data) = (self.redacted(logger), self.redacted(data));
+        text::drop_hidden_in_json(&mut data);
         let logger = text::prefix(&logger, SHORT).to_owned();
         budget.write(level, &logger, &data);
         // Text that is not JSON is still worth reading.

@@ -8,8 +8,8 @@ pub(super) mod tidy;
 use std::collections::HashSet;
 
 use super::abi::{
-    Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent,
-    ToolOutcome, ToolResult,
+    Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceBody, ResourceContents,
+    SamplingContent, ToolOutcome, ToolResult,
 };
 use super::fault::{CallError, Fault};
 use super::allowance::Allowance;
@@ -88,6 +88,7 @@ pub(super) fn prompt(mut outcome: PromptOutcome, limit: u64) -> Checked<PromptOu
             for message in &mut result.messages {
                 content(&mut message.content)?;
             }
+            result.description.iter_mut().for_each(text::drop_hidden);
             result.meta = checked_meta(result.meta.take())?;
         }
     }
@@ -121,6 +122,7 @@ pub(super) fn guest_error(error: GuestError) -> CallError {
         GuestError::Failed(reason) => GuestError::Failed(cut(reason)),
         GuestError::InvalidInput(mut input) => {
             input.path = text::prefix(&input.path, 1024).to_owned();
+            text::drop_hidden(&mut input.path);
             input.reason = cut(input.reason);
             GuestError::InvalidInput(input)
         }
@@ -171,6 +173,7 @@ fn content(content: &mut Content) -> Checked<()> {
             said.meta = checked_meta(said.meta.take())?;
         }
         Content::Image(media) | Content::Audio(media) => {
+            text::drop_hidden(&mut media.mime_type);
             annotations(&mut media.annotations);
             media.meta = checked_meta(media.meta.take())?;
         }
@@ -182,7 +185,7 @@ fn content(content: &mut Content) -> Checked<()> {
         Content::Link(link) => {
             uri(&link.uri)?;
             text::drop_hidden(&mut link.name);
-            link.title.iter_mut().chain(&mut link.description).for_each(text::drop_hidden);
+            link.title.iter_mut().chain(&mut link.description).chain(&mut link.mime_type).for_each(text::drop_hidden);
             annotations(&mut link.annotations);
             link.meta = checked_meta(link.meta.take())?;
         }
@@ -192,6 +195,11 @@ fn content(content: &mut Content) -> Checked<()> {
 
 fn resource(contents: &mut ResourceContents) -> Checked<()> {
     uri(&contents.uri)?;
+    contents.mime_type.iter_mut().for_each(text::drop_hidden);
+    // Who needs every character of it sends bytes.
+    if let ResourceBody::Text(said) = &mut contents.body {
+        text::drop_hidden(said);
+    }
     contents.meta = checked_meta(contents.meta.take())?;
     Ok(())
 }
@@ -249,7 +257,9 @@ fn ask(ask: &mut Ask, allowance: &mut Allowance) -> Checked<()> {
             for message in &mut sampling.messages {
                 message.content.iter_mut().try_for_each(sampled)?;
             }
+            sampling.system_prompt.iter_mut().for_each(text::drop_hidden);
             for tool in &mut sampling.tools {
+                tool.description.iter_mut().for_each(text::drop_hidden);
                 object(&mut tool.input_schema, "a sampling tool's schema")?;
             }
             if let Some(metadata) = &mut sampling.metadata {
@@ -278,6 +288,7 @@ fn sampled(content: &mut SamplingContent) -> Checked<()> {
             said.meta = checked_meta(said.meta.take())?;
         }
         SamplingContent::Image(media) | SamplingContent::Audio(media) => {
+            text::drop_hidden(&mut media.mime_type);
             annotations(&mut media.annotations);
             media.meta = checked_meta(media.meta.take())?;
         }

@@ -1,54 +1,61 @@
-//! Takes a plugin's secrets out of all that it says, as they are and in their usual encodings.
+//! Takes a plugin's secrets out of all that it says, as they are and in their usual spellings.
 //!
 //! It keeps accidents in. A plugin that reads a secret and means to give it away can write it
 //! in other ways.
 
 mod said;
+mod spelling;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use regex::bytes::{Captures, Regex, RegexBuilder};
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
 
 use super::secret::Secret;
 pub(super) use said::Said;
 
 /// Bytes of the shortest secret that is looked for: a shorter one is found where it is none.
 const SHORTEST: usize = 8;
-/// Bytes of the pattern that looks for all secrets of a plugin.
-const PATTERN: usize = 16 << 20;
+/// Characters of a plugin's secrets that are looked for in all spellings; each costs some 2 KiB.
+const SPELT: usize = 16 << 10;
+/// Bytes of what looks for them, and of what it notes on the way, for each thread.
+const PATTERN: usize = 64 << 20;
+const NOTES: usize = 8 << 20;
 
 /// Knows what to look for.
 pub(super) struct Redactor {
-    pattern: Regex,
-    /// What is found, and the secret's name.
-    names: HashMap<Vec<u8>, String>,
+    finder: Finder,
+    /// The name of each secret, in the order of the patterns.
+    names: Vec<String>,
+    /// Bytes of the longest spelling of one of them.
+    longest: usize,
+}
+
+enum Finder {
+    Spellings(Regex),
+    /// Of more or longer secrets than patterns can be made of: as they are.
+    Plain(AhoCorasick),
 }
 
 impl Redactor {
     /// `None` if there is nothing to look for.
     pub(super) fn of(secrets: &[Secret]) -> Option<Self> {
-        let mut names = HashMap::new();
-        for secret in secrets {
-            let Some(value) = secret.expose().filter(|value| value.len() >= SHORTEST) else { continue };
-            names.extend(forms(value).into_iter().map(|form| (form.into_bytes(), secret.name.clone())));
-        }
-        if names.is_empty() {
-            return None;
-        }
-        // The longest first: a form may begin with another.
-        let mut forms: Vec<&Vec<u8>> = names.keys().collect();
-        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-        // Every form is ASCII, since a secret is.
-        let alternatives: Vec<String> =
-            forms.iter().map(|form| regex::escape(&String::from_utf8_lossy(form))).collect();
-        let pattern = RegexBuilder::new(&alternatives.join("|")).unicode(false).size_limit(PATTERN).build();
-        match pattern {
-            Ok(pattern) => Some(Self { pattern, names }),
+        let value = |secret: &Secret| Some((secret.expose()?.to_owned(), secret.name.clone()));
+        let mut secrets: Vec<_> = secrets.iter().filter_map(value).filter(|(value, _)| value.len() >= SHORTEST).collect();
+        // The longest first: one may begin with another.
+        secrets.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        let longest = secrets.first()?.0.len() * spelling::LONGER;
+        let (values, names): (Vec<String>, Vec<String>) = secrets.into_iter().unzip();
+        let finder = spellings(&values).or_else(|why| {
+            let names = names.join(", ");
+            tracing::warn!("the secrets {names} are looked for as they are, and not in other spellings: {why}");
+            plain(&values).map_err(|error| error.to_string())
+        });
+        match finder {
+            Ok(finder) => Some(Self { finder, names, longest }),
             Err(error) => {
                 tracing::error!("failed to look for a plugin's secrets in what it says: {error}");
                 None
@@ -56,11 +63,38 @@ impl Redactor {
         }
     }
 
+    /// The first secret from a place on: whose it is, and from where to where.
+    fn find(&self, said: &[u8], from: usize) -> Option<(usize, usize, usize)> {
+        match &self.finder {
+            Finder::Spellings(regex) => {
+                let found = regex.find(regex_automata::Input::new(said).range(from..))?;
+                Some((found.pattern().as_usize(), found.start(), found.end()))
+            }
+            Finder::Plain(finder) => {
+                let found = finder.find(aho_corasick::Input::new(said).range(from..))?;
+                Some((found.pattern().as_usize(), found.start(), found.end()))
+            }
+        }
+    }
+
     pub(super) fn bytes<'a>(&self, said: &'a [u8]) -> Cow<'a, [u8]> {
-        self.pattern.replace_all(said, |found: &Captures<'_>| {
-            let name = self.names.get(&found[0]).map_or("", String::as_str);
-            format!("[redacted {name}]").into_bytes()
-        })
+        let mut told = Vec::new();
+        let mut from = 0;
+        while let Some((secret, start, end)) = self.find(said, from) {
+            told.extend_from_slice(&said[from..start]);
+            // The character after a backslash is part of an escape; what takes its place is not.
+            let escapes = told.iter().rev().take_while(|byte| **byte == b'\\').count();
+            if escapes % 2 == 1 {
+                told.push(b'\\');
+            }
+            told.extend_from_slice(format!("[redacted {}]", self.names[secret]).as_bytes());
+            from = end;
+        }
+        if from == 0 {
+            return Cow::Borrowed(said);
+        }
+        told.extend_from_slice(&said[from..]);
+        Cow::Owned(told)
     }
 
     pub(super) fn text(&self, said: &str) -> String {
@@ -69,32 +103,38 @@ impl Redactor {
             Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
-}
 
-/// A secret as it is, and as it looks in JSON, in URLs and in base64.
-fn forms(value: &str) -> BTreeSet<String> {
-    let mut forms = BTreeSet::from([value.to_owned(), value.replace('\\', r"\\").replace('"', "\\\"")]);
-    for hex in [percent_upper, percent_lower] {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-        forms.insert(value.bytes().map(|byte| if plain(byte) { char::from(byte).into() } else { hex(byte) }).collect());
-    }
-    for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-        forms.insert(engine.encode(value));
-        // In the middle of something else, such as `user:secret`: the digits that are of the
-        // secret alone.
-        for before in 0..3 {
-            let whole = engine.encode([&vec![0; before], value.as_bytes()].concat());
-            let (first, last) = ((before * 8).div_ceil(6), (before + value.len()) * 8 / 6);
-            forms.insert(whole[first..last].to_owned());
+    /// Where bytes that come in pieces may be cut, so that no secret is divided: what is from
+    /// there on is looked at again with what follows it. A secret whose spelling is longer than
+    /// half a piece may be.
+    pub(super) fn cut(&self, piece: &[u8]) -> usize {
+        let mut cut = piece.len() - self.longest.min(piece.len() / 2);
+        let mut from = 0;
+        while let Some((_, start, end)) = self.find(piece, from) {
+            if start >= cut {
+                break;
+            }
+            cut = cut.max(end);
+            from = end;
         }
+        cut
     }
-    forms
 }
 
-fn percent_upper(byte: u8) -> String {
-    format!("%{byte:02X}")
+/// One pattern for each secret.
+fn spellings(values: &[String]) -> Result<Finder, String> {
+    let length: usize = values.iter().map(String::len).sum();
+    if length > SPELT {
+        return Err(format!("together they have more than {SPELT} characters: {length}"));
+    }
+    let patterns: Vec<String> = values.iter().map(|value| spelling::pattern(value)).collect();
+    let limits = Regex::config().nfa_size_limit(Some(PATTERN)).hybrid_cache_capacity(NOTES).utf8_empty(false);
+    let bytes = syntax::Config::new().unicode(false).utf8(false);
+    let built = Regex::builder().configure(limits).syntax(bytes).build_many(&patterns);
+    built.map(Finder::Spellings).map_err(|error| error.to_string())
 }
 
-fn percent_lower(byte: u8) -> String {
-    format!("%{byte:02x}")
+/// The secrets as they are.
+fn plain(values: &[String]) -> Result<Finder, aho_corasick::BuildError> {
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).map(Finder::Plain)
 }

@@ -1,55 +1,67 @@
 //! Text that comes from a guest and goes where people or models read it.
 //!
-//! Decides which characters may pass and how others are shown; knows no JSON.
+//! Decides which characters may pass and how others are shown. Which are hidden, and where one of
+//! them is needed, is in `hidden`.
+
+mod hidden;
+mod in_json;
 
 use std::fmt::Write as _;
 
-/// Whether a character can change how the text around it looks or reads: controls,
-/// direction overrides, zero-width characters, tags and other invisible ones.
+use hidden::{Hidden, is_plain, is_suspect};
+pub use in_json::{drop_hidden_in_json, escape_hidden_in_json, hidden_in_json};
+
+/// Whether a character can change how the text around it looks or reads, or is seen by nobody.
+/// Some of these are needed in some places, which [`drop_hidden`] knows.
 pub fn is_deceptive(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}'
-        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+    is_suspect(c) || matches!(c, '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// The first deceptive character of a text that may have several lines.
+/// The first hidden or deceptive character of a text that may have several lines.
 pub fn deceptive_in(text: &str) -> Option<char> {
-    text.chars().find(|c| is_deceptive(*c))
+    let separator = || text.chars().find(|c| matches!(c, '\u{2028}' | '\u{2029}'));
+    Hidden::of(text).next().map(|(_, c)| c).or_else(separator)
 }
 
 /// The same for a text of one line: no line break or tab either.
 pub fn deceptive_in_line(text: &str) -> Option<char> {
-    text.chars().find(|c| is_deceptive(*c) || matches!(c, '\n' | '\r' | '\t'))
+    text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text))
 }
 
-/// Whether a character is seen by nobody, is read by models, and has no use in plain text: tags,
-/// which spell whole sentences, what turns the direction of the text around it, and other
-/// control by characters that nothing writes any more. Joiners, spaces without width and
-/// marks of direction are not among them: scripts and emoji need those.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{202a}'..='\u{202e}' | '\u{2061}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn is_variation_selector(c: char) -> bool {
-    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-}
-
-/// Drops hidden characters, and all but the first of several variation selectors in a row,
-/// which spell bytes.
+/// Drops what is hidden: controls but for tabs and line breaks, and what nobody sees, but for
+/// what scripts and emoji need in its place.
 pub fn drop_hidden(text: &mut String) {
-    // The first bytes of all of these in UTF-8; most texts have none of them.
-    if memchr::memchr3(0xe2, 0xef, 0xf3, text.as_bytes()).is_none() {
+    // Most texts, by their bytes alone.
+    if is_plain(text) {
         return;
     }
-    let mut selected = false;
-    text.retain(|c| {
-        let again = std::mem::replace(&mut selected, is_variation_selector(c)) && selected;
-        !again && !is_hidden(c)
-    });
+    let mut dropped = Hidden::of(text).map(|(at, c)| at..at + c.len_utf8()).peekable();
+    if dropped.peek().is_none() {
+        return;
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for hidden in dropped {
+        kept.push_str(&text[from..hidden.start]);
+        from = hidden.end;
+    }
+    kept.push_str(&text[from..]);
+    *text = kept;
+}
+
+/// A text of several lines as a terminal may be given it: what is hidden becomes `\u{…}`.
+pub fn printable(text: &str) -> String {
+    // A line ends there, whatever system wrote it.
+    let text = text.replace("\r\n", "\n");
+    let mut shown = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, c) in Hidden::of(&text) {
+        shown.push_str(&text[from..at]);
+        spell(c, &mut shown);
+        from = at + c.len_utf8();
+    }
+    shown.push_str(&text[from..]);
+    shown
 }
 
 /// One line, safe to print: deceptive characters and line breaks become `\u{…}`, and
@@ -65,13 +77,15 @@ pub fn quote(text: &str, max: usize) -> String {
             '\n' => line.push_str("\\n"),
             '\r' => line.push_str("\\r"),
             '\t' => line.push_str("\\t"),
-            c if is_deceptive(c) => {
-                let _ = write!(line, "\\u{{{:x}}}", u32::from(c));
-            }
+            c if is_deceptive(c) => spell(c, &mut line),
             c => line.push(c),
         }
     }
     line
+}
+
+fn spell(c: char, into: &mut String) {
+    let _ = write!(into, "\\u{{{:x}}}", u32::from(c));
 }
 
 /// The longest prefix of at most `max` bytes that ends at a character's end.

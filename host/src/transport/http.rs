@@ -45,7 +45,7 @@ use front::Front;
 use goodbye::Goodbyes;
 use threads::Threads;
 
-pub use auth::{Principal, Token};
+pub use auth::{Principal, Token, TokenSet};
 pub use listen::{Address, ListenError, Listener};
 pub use session::SessionSettings;
 pub use tls::Tls;
@@ -84,7 +84,7 @@ pub struct Settings {
     /// Web sites whose pages may use the server: `https://app.example`.
     pub allowed_origins: Vec<String>,
     /// None of them lets everybody in.
-    pub tokens: Vec<Token>,
+    pub tokens: TokenSet,
     pub tls: Option<Tls>,
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
@@ -104,7 +104,7 @@ impl Default for Settings {
             connections_per_address: 64,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
-            tokens: Vec::new(),
+            tokens: TokenSet::default(),
             tls: None,
             sessions: SessionSettings::default(),
             sse: false,

@@ -110,7 +110,7 @@ const BOB: &str = "fedcba9876543210fedcba9876543210";
 fn p26_a_session_belongs_to_its_principal() {
     let (mine, other) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
     let tokens = vec![Token::new("me", mine), Token::new("other", other)];
-    let front = start(Settings { tokens, ..Settings::default() });
+    let front = start(Settings { tokens: tokens.into(), ..Settings::default() });
     let mut client = Endpoint::new(front.address);
     let bearer = |token: &str| format!("Bearer {token}");
     let hello = front.ask(&client.post(&initialize("2025-11-25")).with("Authorization", &bearer(mine)));

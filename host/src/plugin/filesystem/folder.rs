@@ -16,10 +16,10 @@ use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
 
-use super::closed::Closed;
+use super::closed::{Closed, identities};
 use super::ledger::Ledger;
 use super::survey::{ENTRIES, survey};
-use crate::plugin::grants::{FolderGrant, FolderMode};
+use crate::plugin::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
 use crate::plugin::id::PluginId;
 use crate::plugin::text::quote;
 use crate::wall;
@@ -50,7 +50,12 @@ const ANOTHER: &str = "grant another folder, with nothing in it but what the plu
 impl Folder {
     /// Opens a folder. Looks through all of it, so it may take seconds. The text, if there is
     /// one, is what its owner should know of it.
-    fn open(plugin: &PluginId, grant: &FolderGrant, closed: &Closed) -> Result<(Self, Option<String>), Refusal> {
+    fn open(
+        plugin: &PluginId,
+        grant: &FolderGrant,
+        private: &[PrivateFile],
+        closed: &Closed,
+    ) -> Result<(Self, Option<String>), Refusal> {
         let refused = |why: String| Refusal { why, hint: ANOTHER };
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: "make the folder" },
@@ -62,11 +67,11 @@ impl Folder {
         };
         let dir = open_folder(&grant.host).map_err(failed)?;
         let path = real_path(&grant.host, &dir).map_err(failed)?;
-        if let Some(why) = closed.objection(&path) {
+        if let Some(why) = closed.objection(&path, private) {
             return Err(refused(why));
         }
         let own = rustix::process::geteuid().as_raw();
-        let found = survey(&dir, own, ENTRIES).map_err(failed)?;
+        let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
         if let Some((what, place)) = found.objection {
             // Whoever may write there chose the name.
             return Err(refused(format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200))));
@@ -143,11 +148,11 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
 }
 
 /// Opens all that can be opened, and tells the operator of the rest.
-pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &[FolderGrant], closed: &Closed) -> Vec<Arc<Folder>> {
+pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Vec<Arc<Folder>> {
     let mut folders = Vec::new();
-    for grant in grants {
+    for grant in &grants.folders {
         let folder = grant.host.display();
-        match Folder::open(plugin, grant, closed) {
+        match Folder::open(plugin, grant, &grants.private, closed) {
             Ok((opened, told)) => {
                 if let Some(told) = told {
                     tracing::warn!(%plugin, %folder, "granted, but {told}");

@@ -169,7 +169,7 @@ impl Ledger {
 
     /// What is in the folder, and what was removed and is still open.
     fn measure(&self) -> io::Result<Usage> {
-        let mut usage = survey(&self.root, self.own, ENTRIES)?.usage;
+        let mut usage = survey(&self.root, self.own, ENTRIES, &[])?.usage;
         for file in self.open.iter().filter_map(|(_, file)| file.upgrade()) {
             let metadata = file.metadata()?;
             if metadata.nlink() == 0 {

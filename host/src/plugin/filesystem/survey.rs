@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use cap_primitives::fs::{FileTypeExt as _, Metadata, MetadataExt as _, read_base_dir, read_dir};
 
+use super::closed::Identity;
+use crate::plugin::grants::PrivateFile;
+
 /// Entries that are looked at. It takes about a second where nothing of the folder is cached.
 pub(super) const ENTRIES: u64 = 100_000;
 /// Bytes that an entry counts beside its contents: about what an inode, a name and the unused
@@ -39,15 +42,25 @@ pub(super) struct Survey {
     /// There are more entries than were looked at.
     pub(super) cut: bool,
     /// The first thing that forbids to grant the folder: what it is, and where in it.
-    pub(super) objection: Option<(&'static str, PathBuf)>,
+    pub(super) objection: Option<(String, PathBuf)>,
 }
 
-/// Looks through a folder as the user `own`, at so many entries at most.
+/// Looks through a folder as the user `own`, at so many entries at most. What of `private` is in
+/// it under another name must not be met either.
 ///
 /// # Errors
 /// If a folder in it cannot be read for another reason than that it is gone or closed to us:
 /// what is under it could not be counted.
-pub(super) fn survey(root: &File, own: u32, most: u64) -> io::Result<Survey> {
+pub(super) fn survey(
+    root: &File,
+    own: u32,
+    most: u64,
+    private: &[(Identity, &PrivateFile)],
+) -> io::Result<Survey> {
+    let is_private = |metadata: &Metadata| {
+        let found = (metadata.dev(), metadata.ino());
+        private.iter().find(|(file, _)| *file == found).map(|(_, file)| format!("{} by another name", file.what))
+    };
     let mut found = Survey::default();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
@@ -69,7 +82,7 @@ pub(super) fn survey(root: &File, own: u32, most: u64) -> io::Result<Survey> {
                 found.usage.bytes = found.usage.bytes.saturating_add(metadata.len());
             }
             if found.objection.is_none()
-                && let Some(what) = objection(&path, &metadata, own)
+                && let Some(what) = objection(&path, &metadata, own).map(str::to_owned).or_else(|| is_private(&metadata))
             {
                 found.objection = Some((what, path.clone()));
             }
@@ -87,7 +100,7 @@ fn is_out_of_reach(error: &io::Error) -> bool {
 }
 
 fn objection(path: &Path, metadata: &Metadata, own: u32) -> Option<&'static str> {
-    if metadata.is_dir() && path.file_name().is_some_and(|name| KEYS.iter().any(|keys| name == *keys)) {
+    if metadata.is_dir() && path.file_name().is_some_and(|name| KEYS.iter().any(|keys| name.eq_ignore_ascii_case(keys))) {
         return Some("a folder of keys");
     }
     special(metadata)

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use wasmtime_wasi::FsPerms;
 
-use super::closed::Closed;
+use super::closed::{Closed, identities};
 use super::ledger::Ledger;
 use super::open::Request;
 use super::survey::{Survey, Usage, survey};
 use crate::plugin::abi::wasi_filesystem::{DescriptorFlags, OpenFlags, PathFlags};
+use crate::plugin::grants::PrivateFile;
 
 const MOST: u64 = 1000;
 
@@ -23,7 +24,7 @@ fn own() -> u32 {
 }
 
 fn look(folder: &Path, own: u32, most: u64) -> Survey {
-    survey(&File::open(folder).expect("a folder"), own, most).expect("it can be read")
+    survey(&File::open(folder).expect("a folder"), own, most, &[]).expect("it can be read")
 }
 
 #[test]
@@ -52,7 +53,40 @@ fn a_survey_sees_what_no_plugin_should_meet() {
     assert_eq!(foreign.0, "another user's file with several hard links");
     mkfifoat(CWD, root.path().join("fifo"), Mode::RWXU).expect("a FIFO");
     let fifo = look(root.path(), own(), MOST).objection;
-    assert_eq!(fifo, Some(("a FIFO", PathBuf::from("fifo"))));
+    assert_eq!(fifo, Some(("a FIFO".into(), PathBuf::from("fifo"))));
+}
+
+#[test]
+fn no_folder_is_given_that_a_private_file_is_in_or_that_leads_to_one() {
+    let root = folder();
+    let path = root.path().canonicalize().expect("it is there");
+    for folder in ["data/deep", "other", "links", "far"] {
+        fs::create_dir_all(path.join(folder)).expect("a folder");
+    }
+    fs::write(path.join("data/deep/token"), "secret").expect("a file");
+    // By a link to its folder, in a folder of its own.
+    symlink("../data", path.join("links/way")).expect("a link");
+    symlink(path.join("links/way/deep"), path.join("far/on")).expect("a link");
+    let objection = |file: &str, folder: &str| {
+        let private = [PrivateFile { what: "a token".into(), path: path.join(file) }];
+        Closed::default().objection(&path.join(folder), &private)
+    };
+    for file in ["data/deep/token", "links/way/deep/token", "far/on/token", "data/deep/not-there", "other/../data/deep/x"] {
+        for folder in ["data/deep", "data", ""] {
+            let why = objection(file, folder).expect(folder);
+            assert_eq!(why, format!("holds a token: {}", path.join(file).display()));
+        }
+        assert_eq!(objection(file, "other"), None);
+    }
+    // Who can change a link can have another file taken for the token.
+    assert!(objection("far/on/token", "links").is_some() && objection("far/on/token", "far").is_some());
+    assert_eq!(objection("data/deep/token", "links"), None);
+    // By another name.
+    fs::hard_link(path.join("data/deep/token"), path.join("other/harmless")).expect("a link");
+    let private = [PrivateFile { what: "a token".into(), path: path.join("far/on/token") }];
+    let other = File::open(path.join("other")).expect("a folder");
+    let found = survey(&other, own(), MOST, &identities(&private)).expect("it can be read");
+    assert_eq!(found.objection, Some(("a token by another name".into(), PathBuf::from("harmless"))));
 }
 
 #[test]
@@ -60,14 +94,14 @@ fn what_is_closed_is_so_from_above_and_below() {
     let root = folder();
     let path = root.path().canonicalize().expect("it is there");
     let closed = Closed { trees: vec![path.join("tree/not-there")], tops: vec![path.join("top")] };
-    let objects = |below: &str| closed.objection(&path.join(below)).is_some();
+    let objects = |below: &str| closed.objection(&path.join(below), &[]).is_some();
     for bad in ["tree", "tree/not-there", "tree/not-there/in/it", "top", "a/.ssh", ".gnupg/x/y"] {
         assert!(objects(bad), "{bad}");
     }
     for good in ["tree/other", "tree/not-there-either", "top/in-it", "topmost", "other"] {
         assert!(!objects(good), "{good}");
     }
-    assert!(closed.objection(&path).is_some() && closed.objection(Path::new("/")).is_some());
+    assert!(closed.objection(&path, &[]).is_some() && closed.objection(Path::new("/"), &[]).is_some());
 }
 
 fn ledger(folder: &Path, quota: u64) -> Ledger {

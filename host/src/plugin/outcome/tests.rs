@@ -44,17 +44,20 @@ fn only_https_pages_are_visited() {
 
 /// Texts are read by models and people; what programs read is left as it is.
 #[test]
-fn hidden_characters_leave_texts_alone() {
+fn hidden_characters_leave_texts_and_never_bytes() {
     let hidden = "a\u{e0041}\u{202e}b";
     let text = TextContent { text: hidden.into(), annotations: None, meta: None };
     let body =
         ResourceContents { uri: "x:y".into(), mime_type: None, body: ResourceBody::Text(hidden.into()), meta: None };
-    let embedded = EmbeddedResource { contents: body, annotations: None, meta: None };
-    let mut list = [Content::Text(text), Content::Embedded(embedded)];
+    let blob = ResourceContents { body: ResourceBody::Blob(hidden.into()), ..body.clone() };
+    let embedded = |contents| Content::Embedded(EmbeddedResource { contents, annotations: None, meta: None });
+    let mut list = [Content::Text(text), embedded(body), embedded(blob)];
     contents(&mut list).expect("good content");
-    let [Content::Text(text), Content::Embedded(embedded)] = list else { panic!("the same kinds") };
+    let [Content::Text(text), Content::Embedded(body), Content::Embedded(blob)] = list else { panic!("the same kinds") };
     assert_eq!(text.text, "ab");
-    assert_eq!(embedded.contents.body, ResourceBody::Text(hidden.into()));
+    assert_eq!(body.contents.body, ResourceBody::Text("ab".into()));
+    assert_eq!(blob.contents.body, ResourceBody::Blob(hidden.into()));
+    assert_eq!(tidy::json(format!(r#"{{"a":"{hidden}\u202e"}}"#)), Ok(r#"{"a":"ab"}"#.into()));
     let error = guest_error(GuestError::Failed(hidden.into()));
     assert_eq!(error, CallError::Guest(GuestError::Failed("ab".into())));
 }

@@ -1,3 +1,5 @@
+use base64::Engine as _;
+
 use super::*;
 
 const VALUE: &str = "s3cret/+value=\"x";
@@ -30,6 +32,111 @@ fn a_secret_is_found_in_its_usual_forms() {
     assert_eq!(redactor.text("nothing of it"), "nothing of it");
     assert_eq!(redactor.text(&format!("{VALUE}{VALUE}")), "[redacted token][redacted token]");
     assert_eq!(redactor.bytes(&[0xff, 0, b's']).as_ref(), [0xff, 0, b's']);
+}
+
+/// Every visible character.
+fn all_characters() -> String {
+    ('!'..='~').collect()
+}
+
+fn each(value: &str, spell: impl Fn(u8) -> String) -> String {
+    value.bytes().map(spell).collect()
+}
+
+/// What leaves so many characters as they are and writes the others so.
+fn encoded(value: &str, plain: &'static str, spell: impl Fn(u8) -> String) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.as_bytes().contains(&byte);
+    each(value, |byte| if is_plain(byte) { char::from(byte).into() } else { spell(byte) })
+}
+
+#[test]
+fn a_secret_is_found_as_other_languages_write_it() {
+    type Spelling = fn(u8) -> String;
+    let spellings: [(&str, Spelling); 9] = [
+        ("%2F", |byte| format!("%{byte:02X}")),
+        ("%2f", |byte| format!("%{byte:02x}")),
+        ("%252F", |byte| format!("%25{byte:02X}")),
+        ("\\u002F", |byte| format!("\\u{byte:04X}")),
+        ("\\u002f", |byte| format!("\\u{byte:04x}")),
+        ("\\\\u002f", |byte| format!("\\\\u{byte:04x}")),
+        ("\\x2f", |byte| format!("\\x{byte:02x}")),
+        ("&#47;", |byte| format!("&#{byte};")),
+        ("&#x2F;", |byte| format!("&#x{byte:02X};")),
+    ];
+    // `encodeURIComponent`, `urllib.parse.quote`, `url.QueryEscape`, PHP's `rawurlencode`, all.
+    let plain = ["-_.!~*'()", "/-_.~", "-_.~", "-_.", ""];
+    let json = |text: &str| serde_json::to_string(text).expect("JSON");
+    for value in [all_characters(), "ab/cd+ef&gh<ij=kl!mn(op)".to_owned(), "x".repeat(3000) + "/+/+\"'"] {
+        let redactor = redactor(&value).expect("a secret");
+        let mut said = vec![value.clone(), json(&value), json(&value).replace('/', "\\/"), json(&json(&value))];
+        for (_, spell) in spellings {
+            said.extend(plain.map(|plain| encoded(&value, plain, spell)));
+            if value.len() < 512 {
+                said.push(each(&value, spell));
+            }
+        }
+        let html = |byte| match byte {
+            b'&' => "&amp;".into(),
+            b'<' => "&lt;".into(),
+            b'>' => "&gt;".into(),
+            b'"' => "&quot;".into(),
+            b'\'' => "&#39;".into(),
+            byte => char::from(byte).into(),
+        };
+        said.extend([each(&value, html), encoded(&each(&value, html), "", |byte| char::from(byte).into())]);
+        said.extend([each(&value, |byte| format!("{byte:02x}")), each(&value, |byte| format!("{byte:02X}"))]);
+        let base64 = base64::engine::general_purpose::STANDARD.encode(&value);
+        said.extend([base64.replace('/', "\\/"), base64.replace('/', "%2F").replace('+', "%2b"), base64]);
+        for said in said {
+            let told = redactor.text(&format!("a {said} b"));
+            let told = told.replace(['"', '\\'], "");
+            assert!(told.trim_end_matches(['=', ' ', 'b']).ends_with("a [redacted token]"), "{said}: {told}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_of_json_is_json() {
+    let redactor = redactor("nothing/at\"all").expect("a secret");
+    for text in ["\n", "\\", "\"", "a\\", "é", ""] {
+        let said = serde_json::to_string(&format!("{text}nothing/at\"all{text}")).expect("JSON");
+        let told: String = serde_json::from_str(&redactor.text(&said)).expect(&said);
+        assert!(told.contains("[redacted token]") && !told.contains("nothing/at"), "{told}");
+    }
+}
+
+/// Time that grows with the text alone, whatever is in it.
+#[test]
+fn long_texts_and_many_secrets_are_looked_through_once() {
+    let secrets: Vec<Secret> = (0..8u32)
+        .map(|n| Secret::new(n.to_string(), false, Ok(blake3::hash(&n.to_le_bytes()).to_hex().to_string())))
+        .collect();
+    let many = Redactor::of(&secrets).expect("secrets");
+    assert!(many.text(&format!("x{}", blake3::hash(&7u32.to_le_bytes()).to_hex())).ends_with("x[redacted 7]"));
+    // Too much for patterns: still found as they are.
+    let long: Vec<Secret> =
+        (0..8).map(|n| Secret::new(n.to_string(), false, Ok(format!("{n}{}", "/\"".repeat(20_000))))).collect();
+    let plain = Redactor::of(&long).expect("secrets");
+    assert_eq!(plain.text(&format!("a {} b", long[7].expose().expect("a value"))), "a [redacted 7] b");
+    for text in ["\\", "%25", "&amp;#0", "aaaa", "s3cret/+value"] {
+        let said = text.repeat((1 << 18) / text.len());
+        let began = std::time::Instant::now();
+        assert_eq!(many.bytes(said.as_bytes()).len(), said.len());
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{text}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn a_secret_is_not_divided_with_a_line() {
+    let redactor = redactor(VALUE).expect("a secret");
+    for before in 900..1010 {
+        let said = ["x".repeat(before), VALUE.into(), "y".repeat(1000)].concat();
+        let piece = &said.as_bytes()[..1000];
+        let cut = redactor.cut(piece);
+        assert!(cut >= 500, "{cut}");
+        let told = [redactor.text(&said[..cut]), redactor.text(&said[cut..])].concat();
+        assert_eq!(told.matches("[redacted token]").count(), 1, "{before}");
+    }
 }
 
 #[test]

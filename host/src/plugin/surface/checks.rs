@@ -9,7 +9,7 @@ use crate::json;
 use crate::plugin::abi::Icon;
 use crate::plugin::json::tree;
 use crate::plugin::schema::Schema;
-use crate::plugin::text::{deceptive_in, deceptive_in_line};
+use crate::plugin::text::{deceptive_in, deceptive_in_line, hidden_in_json};
 
 /// Why an entry is dropped.
 pub(super) type Refused = String;
@@ -53,16 +53,9 @@ pub(super) fn texts(title: Option<&str>, description: Option<&str>) -> Result<()
     Ok(())
 }
 
-/// A schema's texts reach the model like a description does.
+/// A schema's texts reach the model like a description does, as they are and as escapes.
 pub(super) fn schema_text(schema: &str) -> Result<(), Refused> {
-    deceptive(deceptive_in(schema), "its schema")?;
-    // Characters may be written as escapes too.
-    if schema.contains("\\u")
-        && let Ok(value) = tree(schema)
-    {
-        deceptive(deceptive_in_value(&value), "its schema")?;
-    }
-    Ok(())
+    deceptive(hidden_in_json(schema), "its schema")
 }
 
 fn deceptive_in_value(value: &Value) -> Option<char> {

@@ -1,36 +1,145 @@
 use super::*;
 
+/// What people write: Persian, Hindi, Malayalam, Hebrew, Thai, Mongolian, Chinese and Japanese,
+/// mathematics, braille, keys, and emoji of several parts.
+const NEEDED: [&str; 18] = [
+    "می\u{200c}خواهم، خانه\u{200c}ها",
+    "ه\u{200d}\u{640}",
+    "क्\u{200d}ष और श्री\u{200c}मान् र\u{94d}\u{200d}य",
+    "അവന്\u{200d} പറഞ്ഞു",
+    "\u{200f}שלום!\u{200f} (C++\u{200e}א",
+    "ภาษา\u{200b}ไทย",
+    "ᠭᠠᠷ\u{180e}ᠠ ᠠ\u{180b}ᠮ",
+    "葛\u{e0100}飾区 辻\u{e0101} 﨟\u{fe00}",
+    "x ∩\u{fe00} y",
+    "⠃⠗\u{2800}⠇",
+    "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
+    "❤\u{fe0f} ☀\u{fe0e} ©\u{fe0f}",
+    "👩\u{200d}🚀 👨\u{200d}👩\u{200d}👧\u{200d}👦 👩🏽\u{200d}💻",
+    "❤\u{fe0f}\u{200d}🔥 🏳\u{fe0f}\u{200d}🌈 🏴\u{200d}☠\u{fe0f} 🤷🏻\u{200d}♂\u{fe0f}",
+    "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}!",
+    "🏴\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+    "two\r\nlines\tand …“é”",
+    "العربية ١٢٣",
+];
+
+fn cleaned(text: &str) -> String {
+    let mut text = text.to_owned();
+    drop_hidden(&mut text);
+    text
+}
+
 #[test]
-fn deceptive_characters_are_found_and_shown() {
-    for c in ['\u{1b}', '\u{202e}', '\u{2066}', '\u{e0041}', '\u{200b}', '\u{0}', '\u{85}'] {
-        assert!(is_deceptive(c), "{:x}", u32::from(c));
+fn what_scripts_and_emoji_need_stays() {
+    for text in NEEDED {
+        assert_eq!(cleaned(text), text, "{}", text.escape_unicode());
+        assert_eq!(deceptive_in(text), None, "{}", text.escape_unicode());
+        let mut json = crate::json::quote(text);
+        let before = json.clone();
+        drop_hidden_in_json(&mut json);
+        assert_eq!(json, before);
     }
-    for c in ['a', 'é', '語', '\n', '🦀', '\u{200d}'] {
-        assert!(!is_deceptive(c), "{:x}", u32::from(c));
+}
+
+/// All of Unicode: between letters nothing passes that nobody sees.
+#[test]
+fn nothing_hidden_passes_between_letters() {
+    let mut hidden = 0;
+    for c in '\0'..=char::MAX {
+        for text in [format!("a{c}b"), format!("語{c}a"), format!("{c}")] {
+            let clean = cleaned(&text);
+            let kept = clean.contains(c);
+            assert_eq!(deceptive_in(&text).is_none(), kept && !matches!(c, '\u{2028}' | '\u{2029}'), "{c:?}");
+            let seen = !is_suspect(c) && c != '\r';
+            let selects = matches!(c, '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}') && text.starts_with('語');
+            assert_eq!(kept, seen || selects, "U+{:04X} in {text:?}", u32::from(c));
+            // Of private use one in some is enough.
+            if u32::from(c) > 0xf000 && u32::from(c) % 61 > 0 {
+                continue;
+            }
+            let mut json = format!("{{\"k\":{}}}", crate::json::quote(&text));
+            drop_hidden_in_json(&mut json);
+            let said: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+            assert_eq!(said["k"], clean.as_str());
+        }
+        hidden += u32::from(is_suspect(c));
     }
+    // Private use is most of it; 4174 are ignored by default, 64 are controls without \t, \n and \r.
+    assert!(hidden > 137_468 + 4_100, "{hidden}");
+    for c in ['\u{200b}', '\u{202e}', '\u{e0041}', '\u{e0f41}', '\u{e01f0}', '\u{34f}', '\u{3164}', '\u{fff3}', '\u{ad}'] {
+        assert!(is_suspect(c), "{c:?}");
+    }
+}
+
+/// Wherever it stands, no more than two hidden characters follow each other, but for the flags;
+/// and what is left hides nothing.
+#[test]
+fn runs_are_short_whatever_is_around_them() {
+    let suspects: Vec<char> = ('\0'..=char::MAX).filter(|c| is_suspect(*c) && !c.is_control()).collect();
+    let around = ["م", "क", "क्", "❤", "👩", "語", "ᠠ", "ก", "א", "1", "⠃", "∩", "🏴", "a"];
+    for before in around {
+        for after in around {
+            for some in suspects.chunks(7).step_by(13).chain([&['\u{fe0f}', ZWJ, ZWJ][..], &[ZWJ; 9], &['\u{180b}'; 9]]) {
+                let text = format!("{before}{}{after}", some.iter().collect::<String>());
+                let clean = cleaned(&text);
+                let left = clean.chars().filter(|c| is_suspect(*c)).count();
+                assert!(left <= 2, "{}", clean.escape_unicode());
+                assert_eq!(cleaned(&clean), clean, "{}", text.escape_unicode());
+                assert_eq!(deceptive_in(&clean), None, "{}", text.escape_unicode());
+            }
+        }
+    }
+}
+
+const ZWJ: char = '\u{200d}';
+
+#[test]
+fn sentences_cannot_be_spelt_with_what_nobody_sees() {
+    let tagged: String = "obey".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
+    let smuggled: String = (0xe0100..0xe0110).map(|c| char::from_u32(c).unwrap()).collect();
+    let cases = [
+        (format!("a{tagged}b"), "ab"),
+        (format!("🏴{tagged}\u{e007f}b"), "🏴b"),
+        ("user\u{202e}txt.exe\u{202c} \u{2066}x\u{2069}".into(), "usertxt.exe x"),
+        ("1\u{2063}2\u{206f}3\u{fff9}4".into(), "1234"),
+        (format!("x{smuggled}y"), "xy"),
+        (format!("語{smuggled}y"), "語\u{e0100}y"),
+        ("😀\u{fe0f}\u{fe0e}\u{fe0f}".into(), "😀\u{fe0f}"),
+        ("a\u{200d}\u{200c}b, 1\u{fe0f}2".into(), "ab, 12"),
+        ("\u{1b}[31mred\u{9b}0m\rgone\0".into(), "[31mred0mgone"),
+        ("\u{feff}a\u{e000}\u{10fffe}".into(), "a"),
+    ];
+    for (text, left) in cases {
+        assert_eq!(cleaned(&text), left);
+        let mut json = format!(r#"{{"{}":["{}"]}}"#, "a", text.chars().flat_map(escaped).collect::<String>());
+        assert!(hidden_in_json(&json).is_some(), "{json}");
+        drop_hidden_in_json(&mut json);
+        assert_eq!(json, serde_json::json!({"a": [left]}).to_string());
+    }
+    assert_eq!(hidden_in_json(r#"{"a":"b\n\u00e9 \\u200b"}"#), None);
+    assert_eq!(hidden_in_json("{\"a\u{200b}\":1}"), Some('\u{200b}'));
+}
+
+fn escaped(c: char) -> Vec<char> {
+    let units: Vec<String> = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect();
+    units.concat().chars().collect()
+}
+
+#[test]
+fn what_is_printed_steers_no_terminal() {
     assert_eq!(quote("a\u{1b}[31m\nb", 100), "a\\u{1b}[31m\\nb");
     assert_eq!(quote("abcdef", 3), "abc…");
     assert_eq!(deceptive_in("a\nb"), None);
     assert_eq!(deceptive_in_line("a\nb"), Some('\n'));
     assert_eq!(prefix("aé", 2), "a");
-}
-
-#[test]
-fn what_is_hidden_is_dropped_and_what_scripts_need_is_not() {
-    let tagged: String = "obey".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
-    let smuggled: String = (0xe0100..0xe0110).map(|c| char::from_u32(c).unwrap()).collect();
-    let cases = [
-        (format!("a{tagged}b"), "ab"),
-        ("user\u{202e}txt.exe\u{202c} \u{2066}x\u{2069}".into(), "usertxt.exe x"),
-        ("1\u{2063}2\u{206f}3\u{fff9}4".into(), "1234"),
-        (format!("x{smuggled}y"), "x\u{e0100}y"),
-    ];
-    for (mut text, left) in cases {
-        drop_hidden(&mut text);
-        assert_eq!(text, left);
+    assert_eq!(printable("a\r\n\tb\rc\u{9b}31m\u{1b}[0m ❤\u{fe0f}"), "a\n\tb\\u{d}c\\u{9b}31m\\u{1b}[0m ❤\u{fe0f}");
+    for c in '\0'..=char::MAX {
+        let text = format!("x{c}x");
+        let clean = |shown: &str| shown.chars().all(|c| !c.is_control() || c == '\n' || c == '\t');
+        assert!(clean(&printable(&text)) && clean(&quote(&text, 100)), "{c:?}");
+        let json = serde_json::to_string(&text).expect("JSON");
+        let shown = escape_hidden_in_json(&json);
+        assert!(clean(&shown) && !shown.contains(is_suspect), "{c:?}");
+        assert_eq!(serde_json::from_str::<String>(&shown).expect("JSON"), text);
     }
-    let needed = "👩\u{200d}🚀 ❤\u{fe0f} 葛\u{e0100}飾 \u{645}\u{6cc}\u{200c}\u{62e} ถ\u{200b}า \u{200f}\u{5d0} \0\u{1b}\u{feff} …“”";
-    let mut text = needed.to_owned();
-    drop_hidden(&mut text);
-    assert_eq!(text, needed);
 }

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 
@@ -54,16 +55,37 @@ impl Token {
     }
 }
 
+/// Tokens that can be replaced while they are used; a clone shares them.
+#[derive(Clone, Debug, Default)]
+pub struct TokenSet(Arc<ArcSwap<Vec<Token>>>);
+
+impl TokenSet {
+    pub fn is_empty(&self) -> bool {
+        self.0.load().is_empty()
+    }
+
+    /// From the next request on, these count and no others.
+    pub fn replace(&self, tokens: Vec<Token>) {
+        self.0.store(Arc::new(tokens));
+    }
+}
+
+impl From<Vec<Token>> for TokenSet {
+    fn from(tokens: Vec<Token>) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(tokens)))
+    }
+}
+
 /// Those who may come in; everybody if there are no tokens.
 pub(super) struct Tokens {
-    tokens: Vec<Token>,
+    tokens: TokenSet,
     everybody: Principal,
     /// Of each network: the second that began with its first failure, and how many since.
     failures: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
 }
 
 impl Tokens {
-    pub(super) fn new(tokens: Vec<Token>) -> Self {
+    pub(super) fn new(tokens: TokenSet) -> Self {
         Self { tokens, everybody: Principal::local(), failures: Mutex::default() }
     }
 
@@ -93,7 +115,8 @@ impl Tokens {
     /// Looks at all of them, and hashes compare in constant time.
     fn find(&self, secret: &[u8]) -> Option<Principal> {
         let hash = blake3::hash(secret);
-        self.tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
+        let tokens = self.tokens.0.load();
+        tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
     }
 
     /// Counts one more failure from there.

@@ -40,9 +40,9 @@ pub(super) struct Link {
 }
 
 impl Front {
-    pub(super) fn new(server: Arc<Server>, bound: Option<SocketAddr>, mut settings: Settings) -> Self {
+    pub(super) fn new(server: Arc<Server>, bound: Option<SocketAddr>, settings: Settings) -> Self {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
-        let tokens = Tokens::new(std::mem::take(&mut settings.tokens));
+        let tokens = Tokens::new(settings.tokens.clone());
         let mcp =
             Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
         let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);

@@ -63,16 +63,19 @@ impl Tls {
                 continue;
             }
             read = now;
-            match config(&self.certificates, &self.key) {
-                Ok(config) => {
-                    self.current.store(Arc::new(config));
-                    tracing::info!("read the certificate and its key again");
-                }
-                Err(error) => {
-                    tracing::error!(
-                        "the certificate and its key stay as they were: failed to read them again: {error}"
-                    );
-                }
+            self.read_again();
+        }
+    }
+
+    /// Reads the files again, for those who connect from then on.
+    pub fn read_again(&self) {
+        match config(&self.certificates, &self.key) {
+            Ok(config) => {
+                self.current.store(Arc::new(config));
+                tracing::info!("read the certificate and its key again");
+            }
+            Err(error) => {
+                tracing::error!("the certificate and its key stay as they were: failed to read them again: {error}");
             }
         }
     }

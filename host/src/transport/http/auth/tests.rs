@@ -3,18 +3,18 @@ use std::net::IpAddr;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 
-use super::{Principal, REMEMBERED, Token, Tokens};
+use super::{Principal, REMEMBERED, Token, TokenSet, Tokens};
 use crate::transport::http::Response;
 use crate::transport::http::caller::Peer;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 fn tokens() -> Tokens {
-    Tokens::new(vec![
+    Tokens::new(TokenSet::from(vec![
         Token::new("ci", SECRET),
         Token::new("me", "another-secret-of-mine"),
         Token::new("me", "and-its-successor"),
-    ])
+    ]))
 }
 
 fn ask(tokens: &Tokens, values: &[&str], from: &str) -> Result<Principal, Box<Response>> {
@@ -37,7 +37,10 @@ fn a_token_is_its_bearer() {
     assert_eq!(who("Bearer another-secret-of-mine"), Some(Principal::new("me")));
     assert_eq!(who("Bearer and-its-successor"), Some(Principal::new("me")), "two tokens of one principal");
     assert_eq!(
-        Tokens::new(Vec::new()).authenticate(&HeaderMap::new(), &Peer::new(None)).map(|caller| caller.principal).ok(),
+        Tokens::new(TokenSet::default())
+            .authenticate(&HeaderMap::new(), &Peer::new(None))
+            .map(|caller| caller.principal)
+            .ok(),
         Some("local".into())
     );
 }
@@ -95,4 +98,14 @@ fn who_guesses_from_many_addresses_is_counted_and_bounded() {
     }
     assert!(tokens.failures.lock().expect("not poisoned").len() <= REMEMBERED);
     assert!(ask(&tokens, &[&format!("Bearer {SECRET}")], "10.255.0.1").is_ok());
+}
+
+#[test]
+fn tokens_are_replaced_while_they_are_used() {
+    let set = TokenSet::from(vec![Token::new("ci", SECRET)]);
+    let tokens = Tokens::new(set.clone());
+    let who = |secret: &str| ask(&tokens, &[&format!("Bearer {secret}")], "10.0.0.1").ok();
+    assert_eq!(who(SECRET), Some(Principal::new("ci")));
+    set.replace(vec![Token::new("ci", "its-successor-of-16")]);
+    assert_eq!((who(SECRET), who("its-successor-of-16")), (None, Some(Principal::new("ci"))));
 }

@@ -1,0 +1,93 @@
+//! How a secret may be spelt, as a pattern: each of its characters as it is, or as JSON, URLs and
+//! HTML write it, whoever wrote them; and the whole of it in base64 and in hexadecimal.
+//!
+//! A secret is visible ASCII, and so are all spellings.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+/// Characters of a secret that are looked for in all spellings. Behind those, letters and digits
+/// are expected as they are, which bounds the size of the pattern; nothing has to encode them.
+const SPELT: usize = 512;
+/// As many times a character's longest spelling is longer than it: `&#x00002f;`, `\\\\u002f`.
+pub(super) const LONGER: usize = 10;
+
+/// The pattern of one secret.
+pub(super) fn pattern(value: &str) -> String {
+    let mut spelt = String::new();
+    for (at, byte) in value.bytes().enumerate() {
+        if at < SPELT || !byte.is_ascii_alphanumeric() {
+            character(byte, &mut spelt);
+        } else {
+            spelt.push(char::from(byte));
+        }
+    }
+    let mut alternatives = vec![spelt, hexadecimal(value)];
+    alternatives.extend(base64(value));
+    alternatives.join("|")
+}
+
+/// One character, whatever wrote it.
+fn character(byte: u8, into: &mut String) {
+    let plain = regex::escape(char::from(byte).encode_utf8(&mut [0; 4]));
+    // A string in a string is escaped again: any number of backslashes.
+    let plain = match byte {
+        b'\\' => r"\\+".to_owned(),
+        b'"' | b'\'' | b'/' => format!(r"\\*{plain}"),
+        _ => plain,
+    };
+    let digits = hex_digits(byte);
+    // `%25` is the percent sign of a URL that is written into a URL.
+    let _ = write!(into, r"(?:{plain}|%(?:25)?{digits}|\\+u00{digits}|\\+x{digits}|&(?:amp;)?(?:#0*{byte}|#[xX]0*{digits}");
+    let names: &[&str] = match byte {
+        b'&' => &["amp", "AMP"],
+        b'<' => &["lt", "LT"],
+        b'>' => &["gt", "GT"],
+        b'"' => &["quot", "QUOT"],
+        b'\'' => &["apos"],
+        b'/' => &["sol"],
+        b'+' => &["plus"],
+        b'=' => &["equals"],
+        _ => &[],
+    };
+    for name in names {
+        *into += "|";
+        *into += name;
+    }
+    *into += ");)";
+}
+
+fn hex_digits(byte: u8) -> String {
+    let digit = |digit: u8| match digit {
+        0..=9 => char::from(b'0' + digit).to_string(),
+        _ => format!("[{}{}]", char::from(b'a' + digit - 10), char::from(b'A' + digit - 10)),
+    };
+    digit(byte >> 4) + &digit(byte & 15)
+}
+
+fn hexadecimal(value: &str) -> String {
+    value.bytes().map(hex_digits).collect()
+}
+
+/// As it is, and in the middle of something else, such as `user:secret`: the digits that are of
+/// the secret alone. With the digits of URLs and as JSON and URLs write the others.
+fn base64(value: &str) -> impl Iterator<Item = String> {
+    let whole = STANDARD_NO_PAD.encode(value);
+    let inner = (0..3).map(move |before: usize| {
+        let whole = STANDARD_NO_PAD.encode([&vec![0; before], value.as_bytes()].concat());
+        let (first, last) = ((before * 8).div_ceil(6), (before + value.len()) * 8 / 6);
+        whole[first..last].to_owned()
+    });
+    [whole].into_iter().chain(inner.collect::<Vec<_>>()).map(|digits| {
+        digits
+            .chars()
+            .map(|digit| match digit {
+                '+' => r"(?:[+-]|%2[bB]|\\+u002[bB])".to_owned(),
+                '/' => r"(?:\\*/|_|%2[fF]|\\+u002[fF])".to_owned(),
+                digit => digit.into(),
+            })
+            .collect()
+    })
+}

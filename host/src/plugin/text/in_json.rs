@@ -1,0 +1,88 @@
+//! What is hidden in JSON text: in its strings, as it is and as escapes.
+//!
+//! Goes by the string literals and builds no tree. Text that is no JSON is left as it is, or is no
+//! worse afterwards.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::hidden::{is_plain, is_suspect};
+use super::{deceptive_in, drop_hidden};
+use crate::json;
+
+/// The first hidden or deceptive character of the strings and names in it.
+pub fn hidden_in_json(text: &str) -> Option<char> {
+    if is_harmless(text) {
+        return None;
+    }
+    literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?))
+}
+
+/// Drops what is hidden from its strings and names; see [`drop_hidden`].
+pub fn drop_hidden_in_json(text: &mut String) {
+    if is_harmless(text) {
+        return;
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for literal in literals(text) {
+        let Some(mut said) = decoded(&text[literal.clone()]) else { continue };
+        let before = said.len();
+        drop_hidden(&mut said);
+        if said.len() < before {
+            kept.push_str(&text[from..literal.start]);
+            kept.push_str(&json::quote(&said));
+            from = literal.end;
+        }
+    }
+    if from > 0 {
+        kept.push_str(&text[from..]);
+        *text = kept;
+    }
+}
+
+/// The same JSON with all that is hidden, or needed and yet not seen, as escapes.
+pub fn escape_hidden_in_json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Outside of strings there are line breaks and spaces only.
+        if is_suspect(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Whether it can be seen from the bytes alone that nothing is hidden.
+fn is_harmless(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut escapes = memchr::memchr_iter(b'\\', bytes).map(|at| bytes.get(at + 1));
+    is_plain(text) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
+}
+
+/// The string literals with their quotes.
+fn literals(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let bytes = text.as_bytes();
+        let start = at + memchr::memchr(b'"', &bytes[at..])?;
+        let mut end = start + 1;
+        loop {
+            end += memchr::memchr2(b'"', b'\\', bytes.get(end..)?)?;
+            if bytes[end] == b'"' {
+                break;
+            }
+            end += 2;
+        }
+        at = end + 1;
+        Some(start..at)
+    })
+}
+
+fn decoded(literal: &str) -> Option<String> {
+    serde_json::from_str(literal).ok()
+}
