@@ -32,6 +32,7 @@ mod rmcp;
 mod samples;
 mod several;
 mod shutdown;
+mod signals;
 mod supply;
 mod telling;
 mod terminal;

@@ -10,7 +10,8 @@ use sd_notify::NotifyState;
 use tokio::sync::mpsc;
 
 use super::http::{HttpOptions, Renewable};
-use super::{Options, audit, pins, signals};
+use super::signals::Signals;
+use super::{Options, audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
@@ -31,6 +32,7 @@ pub(super) async fn run(
     http: &HttpOptions,
 ) -> Result<ExitCode, Failure> {
     raise_file_limit();
+    let signals = Signals::listen()?;
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
@@ -40,7 +42,7 @@ pub(super) async fn run(
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
     let config = Live::new(config);
     let renewable = http.as_ref().map(|(_, settings)| Renewable::of(settings));
-    let shutdown = signals::shutdown(config.clone(), renewable)?;
+    let shutdown = signals.shutdown(config.clone(), renewable);
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     tokio::spawn(async move {

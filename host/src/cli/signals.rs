@@ -8,25 +8,38 @@ use super::http::Renewable;
 use crate::config::{Config, Live};
 use crate::report::Failure;
 
-fn listen(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")))
+/// The signals that are heeded from now on.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+    terminal: Terminal,
 }
 
-/// Ready at the first SIGTERM or SIGINT, or when the terminal is gone on which the server was
-/// started; a second signal ends the process at once. At another SIGHUP the configuration is read
-/// again, with the secrets and tokens that it names and the certificate.
-pub(super) fn shutdown(config: Live, http: Option<Renewable>) -> Result<impl Future<Output = ()>, Failure> {
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut hangup = listen(SignalKind::hangup())?;
-    let terminal = Terminal::at_start();
-    Ok(async move {
+impl Signals {
+    /// # Errors
+    /// If the system gives none.
+    pub(super) fn listen() -> Result<Self, Failure> {
+        let listen =
+            |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
+            terminal: Terminal::now(),
+        })
+    }
+
+    /// Ready at the first SIGTERM or SIGINT, or when the terminal is gone on which the server was
+    /// started; the next SIGTERM or SIGINT ends the process at once. At another SIGHUP the
+    /// configuration is read again, with the secrets and tokens that it names and the certificate.
+    pub(super) async fn shutdown(mut self, config: Live, http: Option<Renewable>) {
         loop {
             tokio::select! {
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
-                _ = hangup.recv() => {
-                    if terminal.is_gone() {
+                _ = self.terminate.recv() => break,
+                _ = self.interrupt.recv() => break,
+                _ = self.hangup.recv() => {
+                    if self.terminal.is_gone() {
                         break;
                     }
                     read_again(&config, http.as_ref());
@@ -34,14 +47,13 @@ pub(super) fn shutdown(config: Live, http: Option<Renewable>) -> Result<impl Fut
             }
         }
         tokio::spawn(async move {
-            // A terminal that goes may say so more than once.
             let code = tokio::select! {
-                _ = terminate.recv() => 143,
-                _ = interrupt.recv() => 130,
+                _ = self.terminate.recv() => 143,
+                _ = self.interrupt.recv() => 130,
             };
             std::process::exit(code)
         });
-    })
+    }
 }
 
 fn read_again(config: &Live, http: Option<&Renewable>) {
@@ -58,16 +70,12 @@ fn read_again(config: &Live, http: Option<&Renewable>) {
 struct Terminal([bool; 3]);
 
 impl Terminal {
-    fn at_start() -> Self {
-        Self(Self::now())
-    }
-
     /// Nobody is at the other end any more.
     fn is_gone(&self) -> bool {
-        self.0.iter().zip(Self::now()).any(|(was, is)| *was && !is)
+        self.0.iter().zip(Self::now().0).any(|(was, is)| *was && !is)
     }
 
-    fn now() -> [bool; 3] {
-        [io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()]
+    fn now() -> Self {
+        Self([io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()])
     }
 }

@@ -58,6 +58,41 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
     refused(&home, &home.path("shared/../home"), "is a folder that Wharf or its user keeps to itself");
 }
 
+/// The audit log, tokens and secrets: also where they come later than the grant, or by a link.
+#[test]
+fn folders_with_files_of_the_host_in_them_are_not_given() {
+    let home = home();
+    let shared = home.path("shared");
+    let deep = make(shared.join("deep"));
+    fs::write(deep.join("token"), "0123456789abcdef").expect("a file");
+    symlink(&deep, home.path("alias")).expect("a link");
+    let grant = granting(&[(&shared, "'write'")]);
+    home.configure(&grant);
+    let mut client = Client::start_modern(&home);
+    assert_ne!(on(&mut client, "folders", ""), "ok", "it is given while nothing is in it");
+    for (settings, what) in [
+        (format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display()), "the secret 'key': "),
+        (format!("[secrets]\nkey = {{ file = '{}' }}\n", home.path("alias/token").display()), "the secret 'key': "),
+        (format!("[audit]\npath = '{}'\n", shared.join("audit.jsonl").display()), "the audit log: "),
+        (
+            format!("[server.http]\ntokens = [{{ name = 'me', file = '{}' }}]\n", deep.join("token").display()),
+            "the token of me: ",
+        ),
+    ] {
+        home.configure(&format!("{grant}{settings}"));
+        let said = format!("not granted: the folder {} holds {what}", shared.display());
+        client.process().log_with(&said);
+        while on(&mut client, "folders", "") != "ok" {}
+        home.configure(&format!("{grant}# {what}\n"));
+        while on(&mut client, "folders", "") == "ok" {}
+    }
+    // A second name of the same file.
+    fs::hard_link(deep.join("token"), make(home.path("apart")).join("harmless")).expect("a link");
+    let settings = format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display());
+    home.configure(&format!("{}{settings}", granting(&[(&home.path("apart"), "'read'")])));
+    client.process().log_with("has the secret 'key' by another name in it: harmless");
+}
+
 #[test]
 fn folders_of_keys_are_not_given() {
     let home = home();

@@ -104,7 +104,7 @@ fn what_is_no_message_is_refused() {
 fn a_session_is_its_clients() {
     let (mine, other) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
     let tokens = vec![Token::new("me", mine), Token::new("other", other)];
-    let front = Front::start(Settings { tokens, sse: true, ..Settings::default() });
+    let front = Front::start(Settings { tokens: tokens.into(), sse: true, ..Settings::default() });
     let bearer = |request: Request, token: &str| request.with("Authorization", &format!("Bearer {token}"));
     let get = Request::new("GET", "/sse", front.address);
     assert_eq!(front.ask(&get).status, 401);

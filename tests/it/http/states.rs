@@ -18,7 +18,7 @@ const ROUNDS: &str = "everything_test_input_required_result_multi_round";
 
 fn front() -> Front {
     let tokens = vec![Token::new("me", MINE), Token::new("other", OTHER)];
-    Front::serve(&Home::with(&["everything"]), Settings { tokens, ..Settings::default() })
+    Front::serve(&Home::with(&["everything"]), Settings { tokens: tokens.into(), ..Settings::default() })
 }
 
 fn call(front: &Front, token: &str, params: Value) -> Response {

@@ -11,7 +11,7 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 /// P22.
 #[test]
 fn p22_without_a_right_token_nothing_is_told() {
-    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)], ..Settings::default() });
+    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
     let bearer = |token: &str| front.discover().with("Authorization", &format!("Bearer {token}"));
     assert!(front.ask(&bearer(SECRET)).reached_mcp());
     for (what, request) in [
@@ -36,7 +36,7 @@ fn p22_without_a_right_token_nothing_is_told() {
 /// P22: ten failures in a second, and more have to wait; a right token has not.
 #[test]
 fn p22_who_guesses_has_to_wait() {
-    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)], ..Settings::default() });
+    let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
     let wrong = front.discover().with("Authorization", "Bearer wrong");
     let mut line = front.connect();
     line.send(&wrong.bytes().repeat(50));

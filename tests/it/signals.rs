@@ -1,0 +1,84 @@
+//! SIGHUP: what the server was told is read again, or nobody is there any more.
+
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::json;
+
+use crate::support::client::Client;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request, told};
+use crate::support::process::{Process, command};
+
+const OLD: &str = "0123456789abcdef0123456789abcdef";
+const NEW: &str = "fedcba9876543210fedcba9876543210";
+
+#[test]
+fn tokens_and_the_configuration_are_read_again_in_place() {
+    let home = Home::with(&["echo"]);
+    home.configure("[server.http]\naddress = '127.0.0.1:0'\ntokens = [{ name = 'me', file = 'token' }]\n");
+    let token = home.path("config/wharf/token");
+    fs::write(&token, OLD).expect("a file");
+    let mut process = Process::start(command(&home, ["serve".as_ref(), home.plugins().as_os_str()]));
+    let address = told(&process);
+    let reached = |secret: &str| {
+        let request = Request::discover(address).with("Authorization", &format!("Bearer {secret}"));
+        Line::connect(address).ask(&request).status
+    };
+    assert_eq!((reached(OLD), reached(NEW)), (200, 401));
+    // Replaced, as whoever deploys it does.
+    fs::write(home.path("config/wharf/next"), NEW).expect("a file");
+    fs::rename(home.path("config/wharf/next"), &token).expect("a file");
+    assert_eq!(reached(OLD), 200, "not before it is asked to");
+    process.signal(Signal::HUP);
+    process.log_with("read the tokens again");
+    assert_eq!((reached(OLD), reached(NEW)), (401, 200));
+    process.log_with("read the configuration again");
+    // What cannot be read takes nothing away, and opens nothing.
+    fs::remove_file(&token).expect("the file");
+    process.signal(Signal::HUP);
+    process.log_with("the tokens stay as they were");
+    assert_eq!((reached(OLD), reached(NEW)), (401, 200));
+    home.configure("[server.http]\naddress = '127.0.0.1:0'\n");
+    process.signal(Signal::HUP);
+    process.log_with("only a start opens a server to all");
+    assert_eq!((reached(OLD), reached(NEW)), (401, 200));
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+}
+
+#[test]
+fn over_stdio_it_ends_nothing() {
+    let home = Home::with(&["echo"]);
+    let mut client = Client::start(&home);
+    client.tools();
+    client.process().signal(Signal::HUP);
+    client.process().log_with("as SIGHUP asks");
+    assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
+    client.finish();
+}
+
+/// Whoever closes the window of a server means to end it.
+#[test]
+fn a_server_whose_terminal_is_gone_ends() {
+    let home = Home::with(&["echo"]);
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
+    let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
+    let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");
+    let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    command.args(["--http", "127.0.0.1:0"]).stdin(terminal).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut told = |wanted: &str| assert!(log.any(|line| line.expect("UTF-8").contains(wanted)), "no {wanted:?}");
+    let hang_up = || kill_process(Pid::from_child(&child), Signal::HUP).expect("it runs");
+    told("listening on");
+    hang_up();
+    told("as SIGHUP asks");
+    drop(master);
+    hang_up();
+    assert!(child.wait().expect("an end").success());
+}
