@@ -65,7 +65,7 @@ fn over_stdio_it_ends_nothing() {
 #[test]
 fn a_server_whose_terminal_is_gone_ends() {
     let home = Home::with(&["echo"]);
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
     let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a plain name");
     let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other side");

@@ -20,8 +20,7 @@ impl Signals {
     /// # Errors
     /// If the system gives none.
     pub(super) fn listen() -> Result<Self, Failure> {
-        let listen =
-            |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
+        let listen = |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,

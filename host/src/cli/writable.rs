@@ -27,7 +27,8 @@ pub(super) fn tell(plugins: &[PathBuf]) {
 fn within(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     if !path.is_dir() {
-        found.extend(path.parent().map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder.into() }));
+        found
+            .extend(path.parent().map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder.into() }));
     }
     found.push(path.to_owned());
     if path.is_dir() {
@@ -86,7 +87,8 @@ mod tests {
         for path in [folder.clone(), folder.join("sub"), folder.join("sub/b.wasm"), folder.join("a.wasm")] {
             set(&path, 0o757);
             assert_eq!(within(&folder), [path.clone()]);
-            let mended = std::process::Command::new("sh").arg("-c").arg(format!("chmod go-w {}", quoted(&path))).status();
+            let mended =
+                std::process::Command::new("sh").arg("-c").arg(format!("chmod go-w {}", quoted(&path))).status();
             assert!(mended.expect("a shell").success());
             assert_eq!(within(&folder), [] as [PathBuf; 0]);
         }

@@ -29,7 +29,12 @@ impl Live {
     /// Of a configuration that has just been read: a change from here on is taken up.
     pub fn new(config: Config) -> Self {
         let read = config.file.as_deref().and_then(Seen::of);
-        Self { current: Arc::new(ArcSwap::from_pointee(config)), read, changed: watch::Sender::new(()), again: Arc::default() }
+        Self {
+            current: Arc::new(ArcSwap::from_pointee(config)),
+            read,
+            changed: watch::Sender::new(()),
+            again: Arc::default(),
+        }
     }
 
     pub fn get(&self) -> Arc<Config> {

@@ -44,7 +44,8 @@ impl Redactor {
     /// `None` if there is nothing to look for.
     pub(super) fn of(secrets: &[Secret]) -> Option<Self> {
         let value = |secret: &Secret| Some((secret.expose()?.to_owned(), secret.name.clone()));
-        let mut secrets: Vec<_> = secrets.iter().filter_map(value).filter(|(value, _)| value.len() >= SHORTEST).collect();
+        let mut secrets: Vec<_> =
+            secrets.iter().filter_map(value).filter(|(value, _)| value.len() >= SHORTEST).collect();
         // The longest first: one may begin with another.
         secrets.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
         let longest = secrets.first()?.0.len() * spelling::LONGER;

@@ -51,12 +51,7 @@ pub(super) struct Survey {
 /// # Errors
 /// If a folder in it cannot be read for another reason than that it is gone or closed to us:
 /// what is under it could not be counted.
-pub(super) fn survey(
-    root: &File,
-    own: u32,
-    most: u64,
-    private: &[(Identity, &PrivateFile)],
-) -> io::Result<Survey> {
+pub(super) fn survey(root: &File, own: u32, most: u64, private: &[(Identity, &PrivateFile)]) -> io::Result<Survey> {
     let is_private = |metadata: &Metadata| {
         let found = (metadata.dev(), metadata.ino());
         private.iter().find(|(file, _)| *file == found).map(|(_, file)| format!("{} by another name", file.what))
@@ -82,7 +77,8 @@ pub(super) fn survey(
                 found.usage.bytes = found.usage.bytes.saturating_add(metadata.len());
             }
             if found.objection.is_none()
-                && let Some(what) = objection(&path, &metadata, own).map(str::to_owned).or_else(|| is_private(&metadata))
+                && let Some(what) =
+                    objection(&path, &metadata, own).map(str::to_owned).or_else(|| is_private(&metadata))
             {
                 found.objection = Some((what, path.clone()));
             }
@@ -100,7 +96,8 @@ fn is_out_of_reach(error: &io::Error) -> bool {
 }
 
 fn objection(path: &Path, metadata: &Metadata, own: u32) -> Option<&'static str> {
-    if metadata.is_dir() && path.file_name().is_some_and(|name| KEYS.iter().any(|keys| name.eq_ignore_ascii_case(keys))) {
+    if metadata.is_dir() && path.file_name().is_some_and(|name| KEYS.iter().any(|keys| name.eq_ignore_ascii_case(keys)))
+    {
         return Some("a folder of keys");
     }
     special(metadata)

@@ -71,7 +71,9 @@ fn no_folder_is_given_that_a_private_file_is_in_or_that_leads_to_one() {
         let private = [PrivateFile { what: "a token".into(), path: path.join(file) }];
         Closed::default().objection(&path.join(folder), &private)
     };
-    for file in ["data/deep/token", "links/way/deep/token", "far/on/token", "data/deep/not-there", "other/../data/deep/x"] {
+    for file in
+        ["data/deep/token", "links/way/deep/token", "far/on/token", "data/deep/not-there", "other/../data/deep/x"]
+    {
         for folder in ["data/deep", "data", ""] {
             let why = objection(file, folder).expect(folder);
             assert_eq!(why, format!("holds a token: {}", path.join(file).display()));

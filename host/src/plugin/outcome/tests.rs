@@ -53,7 +53,9 @@ fn hidden_characters_leave_texts_and_never_bytes() {
     let embedded = |contents| Content::Embedded(EmbeddedResource { contents, annotations: None, meta: None });
     let mut list = [Content::Text(text), embedded(body), embedded(blob)];
     contents(&mut list).expect("good content");
-    let [Content::Text(text), Content::Embedded(body), Content::Embedded(blob)] = list else { panic!("the same kinds") };
+    let [Content::Text(text), Content::Embedded(body), Content::Embedded(blob)] = list else {
+        panic!("the same kinds")
+    };
     assert_eq!(text.text, "ab");
     assert_eq!(body.contents.body, ResourceBody::Text("ab".into()));
     assert_eq!(blob.contents.body, ResourceBody::Blob(hidden.into()));

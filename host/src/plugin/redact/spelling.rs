@@ -40,7 +40,8 @@ fn character(byte: u8, into: &mut String) {
     };
     let digits = hex_digits(byte);
     // `%25` is the percent sign of a URL that is written into a URL.
-    let _ = write!(into, r"(?:{plain}|%(?:25)?{digits}|\\+u00{digits}|\\+x{digits}|&(?:amp;)?(?:#0*{byte}|#[xX]0*{digits}");
+    let _ =
+        write!(into, r"(?:{plain}|%(?:25)?{digits}|\\+u00{digits}|\\+x{digits}|&(?:amp;)?(?:#0*{byte}|#[xX]0*{digits}");
     let names: &[&str] = match byte {
         b'&' => &["amp", "AMP"],
         b'<' => &["lt", "LT"],

@@ -106,9 +106,7 @@ impl<'a> Hidden<'a> {
             // Where words are not parted by spaces, a line may end there.
             '\u{200b}' => self.in_a_row == 0 && is_of_complex_context(base) && is_of_complex_context(next),
             // Which way punctuation beside a word reads.
-            '\u{200e}' | '\u{200f}' | '\u{61c}' => {
-                self.in_a_row == 0 && (self.right_to_left || is_right_to_left(next))
-            }
+            '\u{200e}' | '\u{200f}' | '\u{61c}' => self.in_a_row == 0 && (self.right_to_left || is_right_to_left(next)),
             // The space of braille.
             '\u{2800}' => self.in_a_row == 0 && (is_braille(before) || is_braille(next)),
             _ => false,

@@ -66,7 +66,9 @@ fn nothing_hidden_passes_between_letters() {
     }
     // Private use is most of it; 4174 are ignored by default, 64 are controls without \t, \n and \r.
     assert!(hidden > 137_468 + 4_100, "{hidden}");
-    for c in ['\u{200b}', '\u{202e}', '\u{e0041}', '\u{e0f41}', '\u{e01f0}', '\u{34f}', '\u{3164}', '\u{fff3}', '\u{ad}'] {
+    for c in
+        ['\u{200b}', '\u{202e}', '\u{e0041}', '\u{e0f41}', '\u{e01f0}', '\u{34f}', '\u{3164}', '\u{fff3}', '\u{ad}']
+    {
         assert!(is_suspect(c), "{c:?}");
     }
 }
@@ -79,7 +81,8 @@ fn runs_are_short_whatever_is_around_them() {
     let around = ["م", "क", "क्", "❤", "👩", "語", "ᠠ", "ก", "א", "1", "⠃", "∩", "🏴", "a"];
     for before in around {
         for after in around {
-            for some in suspects.chunks(7).step_by(13).chain([&['\u{fe0f}', ZWJ, ZWJ][..], &[ZWJ; 9], &['\u{180b}'; 9]]) {
+            for some in suspects.chunks(7).step_by(13).chain([&['\u{fe0f}', ZWJ, ZWJ][..], &[ZWJ; 9], &['\u{180b}'; 9]])
+            {
                 let text = format!("{before}{}{after}", some.iter().collect::<String>());
                 let clean = cleaned(&text);
                 let left = clean.chars().filter(|c| is_suspect(*c)).count();
