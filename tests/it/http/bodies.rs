@@ -74,7 +74,7 @@ fn p30_who_finds_no_room_is_told_to_come_back() {
 fn p30_one_caller_does_not_take_all_room() {
     let (alice, bob) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
     let tokens = vec![Token::new("alice", alice), Token::new("bob", bob)];
-    let settings = Settings { bodies: 8 * MIB, body_timeout: SHORT, tokens, ..Settings::default() };
+    let settings = Settings { bodies: 8 * MIB, body_timeout: SHORT, tokens: tokens.into(), ..Settings::default() };
     let front = Front::serve(&Home::with(&["everything"]), settings);
     let bearer = |request: Request, token: &str| request.with("Authorization", &format!("Bearer {token}"));
     let arguments = json!({"seconds": 50.0});

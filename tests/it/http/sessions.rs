@@ -303,7 +303,7 @@ fn answers_come_as_the_client_can_read_them() {
 fn p26_one_principal_shuts_out_no_other() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
     let sessions = SessionSettings { most: 32, ..SessionSettings::default() };
-    let front = start(Settings { tokens, sessions, ..Settings::default() });
+    let front = start(Settings { tokens: tokens.into(), sessions, ..Settings::default() });
     let hello = |token: &str| {
         let hello = Endpoint::new(front.address).post(&initialize("2025-11-25"));
         front.ask(&hello.with("Authorization", &format!("Bearer {token}")))

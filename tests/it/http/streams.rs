@@ -277,7 +277,7 @@ fn what_all_sessions_keep_is_bounded() {
 #[test]
 fn streams_are_shared() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
-    let front = Front::serve(&Home::new(), Settings { tokens, connections: 32, ..Settings::default() });
+    let front = Front::serve(&Home::new(), Settings { tokens: tokens.into(), connections: 32, ..Settings::default() });
     let listen = |token: &str| {
         let params = json!({"notifications": {"toolsListChanged": true}});
         let listen = Endpoint::new(front.address).post(&alone(7, "subscriptions/listen", params));
