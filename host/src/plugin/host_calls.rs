@@ -56,7 +56,8 @@ impl HostCalls for State {
         if !budget.admit(data.len() + logger.len()) {
             return self.drop_message();
         }
-        let (logger, data) = (self.redacted(logger), self.redacted(data));
+        let (logger, mut data) = (self.redacted(logger), self.redacted(data));
+        text::drop_hidden_in_json(&mut data);
         let logger = text::prefix(&logger, SHORT).to_owned();
         budget.write(level, &logger, &data);
         // Text that is not JSON is still worth reading.

@@ -12,21 +12,24 @@ use crate::plugin::text::drop_hidden_in_json;
 /// Bytes of a moment.
 const MAX_MOMENT: usize = 64;
 
-/// JSON text, checked and on one line, without what nobody sees.
-pub(in crate::plugin) fn json(text: String) -> Result<String, String> {
-    let mut line = match one_line(&text)? {
-        Cow::Owned(line) => line,
-        Cow::Borrowed(_) => text,
-    };
-    drop_hidden_in_json(&mut line);
-    Ok(line)
+/// JSON text, checked and on one line, without what nobody sees. That goes first: it may make one
+/// name of two, or another name of one.
+pub(in crate::plugin) fn json(mut text: String) -> Result<String, String> {
+    drop_hidden_in_json(&mut text);
+    match one_line(&text)? {
+        Cow::Owned(line) => Ok(line),
+        Cow::Borrowed(_) => Ok(text),
+    }
 }
 
 /// The same for the text of a JSON object.
 pub(in crate::plugin) fn object(text: &str) -> Result<String, String> {
-    let mut line = object_line(text)?.into_owned();
-    drop_hidden_in_json(&mut line);
-    Ok(line)
+    let mut text = text.to_owned();
+    drop_hidden_in_json(&mut text);
+    match object_line(&text)? {
+        Cow::Owned(line) => Ok(line),
+        Cow::Borrowed(_) => Ok(text),
+    }
 }
 
 /// Drops a priority that is not from 0 to 1, and what cannot be a moment of ISO 8601.

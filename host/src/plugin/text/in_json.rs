@@ -1,6 +1,7 @@
 //! What is hidden in JSON text: in its strings, as it is and as escapes.
 //!
-//! Goes by the string literals and builds no tree; the text is known to be JSON.
+//! Goes by the string literals and builds no tree. Text that is no JSON is left as it is, or is no
+//! worse afterwards.
 
 use std::fmt::Write as _;
 use std::ops::Range;
