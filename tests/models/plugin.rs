@@ -56,7 +56,10 @@ fn every_call_that_waits_for_a_thread_is_woken() {
                     let mut visitor = turnstile.visitor();
                     for _ in 0..2 {
                         block_on(poll_fn(|context| match visitor.enter(context) {
-                            Some(_pass) => Poll::Ready(inside.pass()),
+                            Some(_pass) => {
+                                inside.pass();
+                                Poll::Ready(())
+                            }
                             None => Poll::Pending,
                         }));
                     }
@@ -74,7 +77,10 @@ fn every_call_that_waits_for_a_thread_is_woken() {
         let first = visitor.enter(&Context::from_waker(Waker::noop())).map(|_| inside.pass());
         if first.is_none() {
             block_on(poll_fn(|context| match visitor.enter(context) {
-                Some(_pass) => Poll::Ready(inside.pass()),
+                Some(_pass) => {
+                    inside.pass();
+                    Poll::Ready(())
+                }
                 None => Poll::Pending,
             }));
         }

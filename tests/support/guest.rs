@@ -137,12 +137,6 @@ impl Guest {
         self
     }
 
-    /// With this `_meta` of the last of its tools.
-    pub fn marked(mut self, meta: &str) -> Self {
-        self.tools.last_mut().expect("a tool").meta = Some(meta.into());
-        self
-    }
-
     /// With one tool more that does this before it answers.
     pub fn does(mut self, name: &str, body: &str) -> Self {
         let Text { at, len } = self.text(name);

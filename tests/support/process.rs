@@ -147,7 +147,7 @@ impl Process {
         // Wait for the streams' end first, so that the poll below is short.
         while self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
         loop {
-            if let Some(status) = self.child.try_wait().expect("a child of ours") {
+            if let Some(status) = self.ended() {
                 return status;
             }
             assert!(Instant::now() < deadline, "the host has not ended; its log:\n{}", self.log());

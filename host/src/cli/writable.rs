@@ -86,14 +86,14 @@ mod tests {
         assert_eq!(within(&folder), [] as [PathBuf; 0]);
         for path in [folder.clone(), folder.join("sub"), folder.join("sub/b.wasm"), folder.join("a.wasm")] {
             set(&path, 0o757);
-            assert_eq!(within(&folder), [path.clone()]);
+            assert_eq!(within(&folder), std::slice::from_ref(&path));
             let mended =
                 std::process::Command::new("sh").arg("-c").arg(format!("chmod go-w {}", quoted(&path))).status();
             assert!(mended.expect("a shell").success());
             assert_eq!(within(&folder), [] as [PathBuf; 0]);
         }
         set(&folder, 0o757);
-        assert_eq!(within(&folder.join("a.wasm")), [folder.clone()], "of a single file its folder");
+        assert_eq!(within(&folder.join("a.wasm")), std::slice::from_ref(&folder), "of a single file its folder");
         // There, others cannot replace what is mine.
         set(&folder, 0o1777);
         assert_eq!(within(&folder), [] as [PathBuf; 0]);

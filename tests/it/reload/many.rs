@@ -39,7 +39,6 @@ fn what_many_plugins_cost_grows_with_their_number() {
     client.tools_until(|tools| tools.len() == 240);
     let read = bytes_read(process) - before;
     let took = began.elapsed();
-    eprintln!("190 more plugins: {} KiB read in {took:?}", read >> 10);
     // Of each its file some times over and what was compiled of it, and the file of pins for each
     // write; it is 80 KiB at the end, and was read 240 times for each plugin once.
     assert!(read < 300 << 20, "{} MiB were read for 190 plugins in {took:?}", read >> 20);
@@ -53,7 +52,6 @@ fn what_many_plugins_cost_grows_with_their_number() {
         std::thread::yield_now();
     }
     let read = bytes_read(process) - before;
-    eprintln!("240 plugins under other limits: {} KiB read in {:?}", read >> 10, began.elapsed());
     assert!(read < 8 << 20, "{} KiB were read for a change of limits", read >> 10);
 }
 

@@ -93,7 +93,10 @@ fn in_place(place: &Place) {
     fs::write(&place.target, &place.bytes).expect("the file");
 }
 
-const KINDS: [(&str, fn(&Place)); 10] = [
+/// What it is called, and how a file is replaced.
+type Kind = (&'static str, fn(&Place));
+
+const KINDS: [Kind; 10] = [
     ("unlink and create", unlink_and_create),
     ("install -m 644", |place| program("install", &["-m", "644", "NEW", "TARGET"], place)),
     ("cp --remove-destination", |place| program("cp", &["--remove-destination", "NEW", "TARGET"], place)),
