@@ -100,14 +100,21 @@ fn h55_unseen_characters(stage: Stage) -> Arena {
     let escaped = |text: &str| -> String { text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect() };
     let mut arena = stage.open("[plugins.p.grants]\nelicit = true\n");
     arena.loads("p", &version("good", &plain, "{}"));
-    let listed = arena.listed("tools");
+    let of_p = |arena: &mut Arena| -> Vec<Value> {
+        arena
+            .listed("tools")
+            .into_iter()
+            .filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("p_")))
+            .collect()
+    };
+    let listed = of_p(&mut arena);
     for (n, hidden) in hidden.iter().enumerate() {
         let hidden = if n % 2 == 0 { hidden.clone() } else { escaped(hidden) };
         let schema = of_x(&format!(r#"{{"description":"{TEXT}{hidden}"}}"#));
         let verdict = arena.verdict("p", &version("never", &schema, "{}"), JUDGED);
         assert!(["hold", "reject"].contains(&verdict.as_str()), "hidden text {n}: in service ({verdict}), unasked");
         arena.says("p_version", json!({}), "good");
-        assert_eq!(arena.listed("tools"), listed, "hidden text {n}");
+        assert_eq!(of_p(&mut arena), listed, "hidden text {n}");
         // Without grants nothing is held, and nothing hidden is served either.
         arena.judged("free", &Guest::saying("1").described("act", "Acts.").taking(&schema).build(), JUDGED);
         let said = json!(arena.listed("tools")).to_string();

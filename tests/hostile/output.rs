@@ -29,7 +29,7 @@ fn forged(id: &str) -> String {
 /// The limit is 4 MiB.
 fn h25_large_results(stage: Stage) -> Arena {
     let guest = Guest::saying("1")
-        .gives_bytes("fits", 64 << 10, 1)
+        .fills("fits", 64 << 10)
         .gives_bytes("large", 5 << 20, 80)
         .gives_bytes("huge", 32 << 20, 512)
         .gives_bytes("claimed", 1 << 30, 1)
@@ -39,7 +39,7 @@ fn h25_large_results(stage: Stage) -> Arena {
     let large = "output-too-large";
     // What is claimed to be there and is not breaks the ABI before it is too large.
     arena.faults(&guest, &[("large", large), ("huge", large), ("claimed", "bad-output"), ("aliases", large)]);
-    arena.says("first_fits", json!({}), &"\0".repeat(64 << 10));
+    arena.says("first_fits", json!({}), &"x".repeat(64 << 10));
     arena
 }
 

@@ -160,8 +160,9 @@ fn h64_all_streams(stage: Stage) -> Arena {
     assert!(!open.is_empty(), "Alice has no stream");
     arena.until_within(Duration::from_secs(5), "Bob is served while Alice has all streams", |_| {
         let bob = as_user(
+            // Its id is none of the arena's.
             Endpoint::new(address).post(&alone(
-                9,
+                1_000_009,
                 "tools/call",
                 json!({"name": "echo", "arguments": {"message": "b"}}),
             )),

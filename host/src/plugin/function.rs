@@ -1,6 +1,6 @@
 //! A component's function, whose type is checked when it is found and not at every call.
 //!
-//! Holds one of the program's two `unsafe` places (`cache::artifact` has the other): to check the
+//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them): to check the
 //! type again in each instance takes about a twentieth of a short call.
 
 use std::marker::PhantomData;

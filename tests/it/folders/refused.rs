@@ -86,10 +86,11 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
         home.configure(&format!("{grant}# {what}\n"));
         while on(&mut client, "folders", "") == "ok" {}
     }
-    // A second name of the same file.
-    fs::hard_link(deep.join("token"), make(home.path("apart")).join("harmless")).expect("a link");
+    // A second name of the same file, in a folder that the second wall leaves in reach.
+    let apart = make(shared.join("apart"));
+    fs::hard_link(deep.join("token"), apart.join("harmless")).expect("a link");
     let settings = format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display());
-    home.configure(&format!("{}{settings}", granting(&[(&home.path("apart"), "'read'")])));
+    home.configure(&format!("{}{settings}", granting(&[(&apart, "'read'")])));
     client.process().log_with("has the secret 'key' by another name in it: harmless");
 }
 

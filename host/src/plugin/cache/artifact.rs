@@ -1,6 +1,6 @@
 //! Native code that may be loaded: made by our compiler, or authenticated.
 //!
-//! Holds one of the program's two `unsafe` places (`function` has the other); there is no other
+//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them); there is no other
 //! way to get an `Artifact`, a `Kept` or a `Code` than their constructors.
 
 use std::io::Write as _;

@@ -7,9 +7,9 @@
 
 #[cfg(target_os = "linux")]
 use std::fs::File;
-#[cfg(target_os = "linux")]
-use std::io::Read as _;
 use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::io::{Read as _, Seek as _};
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd as _;
 #[cfg(target_os = "linux")]
@@ -66,7 +66,14 @@ impl Write for Open {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
             #[cfg(target_os = "linux")]
-            Memory::File(file) => file.write(bytes),
+            Memory::File(file) => match file.write(bytes) {
+                // A limit on the size of files (`RLIMIT_FSIZE`) holds for these, too.
+                Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                    self.0 = Memory::Heap(all_of(file)?);
+                    self.write(bytes)
+                }
+                written => written,
+            },
             Memory::Heap(heap) => heap.write(bytes),
         }
     }
@@ -90,17 +97,18 @@ impl Sealed {
     pub(super) fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self.0 {
             #[cfg(target_os = "linux")]
-            Memory::File(mut file) => {
-                use std::io::Seek as _;
-
-                let mut bytes = Vec::new();
-                file.rewind()?;
-                file.read_to_end(&mut bytes)?;
-                Ok(bytes)
-            }
+            Memory::File(mut file) => all_of(&mut file),
             Memory::Heap(bytes) => Ok(bytes),
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn all_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(all(test, target_os = "linux"))]
