@@ -10,6 +10,7 @@ mod abuse;
 mod ambiguous;
 mod asking;
 mod audit;
+mod checking;
 mod cli;
 mod discovery;
 mod engine;

@@ -5,6 +5,7 @@
 //! "Custom Headers".
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -59,12 +60,20 @@ impl Headers {
         Ok(())
     }
 
-    /// -32020 if the header `name` does not say the same as the argument at `path` of
-    /// `arguments`, the text of an object.
-    pub fn check_param(&self, name: &str, path: &[String], arguments: &str) -> Result<(), ErrorObject> {
+    /// -32020 if one of the headers of a tool's own does not say the same as its argument: each
+    /// with the path of names to that in `arguments`, the text of an object.
+    pub fn check_params(&self, wanted: &[(&str, &[String])], arguments: &str) -> Result<(), ErrorObject> {
+        let mut values = vec![None; wanted.len()];
+        let all: Vec<usize> = (0..wanted.len()).collect();
+        find(wanted, &all, 0, arguments, &mut values);
+        let mut each = wanted.iter().zip(values);
+        each.try_for_each(|((name, path), value)| self.check_param(name, path, value))
+    }
+
+    fn check_param(&self, name: &str, path: &[String], value: Option<&RawValue>) -> Result<(), ErrorObject> {
         let said = self.params.iter().find(|(said, _)| said.eq_ignore_ascii_case(name));
         let name = format!("{PARAM_PREFIX}{name}");
-        match (said, argument(path, arguments)) {
+        match (said, value.filter(|value| Kind::of(value) != Kind::Null)) {
             (None, None) => Ok(()),
             (None, Some(_)) => Err(error::header_mismatch(&name, "is missing")),
             (Some(_), None) => Err(error::header_mismatch(&name, "stands for an argument that is not there")),
@@ -77,16 +86,31 @@ impl Headers {
     }
 }
 
-/// The value at a path of names; `None` if it is absent or null.
-fn argument<'a>(path: &[String], arguments: &'a str) -> Option<&'a RawValue> {
-    let mut object = arguments;
-    let mut found = None;
-    for step in path {
-        let (_, value) = json::entries(object).ok()?.into_iter().find(|(name, _)| name == step)?;
-        object = value.get();
-        found = Some(value);
+/// Finds the values of some of those that are wanted, `depth` names of whose paths lead to
+/// `object`. Each object is read once.
+fn find<'a>(
+    wanted: &[(&str, &[String])],
+    some: &[usize],
+    depth: usize,
+    object: &'a str,
+    values: &mut [Option<&'a RawValue>],
+) {
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for index in some {
+        if let Some(name) = wanted[*index].1.get(depth) {
+            by_name.entry(name).or_default().push(*index);
+        }
     }
-    found.filter(|value| Kind::of(value) != Kind::Null)
+    let Ok(members) = json::entries(object) else { return };
+    for (name, value) in members {
+        let Some(here) = by_name.remove(&*name) else { continue };
+        let (found, below): (Vec<usize>, Vec<usize>) =
+            here.into_iter().partition(|index| wanted[*index].1.len() == depth + 1);
+        found.into_iter().for_each(|index| values[index] = Some(value));
+        if !below.is_empty() {
+            find(wanted, &below, depth + 1, value.get(), values);
+        }
+    }
 }
 
 /// The value of a header, which is in base64 if it cannot stand there plainly.

@@ -3,18 +3,20 @@
 //!
 //! A call is only redirected here; it goes the way of every other call.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::fault::Refusal;
 use super::wire::Object;
 use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
-use crate::json;
+use crate::json::{self, Kind};
 use crate::plugin::abi::{GuestError, TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult};
-use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface};
+use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface, Violation};
 use crate::protocol::{ErrorObject, error};
 
 /// Its name among the plugins.
@@ -24,8 +26,11 @@ const CALL: &str = "call_tool";
 
 /// Tools that are found if nobody says how many.
 const FOUND: usize = 10;
-/// Bytes of arguments that are checked at once.
-const SHORT: usize = 4 << 10;
+/// Bytes of arguments that are checked, which is where they come in: a query of 1000 characters
+/// has at most 12,000 when all of them are escaped.
+const SHORT: usize = 16 << 10;
+/// Searches at the same time.
+const SEARCHES: usize = 2;
 /// Words of a query that count.
 const WORDS: usize = 32;
 
@@ -41,6 +46,7 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
         digest: Digest::of(ID.as_bytes()),
         surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
         catalog: Arc::downgrade(catalog),
+        searching: Semaphore::new(SEARCHES),
     };
     for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, surface: None }) {
         tracing::warn!("{warning}");
@@ -49,14 +55,11 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
 
 /// Where a call of this entry is redirected to: a tool's public name and its arguments.
 /// All others check their arguments as part of the call.
-pub(super) async fn redirection(
-    entry: &Entry<FrozenTool>,
-    arguments: &str,
-) -> Result<Option<(String, String)>, Refusal> {
+pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, Refusal> {
     if !entry.provider.is_host() || entry.item().tool.name != CALL {
         return Ok(None);
     }
-    check(entry.item(), arguments).await?;
+    check(entry.item(), arguments)?;
     redirected(entry, arguments).map_err(Refusal::from)
 }
 
@@ -70,16 +73,37 @@ fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(Stri
     Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).to_owned())))
 }
 
-/// Checks arguments of a tool of the host's own; large ones where nothing waits for it.
-async fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
-    let checked = if arguments.len() <= SHORT {
-        tool.input.validate_text(arguments)
-    } else {
-        let (schema, arguments) = (tool.input.clone(), arguments.to_owned());
-        let checked = tokio::task::spawn_blocking(move || schema.validate_text(&arguments)).await;
-        checked.map_err(|_| Fault::Host)?
-    };
-    checked.map_err(CallError::Input)
+/// Checks arguments of a tool of the host's own.
+fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
+    let outline = outline(arguments).map_err(CallError::Input)?;
+    tool.input.validate_text(&outline).map_err(CallError::Input)
+}
+
+/// Arguments as far as the schemas of the host's own tools look at them: what is inside of objects
+/// and arrays is for another tool.
+fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
+    if arguments.len() <= SHORT {
+        return Ok(arguments.into());
+    }
+    let refused = |reason: String| vec![Violation { reason, ..Violation::default() }];
+    let mut outline = String::from("{");
+    for (name, value) in json::entries(arguments).map_err(|why| refused(why.to_string()))? {
+        if outline.len() > 1 {
+            outline.push(',');
+        }
+        json::write_str(&mut outline, &name);
+        outline.push(':');
+        outline.push_str(match Kind::of(value) {
+            Kind::Object => "{}",
+            Kind::Array => "[]",
+            _ => value.get(),
+        });
+        if outline.len() > SHORT {
+            return Err(refused(format!("it has more than {SHORT} bytes beside what is in its objects and arrays")));
+        }
+    }
+    outline.push('}');
+    Ok(outline.into())
 }
 
 fn tools() -> [Tool; 2] {
@@ -115,6 +139,7 @@ struct Discovery {
     surface: Surface,
     /// It stands in this catalog itself.
     catalog: Weak<Catalog>,
+    searching: Semaphore,
 }
 
 #[async_trait]
@@ -139,7 +164,8 @@ impl Provider for Discovery {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
-        check(self.surface.tool(FIND).ok_or(Fault::Host)?, arguments).await?;
+        check(self.surface.tool(FIND).ok_or(Fault::Host)?, arguments)?;
+        let _place = self.searching.acquire().await.map_err(|_| Fault::Host)?;
         let arguments: Value = json::tree(arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
@@ -180,4 +206,24 @@ fn find(snapshot: &Snapshot, query: &str, limit: usize) -> String {
             .finish()
     });
     Object::default().array("tools", described).finish()
+}
+
+#[test]
+fn what_other_tools_take_is_not_looked_at() {
+    let many = format!(r#"{{"v":[{}0]}}"#, "0,".repeat(100_000));
+    let call = format!(r#"{{"name":"echo","arguments":{many}}}"#);
+    assert_eq!(outline(&call).expect("short"), r#"{"name":"echo","arguments":{}}"#);
+    let [find, call_tool] = tools().map(|tool| FrozenTool::freeze(tool).expect("a tool"));
+    assert!(check(&call_tool, &call).is_ok());
+    for bad in [
+        format!(r#"{{"name":"echo","arguments":{many},"more":{many}}}"#),
+        format!(r#"{{"name":"echo","arguments":[{many}]}}"#),
+        format!(r#"{{"name":"{}"}}"#, "x".repeat(SHORT)),
+        format!("[{many}]"),
+    ] {
+        assert!(matches!(check(&call_tool, &bad), Err(CallError::Input(_))), "{}", &bad[..40]);
+    }
+    let query = |letter: &str| format!(r#"{{"query":"{}"}}"#, letter.repeat(1000));
+    assert!(check(&find, &query("\\ud83d\\ude00")).is_ok());
+    assert!(check(&find, &query("ab")).is_err());
 }

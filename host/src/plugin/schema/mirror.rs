@@ -8,6 +8,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 const KEY: &str = "x-mcp-header";
+/// Such arguments of one tool: each of its calls has a header for each.
+const MAX_MIRRORED: usize = 32;
+/// Names to one of them: an object in an object is read once more.
+const MAX_PATH: usize = 8;
 
 /// An argument that stands in a header too.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,12 @@ fn visit(value: &Value, path: &mut Vec<String>, reached: bool, found: &mut Vec<M
         }
         if !matches!(object.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
             return Err(format!("the {KEY} '{name}' is on something else than a string, an integer or a boolean"));
+        }
+        if path.len() > MAX_PATH {
+            return Err(format!("the {KEY} '{name}' is more than {MAX_PATH} properties deep"));
+        }
+        if found.len() == MAX_MIRRORED {
+            return Err(format!("more than {MAX_MIRRORED} arguments have an {KEY}"));
         }
         found.push(Mirrored { header: name.to_owned(), path: path.clone() });
     }
@@ -91,6 +101,23 @@ mod tests {
         };
         assert_eq!(found, Ok(vec![mirrored("A", &["a"]), mirrored("C-d", &["b", "c"])]));
         assert_eq!(of(json!({"type": "object"})), Ok(vec![]));
+    }
+
+    #[test]
+    fn their_number_and_depth_are_bounded() {
+        let many = |count: usize| {
+            let properties =
+                (0..count).map(|n| (format!("p{n}"), json!({"type": "string", "x-mcp-header": format!("P{n}")})));
+            of(json!({"properties": properties.collect::<serde_json::Map<_, _>>()}))
+        };
+        assert_eq!(many(MAX_MIRRORED).map(|found| found.len()), Ok(MAX_MIRRORED));
+        assert!(many(MAX_MIRRORED + 1).expect_err("one more").contains("more than 32 arguments"));
+        let deep = |depth: usize| {
+            let leaf = json!({"type": "string", "x-mcp-header": "Deep"});
+            of((0..depth).fold(leaf, |inner, _| json!({"properties": {"p": inner}})))
+        };
+        assert_eq!(deep(MAX_PATH).map(|found| found.len()), Ok(1));
+        assert!(deep(MAX_PATH + 1).expect_err("one more").contains("8 properties deep"));
     }
 
     #[test]

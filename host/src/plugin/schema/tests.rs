@@ -136,3 +136,5 @@ fn what_is_no_object_is_wrapped_if_it_keeps_its_meaning() {
         assert_eq!(of(text), Wrapping::Impossible, "{text}");
     }
 }
+
+mod stack;

@@ -57,12 +57,13 @@ async fn answer(
             return Err(error::unknown_tool(&name, snapshot.tools.names()));
         };
         trail.leads_to(&entry.provider, &name);
-        if let Some(headers) = headers.take() {
-            for Mirrored { header, path } in &entry.item().mirrored {
-                headers.check_param(header, path, &arguments)?;
-            }
+        let mirrored = &entry.item().mirrored;
+        if let Some(headers) = headers.take().filter(|_| !mirrored.is_empty()) {
+            let wanted: Vec<_> =
+                mirrored.iter().map(|Mirrored { header, path }| (header.as_str(), path.as_slice())).collect();
+            headers.check_params(&wanted, &arguments)?;
         }
-        match discovery::redirection(entry, &arguments).await {
+        match discovery::redirection(entry, &arguments) {
             Ok(None) => break entry.clone(),
             Ok(Some(called)) => (name, arguments) = called,
             Err(error) => {

@@ -122,8 +122,9 @@ fn slowest(schema: &str, value: fn(usize) -> String) -> (usize, Duration) {
     };
     let (mut least, mut most) = (16, 4 << 20);
     let mut kept = begun(least);
-    for _ in 0..12 {
-        let middle = (least + most) / 2;
+    // By factors, since what is begun may be a few bytes or megabytes.
+    for _ in 0..6 {
+        let middle = (least * most).isqrt();
         match begun(middle) {
             Some(value) => (least, kept) = (middle, Some(value)),
             None => most = middle,
