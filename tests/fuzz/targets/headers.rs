@@ -47,7 +47,7 @@ fn run(input: &[u8]) {
 
     let path = ["value".to_owned()];
     let headers = Headers { params: vec![("value".into(), said.into())], ..Headers::default() };
-    let checks = |arguments: &str| headers.check_param("Value", &path, arguments).is_ok();
+    let checks = |arguments: &str| headers.check_params(&[("Value", &path)], arguments).is_ok();
     assert_eq!(checks(&json!({"value": meant}).to_string()), same, "an argument that is text");
     assert!(!checks("{}"), "an argument that is not there");
     // Whatever stands there as JSON: it is no text, so its letters decide, or its value.
