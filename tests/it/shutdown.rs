@@ -162,8 +162,9 @@ fn what_is_cut_off_over_http_is_answered_first() {
         assert!(is_cut || late, "request {id}: {text}");
         cut += usize::from(is_cut);
     }
-    // So many calls of a plugin run at a time; the others may have waited too long by then.
-    assert!(cut >= 4, "{cut} of 12 were at work");
+    // So many calls of one caller run at a time, with one turn kept for others; the rest may have
+    // waited too long by then.
+    assert!(cut >= 3, "{cut} of 12 were at work");
     assert!(process.wait().success());
 }
 

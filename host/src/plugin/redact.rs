@@ -4,11 +4,13 @@
 //! in other ways.
 
 mod said;
+mod seen;
 mod spelling;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex_automata::meta::Regex;
@@ -16,6 +18,7 @@ use regex_automata::util::syntax;
 
 use super::secret::Secret;
 pub(super) use said::Said;
+use seen::Seen;
 
 /// Bytes of the shortest secret that is looked for: a shorter one is found where it is none.
 const SHORTEST: usize = 8;
@@ -24,6 +27,8 @@ const SPELT: usize = 16 << 10;
 /// Bytes of what looks for them, and of what it notes on the way, for each thread.
 const PATTERN: usize = 64 << 20;
 const NOTES: usize = 8 << 20;
+/// Secrets that are looked for within each other, one behind the other.
+const OVERLAPPING: usize = 256;
 
 /// Knows what to look for.
 pub(super) struct Redactor {
@@ -38,6 +43,13 @@ enum Finder {
     Spellings(Regex),
     /// Of more or longer secrets than patterns can be made of: as they are.
     Plain(AhoCorasick),
+}
+
+/// A secret that was found.
+struct Hit {
+    /// Its place among the names.
+    secret: usize,
+    at: Range<usize>,
 }
 
 impl Redactor {
@@ -64,32 +76,69 @@ impl Redactor {
         }
     }
 
-    /// The first secret from a place on: whose it is, and from where to where.
-    fn find(&self, said: &[u8], from: usize) -> Option<(usize, usize, usize)> {
-        match &self.finder {
+    /// The first secret from a place on: whose it is, and where.
+    fn find(&self, said: &[u8], from: usize) -> Option<Hit> {
+        let (secret, at) = match &self.finder {
             Finder::Spellings(regex) => {
                 let found = regex.find(regex_automata::Input::new(said).range(from..))?;
-                Some((found.pattern().as_usize(), found.start(), found.end()))
+                (found.pattern().as_usize(), found.range())
             }
             Finder::Plain(finder) => {
                 let found = finder.find(aho_corasick::Input::new(said).range(from..))?;
-                Some((found.pattern().as_usize(), found.start(), found.end()))
+                (found.pattern().as_usize(), found.range())
             }
+        };
+        Some(Hit { secret, at })
+    }
+
+    /// Every secret in it, also those that begin within another.
+    fn find_all<'a>(&'a self, said: &'a [u8]) -> impl Iterator<Item = Hit> + 'a {
+        let mut from = 0;
+        // Those of one after the other, of which the outermost ends last.
+        let mut within = (0, 0);
+        std::iter::from_fn(move || {
+            let hit = self.find(said, from)?;
+            let (start, end) = (hit.at.start, hit.at.end);
+            // A run of backslashes begins one spelling, not as many as it has.
+            from = start + said[start..].iter().take_while(|byte| **byte == b'\\').count().max(1);
+            within = if start < within.0 { (within.0.max(end), within.1 + 1) } else { (end, 0) };
+            // Of a secret that repeats itself there may be as many as it has characters.
+            if within.1 > OVERLAPPING {
+                from = from.max(within.0);
+            }
+            Some(hit)
+        })
+    }
+
+    /// What has to go: the secrets of a text as it is and as it is seen, in order and apart.
+    fn hits(&self, said: &[u8]) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = self.find_all(said).collect();
+        for seen in Seen::of(said) {
+            hits.extend(self.find_all(&seen.bytes).map(|hit| Hit { at: seen.origin(&hit.at), ..hit }));
         }
+        hits.sort_by_key(|hit| (hit.at.start, std::cmp::Reverse(hit.at.end)));
+        hits.dedup_by(|next, last| {
+            let overlaps = next.at.start < last.at.end;
+            if overlaps {
+                last.at.end = last.at.end.max(next.at.end);
+            }
+            overlaps
+        });
+        hits
     }
 
     pub(super) fn bytes<'a>(&self, said: &'a [u8]) -> Cow<'a, [u8]> {
         let mut told = Vec::new();
         let mut from = 0;
-        while let Some((secret, start, end)) = self.find(said, from) {
-            told.extend_from_slice(&said[from..start]);
+        for Hit { secret, at } in self.hits(said) {
+            told.extend_from_slice(&said[from..at.start]);
             // The character after a backslash is part of an escape; what takes its place is not.
             let escapes = told.iter().rev().take_while(|byte| **byte == b'\\').count();
             if escapes % 2 == 1 {
                 told.push(b'\\');
             }
             told.extend_from_slice(format!("[redacted {}]", self.names[secret]).as_bytes());
-            from = end;
+            from = at.end;
         }
         if from == 0 {
             return Cow::Borrowed(said);
@@ -109,14 +158,15 @@ impl Redactor {
     /// there on is looked at again with what follows it. A secret whose spelling is longer than
     /// half a piece may be.
     pub(super) fn cut(&self, piece: &[u8]) -> usize {
-        let mut cut = piece.len() - self.longest.min(piece.len() / 2);
-        let mut from = 0;
-        while let Some((_, start, end)) = self.find(piece, from) {
-            if start >= cut {
+        let half = piece.len() / 2;
+        // What nobody sees makes a spelling as long as it likes.
+        let longest = if Seen::of(piece).next().is_some() { half } else { self.longest.min(half) };
+        let mut cut = piece.len() - longest;
+        for hit in self.hits(piece) {
+            if hit.at.start >= cut {
                 break;
             }
-            cut = cut.max(end);
-            from = end;
+            cut = cut.max(hit.at.end);
         }
         cut
     }

@@ -63,3 +63,56 @@ fn hidden_characters_leave_texts_and_never_bytes() {
     let error = guest_error(GuestError::Failed(hidden.into()));
     assert_eq!(error, CallError::Guest(GuestError::Failed("ab".into())));
 }
+
+/// What is dropped after redaction puts no secret together.
+#[test]
+fn hidden_characters_keep_no_secret_from_being_redacted() {
+    use crate::plugin::abi::{Form, PromptMessage, PromptResult, Question, ReadResult, Role};
+    use crate::plugin::redact::{Redactor, Said as _};
+    use crate::plugin::secret::Secret;
+    const LIMIT: u64 = 1 << 20;
+    let value = "tok_ABCDEFGHIJKLMNOP";
+    let redactor = Redactor::of(&[Secret::new("t".into(), false, Ok(value.into()))]).expect("a secret");
+    let text = || "tok_ABCD\u{ad}EFGH\u{200b}IJKLMNOP".to_owned();
+    let json = || Some("{\"tok_\u{ad}ABCDEFGHIJKLMNOP\":\"tok_ABCD\\u00adEFGH\\bIJ\\udb40\\udc41KLMNOP\"}".to_owned());
+    let said = || TextContent { text: text(), annotations: None, meta: json() };
+    let of_text = || ResourceContents {
+        uri: "x:y".into(),
+        mime_type: Some(text()),
+        body: ResourceBody::Text(text()),
+        meta: json(),
+    };
+    let has_none = |what: String| {
+        assert!(what.contains("[redacted t]") && !what.contains("ABCD") && !what.contains("KLMN"), "{what}");
+    };
+
+    let embedded = EmbeddedResource { contents: of_text(), annotations: None, meta: json() };
+    let list = || vec![Content::Text(said()), Content::Embedded(embedded.clone())];
+    let mut result = ToolResult { content: list(), structured: json(), is_error: true, meta: json() };
+    result.redact(&redactor);
+    contents(&mut result.content).expect("good content");
+    for mut json in [&mut result.meta, &mut result.structured].map(|json| json.take().expect("JSON")) {
+        object(&mut json, "JSON").expect("good JSON");
+        has_none(json);
+    }
+    has_none(format!("{:?}", result.content));
+
+    let messages = vec![PromptMessage { role: Role::User, content: Content::Text(said()) }];
+    let mut outcome = PromptOutcome::Complete(PromptResult { description: Some(text()), messages, meta: json() });
+    outcome.redact(&redactor);
+    has_none(format!("{:?}", prompt(outcome, LIMIT)));
+
+    let mut outcome = ReadOutcome::Complete(ReadResult { contents: vec![of_text()], caching: None, meta: json() });
+    outcome.redact(&redactor);
+    has_none(format!("{:?}", read(outcome, LIMIT)));
+
+    let form = Form { message: text(), schema: json().expect("JSON") };
+    let mut wanted = InputRequired { questions: vec![Question { key: "k".into(), ask: Ask::Form(form) }], state: None };
+    wanted.redact(&redactor);
+    input_required(&mut wanted).expect("a good question");
+    has_none(format!("{wanted:?}"));
+
+    let mut error = GuestError::Failed(text());
+    error.redact(&redactor);
+    has_none(format!("{:?}", guest_error(error)));
+}

@@ -153,3 +153,54 @@ fn every_secret_goes_by_its_own_name() {
     let redactor = Redactor::of(&[secret("short", "12345678"), secret("long", "1234567890")]).expect("secrets");
     assert_eq!(redactor.text("1234567890 12345678"), "[redacted long] [redacted short]");
 }
+
+/// What the host drops afterwards puts nothing together.
+#[test]
+fn a_secret_is_found_behind_what_nobody_sees() {
+    let (value, told) = ("tok_ABCDEFGHIJKLMNOP", "before [redacted token] after");
+    let redactor = redactor(value).expect("a secret");
+    let hidden = ["\u{ad}", "\u{200b}\u{200d}", "\u{e0041}", "\u{1b}", "\r", "\u{fe0f}\u{2800}", "\u{10fffd}"];
+    for hidden in hidden {
+        let text = format!("before {} after", each(value, |byte| format!("{}{hidden}", char::from(byte))));
+        let text = text.replacen(&format!("{hidden} after"), " after", 1);
+        assert_eq!(redactor.text(&text), told, "{hidden:?}");
+        // Bytes that are no text change nothing.
+        assert_eq!(redactor.bytes(&[b"\xff", text.as_bytes()].concat()).as_ref(), [b"\xff", told.as_bytes()].concat());
+        let units = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<String>();
+        for escaped in [text.replace(hidden, &units(hidden)), serde_json::to_string(&text).expect("JSON")] {
+            let mut json = format!("\"{}\"", redactor.text(escaped.trim_matches('"')));
+            crate::plugin::text::drop_hidden_in_json(&mut json);
+            assert_eq!(json, format!("\"{told}\""), "{hidden:?}");
+        }
+    }
+    let shown = "not a secret: \u{200b}tok_ABCD\u{ad} \\b \\u00ad \\";
+    assert_eq!(redactor.text(shown), shown);
+}
+
+/// A backslash of the secret is no escape's.
+#[test]
+fn a_secret_with_a_backslash_is_found_behind_what_nobody_sees() {
+    let redactor = redactor(r"pa\bss\rw0rd").expect("a secret");
+    assert_eq!(redactor.text("pa\\b\u{200b}ss\\rw0rd"), "[redacted token]");
+    assert_eq!(redactor.text(r"pa\\bs\u200bs\\rw0rd"), "[redacted token]");
+    assert_eq!(redactor.text(r"pa\\bs\bs\\rw0rd"), "[redacted token]");
+}
+
+#[test]
+fn secrets_that_overlap_leave_nothing_of_each_other() {
+    let secret = |name: &str, value: &str| Secret::new(name.into(), false, Ok(value.into()));
+    let redactor =
+        Redactor::of(&[secret("a", "AAAABBBBCCCCDDDDEEEEFFFF"), secret("b", "xyAAAABBBB"), secret("c", "FFFFzzzz")]);
+    let redactor = redactor.expect("secrets");
+    assert_eq!(redactor.text("1 xyAAAABBBBCCCCDDDDEEEEFFFF 2"), "1 [redacted b] 2");
+    assert_eq!(redactor.text("1 xyAAAABBBBCCCCDDDDEEEEFFFFzzzz 2"), "1 [redacted b] 2");
+    assert_eq!(redactor.text("1 xyAA\u{ad}AABBBBCCCCDDDDEEEE\u{200b}FFFFzzzz 2"), "1 [redacted b] 2");
+    let itself = Redactor::of(&[secret("a", "AAAABBBBAAAA")]).expect("a secret");
+    assert_eq!(itself.text("AAAABBBBAAAABBBBAAAA AAAABBBBAAAA"), "[redacted a] [redacted a]");
+    // Neither runs of backslashes nor secrets that repeat themselves take longer.
+    let itself = Redactor::of(&[secret("a", &"x".repeat(2000))]).expect("a secret");
+    let began = std::time::Instant::now();
+    assert!(itself.text(&"x".repeat(1 << 16)).matches('x').count() < 2000);
+    assert_eq!(redactor.text(&format!("{}u0041AAABBBBCCCCDDDDEEEEFFFF", "\\".repeat(1 << 18))), "[redacted a]");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}

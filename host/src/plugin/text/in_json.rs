@@ -84,5 +84,5 @@ fn literals(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 fn decoded(literal: &str) -> Option<String> {
-    serde_json::from_str(literal).ok()
+    json::read(literal).ok()
 }
