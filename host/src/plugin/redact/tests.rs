@@ -66,7 +66,7 @@ fn a_secret_is_found_as_other_languages_write_it() {
     // `encodeURIComponent`, `urllib.parse.quote`, `url.QueryEscape`, PHP's `rawurlencode`, all.
     let plain = ["-_.!~*'()", "/-_.~", "-_.~", "-_.", ""];
     let json = |text: &str| serde_json::to_string(text).expect("JSON");
-    for value in [all_characters(), "ab/cd+ef&gh<ij=kl!mn(op)".to_owned(), "x".repeat(3000) + "/+/+\"'"] {
+    for value in [all_characters(), "ab/cd+ef&gh<ij=kl!mn(op)".to_owned(), "x".repeat(600) + "/+/+\"'"] {
         let redactor = redactor(&value).expect("a secret");
         let mut said = vec![value.clone(), json(&value), json(&value).replace('/', "\\/"), json(&json(&value))];
         for (_, spell) in spellings {
