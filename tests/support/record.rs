@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use super::home::scratch;
 use super::wire::{Received, Wire};
 
+/// The one revision that has batches.
+const BATCHED: &str = "2025-03-26";
+
 /// A wire that keeps a record of what comes over it.
 pub struct Recorded<W> {
     wire: W,
@@ -49,12 +52,17 @@ impl<W: Wire> Recorded<W> {
     }
 
     fn received(&mut self, message: &Value) {
-        if let Some(batch) = message.as_array() {
-            return batch.iter().for_each(|element| self.received(element));
+        match message.as_array() {
+            Some(batch) => batch.iter().for_each(|element| self.record(element, Some(BATCHED))),
+            None => self.record(message, None),
         }
+    }
+
+    fn record(&mut self, message: &Value, known: Option<&str>) {
         let answers = message.get("method").is_none();
         let asked = message.get("id").filter(|_| answers).and_then(|id| self.asked.get(&id.to_string()).cloned());
         let (method, mut revision) = asked.unwrap_or_else(|| (String::new(), self.revision.clone()));
+        revision = known.map(str::to_owned).or(revision);
         if method == "initialize"
             && let Some(settled) = message.pointer("/result/protocolVersion")
         {

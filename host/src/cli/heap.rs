@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Between two looks.
 const OFTEN: Duration = Duration::from_secs(10);
-/// Pages of 4 KiB, 16 MiB: what the process has grown by since it was last trimmed.
+/// Pages of 4 KiB, 16 MiB: what the process may have grown by over its least.
 const MUCH: u64 = 16 << 8;
 
 /// Looks now and then, on a thread of its own, for as long as the process lives.
@@ -26,9 +26,9 @@ pub(super) fn keep_trimmed() {
                 continue;
             }
             trim();
-            // Much of it may be in use: it is looked at again when there is more.
-            least = resident().unwrap_or(now);
-            tracing::debug!(before = now, after = least, "pages after memory was given back");
+            // What is in use now and freed later changes no number that can be read cheaply: as
+            // long as the process is that large, it is trimmed at each look.
+            tracing::debug!(before = now, after = resident(), "pages after memory was given back");
         }
     };
     if let Err(error) = thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(look) {
