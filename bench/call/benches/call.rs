@@ -31,9 +31,10 @@ fn calls(criterion: &mut Criterion) {
     let loading = sandbox.load(id, component(), Limits::default(), Grants::default());
     let plugin = Arc::new(runtime.block_on(loading).expect("a plugin"));
 
+    let arguments: Arc<str> = ARGUMENTS.into();
     criterion.bench_function("plugin: a fresh instance and a call", |bencher| {
         bencher.iter(|| {
-            let called = plugin.call_tool("echo", ARGUMENTS, Call::new("1"));
+            let called = plugin.call_tool("echo", arguments.clone(), Call::new("1"));
             runtime.block_on(called).expect("an answer")
         });
     });

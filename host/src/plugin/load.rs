@@ -156,7 +156,7 @@ impl Checks {
     async fn around<I: Invocation>(
         self,
         invocation: I,
-        arguments: String,
+        arguments: Arc<str>,
         call: Call,
         told: impl FnOnce(I::Outcome) -> Result<ToolOutcome, CallError> + Send + 'static,
     ) -> Result<ToolOutcome, CallError> {
@@ -249,11 +249,11 @@ impl Provider for Plugin {
         Ok(Some(Arc::new(newer)))
     }
 
-    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
+    async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
         let Some(tool) = self.surface.tool(name) else {
             return Err(NOT_FOUND);
         };
-        let (name, arguments) = (name.to_owned(), arguments.to_owned());
+        let (name, given) = (name.to_owned(), arguments.clone());
         let caller = call.caller.clone();
         let checks = Checks {
             program: self.program.clone(),
@@ -265,18 +265,15 @@ impl Provider for Plugin {
             match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let tools = exports.tools.as_ref().ok_or(NOT_FOUND)?;
-                    let given = arguments.clone();
                     let function = tools.call.clone();
                     let invocation = Typed { function, params: |context| (name, arguments, context) };
                     checks.around(invocation, given, call, |outcome| outcome.map_err(CallError::Guest)).await
                 }
                 Dialect::Wasmcp(exports) => {
-                    let given = arguments.clone();
-                    let invocation = exports.call_tool(name, arguments).ok_or(NOT_FOUND)?;
+                    let invocation = exports.call_tool(name, &arguments).ok_or(NOT_FOUND)?;
                     checks.around(invocation, given, call, |outcome| outcome).await
                 }
                 Dialect::Plain(functions) => {
-                    let given = arguments.clone();
                     let function = functions.call(&name, arguments, self.program.limits.output);
                     checks.around(function.ok_or(NOT_FOUND)?, given, call, |outcome| outcome).await
                 }

@@ -123,7 +123,7 @@ impl Functions {
     }
 
     /// A call of a tool, with arguments that are the text of a JSON object.
-    pub(super) fn call(&self, tool: &str, arguments: String, limit: u64) -> Option<FunctionCall> {
+    pub(super) fn call(&self, tool: &str, arguments: Arc<str>, limit: u64) -> Option<FunctionCall> {
         let function = self.named(tool)?;
         let (index, params, result) = (function.index, function.params.clone(), function.result.clone());
         Some(FunctionCall { index, params, result, arguments, limit })
@@ -224,7 +224,7 @@ pub(super) struct FunctionCall {
     index: ComponentExportIndex,
     params: Params,
     result: Arc<Returned>,
-    arguments: String,
+    arguments: Arc<str>,
     /// Bytes of the result's text.
     limit: u64,
 }

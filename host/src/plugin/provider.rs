@@ -63,7 +63,7 @@ pub trait Provider: Send + Sync {
 
     /// `arguments` is the text of a JSON object. That it fits the tool's input schema is checked
     /// as part of the call, and what is returned has passed the checks of `outcome`.
-    async fn call_tool(&self, name: &str, arguments: &str, call: Call) -> Result<ToolOutcome, CallError> {
+    async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
         let _ = (name, arguments, call);
         Err(CallError::Guest(GuestError::NotFound))
     }

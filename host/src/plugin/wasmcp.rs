@@ -90,9 +90,9 @@ impl Exports {
         self.tools.is_none() && self.resources.is_none() && self.prompts.is_none() && self.completions.is_none()
     }
 
-    pub(super) fn call_tool(&self, name: String, arguments: String) -> Option<Request<ToolOutcome>> {
+    pub(super) fn call_tool(&self, name: String, arguments: &str) -> Option<Request<ToolOutcome>> {
         let [_, call] = self.tools.as_ref()?;
-        let arguments = Val::Option(Some(Box::new(Val::String(arguments))));
+        let arguments = Val::Option(Some(Box::new(Val::String(arguments.to_owned()))));
         Some(call.request(&[("name", Val::String(name)), ("arguments", arguments)], convert::called))
     }
 

@@ -55,7 +55,7 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
 
 /// Where a call of this entry is redirected to: a tool's public name and its arguments.
 /// All others check their arguments as part of the call.
-pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, Refusal> {
+pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, Arc<str>)>, Refusal> {
     if !entry.provider.is_host() || entry.item().tool.name != CALL {
         return Ok(None);
     }
@@ -63,14 +63,14 @@ pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<
     redirected(entry, arguments).map_err(Refusal::from)
 }
 
-fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, String)>, ErrorObject> {
+fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, Arc<str>)>, ErrorObject> {
     let unreadable = |why: json::MembersError| error::invalid_params("params.arguments", &why.to_string());
     let [name, inside] = json::members(arguments, ["name", "arguments"]).map_err(unreadable)?;
     let name = name.and_then(json::string).unwrap_or_default();
     if name == entry.name.as_str() {
         return Err(error::invalid_params("params.arguments.name", "must be another tool than this one"));
     }
-    Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).to_owned())))
+    Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).into())))
 }
 
 /// Checks arguments of a tool of the host's own.
@@ -160,13 +160,13 @@ impl Provider for Discovery {
         &self.surface
     }
 
-    async fn call_tool(&self, name: &str, arguments: &str, _: Call) -> Result<ToolOutcome, CallError> {
+    async fn call_tool(&self, name: &str, arguments: Arc<str>, _: Call) -> Result<ToolOutcome, CallError> {
         let (FIND, Some(catalog)) = (name, self.catalog.upgrade()) else {
             return Err(CallError::Guest(GuestError::NotFound));
         };
-        check(self.surface.tool(FIND).ok_or(Fault::Host)?, arguments)?;
+        check(self.surface.tool(FIND).ok_or(Fault::Host)?, &arguments)?;
         let _place = self.searching.acquire().await.map_err(|_| Fault::Host)?;
-        let arguments: Value = json::tree(arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
+        let arguments: Value = json::tree(&arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
         // A folder may hold megabytes of descriptions.

@@ -3,6 +3,8 @@
 //! Finds a component's exports and links the host's functions; what these do is in
 //! `host_calls`, how exports are called is in `call`.
 
+use std::sync::Arc;
+
 use types::CallContext;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 
@@ -75,7 +77,7 @@ type Given = Vec<(String, String)>;
 #[derive(Clone)]
 pub(in crate::plugin) struct Tools {
     pub(in crate::plugin) list: Function<(), Listed<types::Tool>>,
-    pub(in crate::plugin) call: Function<(String, String, CallContext), Called<types::ToolOutcome>>,
+    pub(in crate::plugin) call: Function<(String, Arc<str>, CallContext), Called<types::ToolOutcome>>,
 }
 
 #[derive(Clone)]

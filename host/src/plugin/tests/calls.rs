@@ -7,7 +7,7 @@ use crate::plugin::abi::{GuestError, ToolOutcome, ToolResult};
 
 async fn call(guest: &Guest, limits: Limits) -> Result<ToolOutcome, CallError> {
     let plugin = load_with(guest.build(), limits).await.expect("a plugin");
-    plugin.call_tool("t", "{}", Call::new("test")).await
+    plugin.call_tool("t", "{}".into(), Call::new("test")).await
 }
 
 async fn fault(guest: &Guest, limits: Limits) -> Fault {
@@ -44,10 +44,10 @@ async fn an_outcome_passes() {
 async fn a_guests_own_error_passes_and_unknown_tools_do_not_run() {
     let not_found = Guest::new("(i32.store8 (i32.const 1024) (i32.const 1)) (i32.const 1024)");
     let plugin = load(not_found.build()).await.expect("a plugin");
-    let said = plugin.call_tool("t", "{}", Call::new("test")).await;
+    let said = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(said.err(), Some(CallError::Guest(GuestError::NotFound)));
     let spins = load(Guest::new(SPIN).build()).await.expect("a plugin");
-    let unknown = spins.call_tool("other", "{}", Call::new("test")).await;
+    let unknown = spins.call_tool("other", "{}".into(), Call::new("test")).await;
     assert_eq!(unknown.err(), Some(CallError::Guest(GuestError::NotFound)));
 }
 
@@ -186,10 +186,10 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
     }
     let all = (crate::plugin::engine::SLOTS + crate::plugin::spare::BESIDE) as usize;
     assert_eq!(held.len(), all);
-    let called = plugin.call_tool("t", "{}", Call::new("test")).await;
+    let called = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));
     held.pop();
-    complete(plugin.call_tool("t", "{}", Call::new("test")).await);
+    complete(plugin.call_tool("t", "{}".into(), Call::new("test")).await);
 }
 
 /// One caller's calls take as long as they may; another one is served all the same.
@@ -206,7 +206,7 @@ async fn one_caller_does_not_take_all_turns() {
     let alices: Vec<_> = (0..40)
         .map(|_| {
             let (plugin, call) = (plugin.clone(), call("alice"));
-            tokio::spawn(async move { plugin.call_tool("t", r#"{"a":1}"#, call).await })
+            tokio::spawn(async move { plugin.call_tool("t", r#"{"a":1}"#.into(), call).await })
         })
         .collect();
     while plugin.program.waiting() < 8 || alices.iter().filter(|call| call.is_finished()).count() < 29 {
@@ -214,7 +214,7 @@ async fn one_caller_does_not_take_all_turns() {
     }
     assert_eq!(plugin.program.free_turns(), 1);
     for _ in 0..10 {
-        complete(plugin.call_tool("t", "{}", call("bob")).await);
+        complete(plugin.call_tool("t", "{}".into(), call("bob")).await);
     }
     alices.iter().for_each(|call| call.abort());
 }
@@ -230,7 +230,7 @@ async fn every_call_has_an_instance_of_its_own() {
     guest.fields = String::new();
     let plugin = load(guest.build()).await.expect("a plugin");
     for _ in 0..3 {
-        complete(plugin.call_tool("t", "{}", Call::new("test")).await);
+        complete(plugin.call_tool("t", "{}".into(), Call::new("test")).await);
     }
 }
 
@@ -241,7 +241,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
     let quick = load(Guest::new("(i32.const 1024)").build()).await.expect("a plugin");
     let spin = || {
         let spinner = spinner.clone();
-        tokio::spawn(async move { spinner.call_tool("t", "{}", Call::new("test")).await })
+        tokio::spawn(async move { spinner.call_tool("t", "{}".into(), Call::new("test")).await })
     };
     let first = spin();
     while spinner.program.free_turns() > 0 {
@@ -251,9 +251,9 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
     while spinner.program.waiting() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let third = spinner.call_tool("t", "{}", Call::new("test")).await;
+    let third = spinner.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(third.err(), Some(CallError::Fault(Fault::Busy)));
-    complete(quick.call_tool("t", "{}", Call::new("test")).await);
+    complete(quick.call_tool("t", "{}".into(), Call::new("test")).await);
     second.abort();
     first.abort();
     assert!(second.await.is_err() && first.await.is_err());
@@ -270,7 +270,7 @@ async fn the_memory_budget_comes_back() {
     let guest = Guest::new("unreachable").build();
     let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
     for _ in 0..10 {
-        let _ = plugin.call_tool("t", "{}", Call::new("test")).await;
+        let _ = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     }
     assert_eq!(sandbox.budget().taken(), 0);
 }

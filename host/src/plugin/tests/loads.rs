@@ -139,5 +139,5 @@ async fn nested_components_with_memories_of_their_own_load() {
         (instance $outer (instantiate $outer (with "take" (func $inner "take"))))
         (export "run" (func $outer "run")))"#;
     let plugin = load(wat::parse_str(nested).expect("valid WAT")).await.expect("a plugin");
-    plugin.call_tool("run", "{}", Call::new("test")).await.expect("an outcome");
+    plugin.call_tool("run", "{}".into(), Call::new("test")).await.expect("an outcome");
 }

@@ -8,7 +8,7 @@ async fn load(sandbox: &Arc<Sandbox>, component: &[u8]) -> Plugin {
 }
 
 async fn call(plugin: &Plugin) {
-    let outcome = plugin.call_tool("t", "{}", Call::new("test")).await;
+    let outcome = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert!(matches!(outcome, Ok(ToolOutcome::Complete(_))), "{outcome:?}");
 }
 

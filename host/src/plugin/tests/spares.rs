@@ -19,7 +19,7 @@ async fn plugin(sandbox: &Arc<Sandbox>) -> Plugin {
 }
 
 async fn call(plugin: &Plugin) {
-    let outcome = plugin.call_tool("t", "{}", Call::new("test")).await;
+    let outcome = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert!(matches!(outcome, Ok(ToolOutcome::Complete(_))), "{outcome:?}");
 }
 

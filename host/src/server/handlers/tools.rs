@@ -30,7 +30,7 @@ pub(in crate::server) static LIST: List<FrozenTool> = List {
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
     let (server, brought) = (server.clone(), call.retry.into());
     let name = call.name.into_owned();
-    let arguments = call.arguments.map_or_else(|| "{}".to_owned(), |raw: &RawValue| raw.get().to_owned());
+    let arguments: Arc<str> = call.arguments.map_or("{}", RawValue::get).into();
     Reply::Later(Box::pin(async move {
         let mut trail = Trail::begin(&server, &scope, "tools/call", &name)?;
         trail.input(&arguments);
@@ -43,7 +43,7 @@ async fn answer(
     server: &Arc<Server>,
     scope: &Scope,
     mut name: String,
-    mut arguments: String,
+    mut arguments: Arc<str>,
     brought: Brought,
     trail: &mut Trail,
 ) -> Answer {
@@ -76,7 +76,7 @@ async fn answer(
     let frozen = entry.item();
     let rounds =
         Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
-    match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, &arguments, call)).await {
+    match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call)).await {
         Ok(Settled::Complete(outcome)) => {
             trail.code(if outcome.is_error { "error" } else { "ok" });
             Ok(complete(server, scope, frozen, &outcome))

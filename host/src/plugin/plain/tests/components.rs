@@ -37,7 +37,7 @@ fn same(kind: &str) -> Vec<u8> {
 }
 
 async fn call(plugin: &Plugin, tool: &str, arguments: &str) -> Result<ToolOutcome, CallError> {
-    plugin.call_tool(tool, arguments, Call::new("test")).await
+    plugin.call_tool(tool, arguments.into(), Call::new("test")).await
 }
 
 /// The structured content of a call that went well.

@@ -48,7 +48,7 @@ impl Provider for Prompting {
     fn surface(&self) -> &Surface {
         &self.surface
     }
-    async fn call_tool(&self, _: &str, _: &str, _: Call) -> Result<ToolOutcome, CallError> {
+    async fn call_tool(&self, _: &str, _: Arc<str>, _: Call) -> Result<ToolOutcome, CallError> {
         Err(CallError::Guest(GuestError::NotFound))
     }
     async fn read_resource(&self, _: &str, _: Call) -> Result<ReadOutcome, CallError> {
