@@ -202,6 +202,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         let config = options.config()?;
         let dir = plugin_folder(dir)?;
         // Before there is a second thread.
+        heap::keep_buffers();
         wall::raise(&options, &config, &dir, &http);
         return on_runtime(serve::run(options, config, dir, &http));
     }

@@ -130,7 +130,7 @@ impl Program {
         invocation: I,
         call: Call,
     ) -> Result<I::Outcome, Fault> {
-        self.perform_checked(invocation, call, ready(Ok(())), |outcome| ready(Ok(outcome))).await
+        self.perform_checked(invocation, call, ready(Ok(())), |outcome| ready(Ok(outcome)), |_| false).await
     }
 
     /// Makes a call between a check of what goes in and one of what comes out. Both are part of
@@ -141,6 +141,7 @@ impl Program {
         call: Call,
         before: impl Future<Output = Result<(), E>> + Send + 'static,
         after: impl FnOnce(I::Outcome) -> F + Send + 'static,
+        is_light: fn(&T) -> bool,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -168,12 +169,16 @@ impl Program {
             });
             let metered = Metered { meter, visitor: program.turnstile.visitor(), future };
             match timeout_at(deadline, metered).await {
-                Ok(outcome) => outcome.map(|outcome| (outcome, turn)),
+                Ok(outcome) => outcome.map(|outcome| {
+                    let turn = (!is_light(&outcome)).then_some(turn);
+                    (outcome, turn)
+                }),
                 Err(_) => Err(Fault::Timeout { limit }.into()),
             }
         };
-        // The turn is over when the caller has the outcome and can count it: no more of them are
-        // ready at a time than there are turns.
+        // The turn is over when the caller has the outcome and can count its bytes: no more of
+        // them are ready at a time than there are turns. A light one needs no counting, and the
+        // next call need not wait for the caller's thread.
         let (outcome, _turn) = self.begin::<_, E>(Box::pin(call)).await?;
         Ok(outcome)
     }

@@ -174,7 +174,7 @@ impl Checks {
                 (outcome, _) => Ok(outcome),
             }
         };
-        match program.perform_checked(invocation, call, before, after).await {
+        match program.perform_checked(invocation, call, before, after, outcome::is_light).await {
             // The guest itself did not end well.
             Err(CallError::Fault(fault)) => denials.tell(Err(fault)),
             ended => ended,

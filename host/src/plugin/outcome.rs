@@ -26,6 +26,8 @@ const MAX_STATE: usize = 64 << 10;
 const MAX_QUESTIONS: usize = 32;
 /// Bytes of a suggestion.
 const MAX_SUGGESTION: usize = 1 << 10;
+/// Bytes of an outcome that is little to hold.
+const LIGHT: usize = 16 << 10;
 /// Bytes of a guest's reason for an error.
 const MAX_REASON: usize = 16 << 10;
 
@@ -64,6 +66,11 @@ pub(super) async fn tool(
         }
     }
     Ok(outcome)
+}
+
+/// Whether so many of these that a client may have requests in flight are little to hold.
+pub(super) fn is_light(outcome: &ToolOutcome) -> bool {
+    outcome.size() <= LIGHT
 }
 
 /// Checks what a resource is read as.
