@@ -26,9 +26,8 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Erro
     serde_json::from_str(text)
 }
 
-/// The one text of a tree: no blanks, the members of each object in the order of their names,
-/// characters and numbers spelt in one way. Read again it is the same tree, and the same text.
-pub fn canonical(mut tree: Value) -> String {
-    tree.sort_all_objects();
+/// The one text of a tree: no blanks, characters and numbers spelt in one way, members in the order
+/// that they have. Read again it is the same tree, and the same text.
+pub fn canonical(tree: &Value) -> String {
     tree.to_string()
 }

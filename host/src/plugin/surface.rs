@@ -76,7 +76,7 @@ impl FrozenTool {
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
         // What is sent is what is pinned: one text for each schema.
-        tool.input_schema = json::canonical(input.source().clone());
+        tool.input_schema = json::canonical(input.source());
         let output = match &tool.output_schema {
             None => None,
             Some(text) => {
@@ -86,7 +86,7 @@ impl FrozenTool {
                 if !output.source().is_object() {
                     return Err("its output schema is not an object".into());
                 }
-                let text = json::canonical(output.source().clone());
+                let text = json::canonical(output.source());
                 wrapping = Wrapping::of(&output, &text);
                 tool.output_schema = Some(text);
                 Some(output)

@@ -164,7 +164,9 @@ impl Binding<'_> {
 /// The same JSON with the members of its objects in the order of their names: a client may
 /// write its request anew for each round. What has no tree stays as it is written.
 fn canonical(text: &str) -> String {
-    json::tree(text, json::MAX_DEPTH).map_or_else(|_| text.to_owned(), json::canonical)
+    let Ok(mut tree) = json::tree(text, json::MAX_DEPTH) else { return text.to_owned() };
+    tree.sort_all_objects();
+    json::canonical(&tree)
 }
 
 fn seconds(time: SystemTime) -> u64 {

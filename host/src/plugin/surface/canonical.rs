@@ -1,5 +1,5 @@
 //! What a plugin offers as one text that is the same for the same words, however often and
-//! in whatever order they are listed; and its hash. Each entry stands in it as clients get it.
+//! in whatever order the entries are listed; and its hash. Each entry stands in it as clients get it.
 //!
 //! Resources that one of the plugin's own templates makes are left out: they are what it
 //! keeps, and come and go. Every other word is in it.
@@ -36,7 +36,7 @@ impl Surface {
             "extensions": list(extensions, "name"),
             "methods": list(methods, "name"),
         });
-        json::canonical(lists)
+        json::canonical(&lists)
     }
 
     /// The hash of [`Surface::canonical`].

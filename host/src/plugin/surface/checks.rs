@@ -87,7 +87,7 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
 
 /// What is sent of it, which is what is pinned.
 pub(super) fn meta(meta: Option<String>) -> Result<Option<String>, Refused> {
-    meta.map(|meta| object(&meta, "its meta", "is").map(json::canonical)).transpose()
+    meta.map(|meta| object(&meta, "its meta", "is").map(|tree| json::canonical(&tree))).transpose()
 }
 
 /// The tree of a JSON object that stands in an entry. Its texts reach the model, too.

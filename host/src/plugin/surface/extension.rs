@@ -66,7 +66,7 @@ pub(super) fn settings(settings: &str) -> Result<String, Refused> {
     }
     let settings = checks::object(settings, "its settings", "are")?;
     match is_plain(&settings) {
-        true => Ok(json::canonical(settings)),
+        true => Ok(json::canonical(&settings)),
         false => Err("its settings have null, a fraction or too large a number".into()),
     }
 }

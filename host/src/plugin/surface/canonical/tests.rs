@@ -89,7 +89,8 @@ fn the_same_words_are_the_same_text() {
         |_| {},
         |listed| listed.tools.as_mut().expect("tools").reverse(),
         |listed| {
-            first(listed).input_schema = "{ \"properties\":{\"a\":{\"type\":\"string\"}},\n\"type\":\"object\"}".into();
+            let text = "{ \"type\":\"object\",\n\"properties\":{\"\\u0061\":{\"type\":\"string\"}}}";
+            first(listed).input_schema = text.into();
         },
         // What a template makes is what the plugin keeps.
         |listed| listed.resources.as_mut().expect("resources").push(resource("note://7")),
@@ -101,11 +102,13 @@ fn the_same_words_are_the_same_text() {
 
 #[test]
 fn any_other_word_is_another_text() {
-    let others: [fn(&mut Listed); 14] = [
+    let others: [fn(&mut Listed); 15] = [
         |listed| first(listed).name = "c".into(),
         |listed| first(listed).title = None,
         |listed| first(listed).description = Some("Describes!".into()),
         |listed| first(listed).input_schema = r#"{"type":"object","properties":{"a":{"type":"number"}}}"#.into(),
+        // Clients get the members in this order, and show them so.
+        |listed| first(listed).input_schema = r#"{"properties":{"a":{"type":"string"}},"type":"object"}"#.into(),
         |listed| first(listed).output_schema = Some(r#"{"type":"object"}"#.into()),
         |listed| first(listed).annotations = None,
         |listed| first(listed).task_support = TaskSupport::Optional,
