@@ -160,8 +160,8 @@ fn non_joiner(around: &Around) -> Need {
 
 fn joiner(around: &Around) -> Need {
     let &Around { base, before, next, .. } = around;
-    // Letters that are joined without it, or cannot be, do not change.
-    let joins = joins_on(base) != joins_back(next) && next != '\0';
+    // Letters that are joined without it, or cannot be, do not change. Behind a mark they may be.
+    let joins = joins_on(base) != joins_back(next) && next != '\0' && !is_mark(next);
     let half = is_virama(before) && (script(base) == Script::Sinhala || HALF_LETTERS.contains(base));
     if joins || half || is_virama(next) && KEPT_LETTERS.contains(base) {
         Need::Seen
