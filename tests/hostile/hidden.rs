@@ -31,6 +31,19 @@ fn unseen() -> Vec<String> {
         [0xe0001, 0xe0041, 0xe0080, 0xe0100, 0xe01f0, 0xe0f00, 0xe0ffa, 0x1bca0, 0x1d173, 0xfff0, 0x2060, 0x206a]
             .map(run)
             .into();
+    // Not ignored by default, and yet nothing to be seen: controls and fillers of one script beside
+    // another, the place of an object, kinds of spaces, and a byte behind each ideograph.
+    all.extend([0x13430, 0x13438, 0x2000, 0x2004, 0xfff8].map(run));
+    all.extend(
+        "\u{16fe4}\u{2d7f}\u{fffc}\u{10a3f}\u{1107f}\u{1039}\u{600}\u{110bd}\u{13441}\u{2028}".chars().map(twice),
+    );
+    all.push(
+        (0..12u32)
+            .filter_map(|n| Some([char::from_u32(0x8a9e + n)?, char::from_u32(0xe0100 + n)?]))
+            .flatten()
+            .collect(),
+    );
+    all.push(" \t\t \t  \t \t".repeat(3));
     all.extend("\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180e}\u{200b}\u{200c}\u{200d}\u{202e}\u{2065}\u{2068}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{ffa0}".chars().map(twice));
     all
 }
@@ -40,6 +53,8 @@ fn shows_nothing(c: char) -> bool {
         '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{13430}'..='\u{13442}' | '\u{16fe4}' | '\u{2d7f}' | '\u{fffc}' | '\u{10a3f}' | '\u{1107f}' | '\u{1039}'
+        | '\u{600}' | '\u{110bd}' | '\u{2028}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -75,6 +90,8 @@ fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
     let served: Vec<&String> =
         names.iter().filter(|name| listed.to_string().contains(&format!("\"words_{name}\""))).collect();
     assert!(served.is_empty(), "served although something is hidden in them: {served:?}");
+    let log = arena.log();
+    assert!(log.contains("U+13430") && log.contains("U+2002"), "the log does not say what is hidden: {log}");
     assert!(listed.to_string().contains("words_last"), "a tool with nothing hidden is not served: {listed}");
 
     arena.loads("p", &said.build());
@@ -108,6 +125,10 @@ fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
             assert!(!text.contains(['\u{e0041}', '\u{202e}']), "in {}: {}", told["method"], text.escape_unicode());
         }
     }
+    // What a person reads in the log.
+    let log = arena.log();
+    assert_eq!(hides(&log), None, "the log hides something");
+    assert!(log.contains("\\u{2001}"), "the log does not say which space it is");
     // What a person sees at a terminal.
     let folder = arena.home.plugins();
     let output = arena.meanwhile_at_home(|home| run(home, ["call".as_ref(), folder.as_os_str(), "p_version".as_ref()]));

@@ -5,22 +5,29 @@
 
 mod hidden;
 mod in_json;
+mod layout;
 
 use std::fmt::Write as _;
 
-use hidden::{Hidden, is_plain, is_suspect};
+pub use hidden::is_unusual_space;
+use hidden::{Allowance, Hidden, instead, is_plain, is_suspect};
 pub use in_json::{drop_hidden_in_json, escape_hidden_in_json, hidden_in_json};
 
 /// Whether a character can change how the text around it looks or reads, or is seen by nobody.
 /// Some of these are needed in some places, which [`drop_hidden`] knows.
 pub fn is_deceptive(c: char) -> bool {
-    is_suspect(c) || matches!(c, '\r' | '\u{2028}' | '\u{2029}')
+    is_suspect(c) || c == '\r'
 }
 
-/// The first hidden or deceptive character of a text that may have several lines.
+/// The first hidden or deceptive character of a text that may have several lines, and that a plugin
+/// says of itself.
 pub fn deceptive_in(text: &str) -> Option<char> {
-    let separator = || text.chars().find(|c| matches!(c, '\u{2028}' | '\u{2029}'));
-    Hidden::of(text).next().map(|(_, c)| c).or_else(separator)
+    deceptive(text, &mut Allowance::default())
+}
+
+fn deceptive(text: &str, allowance: &mut Allowance) -> Option<char> {
+    let hidden = if is_plain(text) { None } else { Hidden::of(text, allowance).next().map(|(_, c)| c) };
+    hidden.or_else(|| layout::unseen_blank(text))
 }
 
 /// The same for a text of one line: no line break or tab either.
@@ -29,24 +36,31 @@ pub fn deceptive_in_line(text: &str) -> Option<char> {
 }
 
 /// Drops what is hidden: controls but for tabs and line breaks, and what nobody sees, but for
-/// what scripts and emoji need in its place.
+/// what scripts and emoji need in its place. Of unusual spaces usual ones are left.
 pub fn drop_hidden(text: &mut String) {
+    drop_more(text, &mut Allowance::default());
+}
+
+/// Whether it dropped something.
+fn drop_more(text: &mut String, allowance: &mut Allowance) -> bool {
     // Most texts, by their bytes alone.
     if is_plain(text) {
-        return;
+        return false;
     }
-    let mut dropped = Hidden::of(text).map(|(at, c)| at..at + c.len_utf8()).peekable();
-    if dropped.peek().is_none() {
-        return;
+    let mut hidden = Hidden::of(text, allowance).peekable();
+    if hidden.peek().is_none() {
+        return false;
     }
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;
-    for hidden in dropped {
-        kept.push_str(&text[from..hidden.start]);
-        from = hidden.end;
+    for (at, c) in hidden {
+        kept.push_str(&text[from..at]);
+        kept.push_str(instead(c));
+        from = at + c.len_utf8();
     }
     kept.push_str(&text[from..]);
     *text = kept;
+    true
 }
 
 /// A text of several lines as a terminal may be given it: what is hidden becomes `\u{…}`.
@@ -55,7 +69,7 @@ pub fn printable(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
-    for (at, c) in Hidden::of(&text) {
+    for (at, c) in Hidden::of(&text, &mut Allowance::default()) {
         shown.push_str(&text[from..at]);
         spell(c, &mut shown);
         from = at + c.len_utf8();
@@ -64,7 +78,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// One line, safe to print: deceptive characters and line breaks become `\u{…}`, and
+/// One line, safe to print: deceptive characters, unusual spaces and line breaks become `\u{…}`, and
 /// what is longer than `max` bytes is cut, with an ellipsis.
 pub fn quote(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
@@ -77,7 +91,7 @@ pub fn quote(text: &str, max: usize) -> String {
             '\n' => line.push_str("\\n"),
             '\r' => line.push_str("\\r"),
             '\t' => line.push_str("\\t"),
-            c if is_deceptive(c) => spell(c, &mut line),
+            c if is_deceptive(c) || is_unusual_space(c) => spell(c, &mut line),
             c => line.push(c),
         }
     }

@@ -14,6 +14,9 @@ const SPELT: usize = 512;
 /// As many times a character's longest spelling is longer than it: `&#x00002f;`, `\\\\u002f`.
 pub(super) const LONGER: usize = 10;
 
+/// Spaces of all kinds, as they are in UTF-8 and as escapes.
+const UNUSUAL_SPACE: &str = r" |\xC2\xA0|\xE1\x9A\x80|\xE2\x80[\x80-\x8A\xAF]|\xE2\x81\x9F|\xE3\x80\x80|\\+u(?:00[aA]0|1680|20(?:0[0-9aA]|2[fF]|5[fF])|3000)";
+
 /// The pattern of one secret.
 pub(super) fn pattern(value: &str) -> String {
     let mut spelt = String::new();
@@ -36,6 +39,9 @@ fn character(byte: u8, into: &mut String) {
     let plain = match byte {
         b'\\' => r"\\+".to_owned(),
         b'"' | b'\'' | b'/' => format!(r"\\*{plain}"),
+        // What the host puts these in the place of, see `text::drop_hidden`.
+        b' ' => UNUSUAL_SPACE.to_owned(),
+        b'\n' => r"\n|\xE2\x80[\xA8\xA9]|\\+u202[89]|\\+n".to_owned(),
         _ => plain,
     };
     let digits = hex_digits(byte);

@@ -177,6 +177,21 @@ fn a_secret_is_found_behind_what_nobody_sees() {
     assert_eq!(redactor.text(shown), shown);
 }
 
+/// Nor does what the host puts in the place of other spaces and separators of lines.
+#[test]
+fn a_secret_is_found_whatever_its_spaces_are() {
+    let (value, told) = ("open sesame\n1234 5678", "[redacted token]");
+    let redactor = redactor(value).expect("a secret");
+    for space in (0..=0xffff).filter_map(char::from_u32).filter(|c| crate::plugin::text::is_unusual_space(*c)) {
+        for line in ["\n", "\u{2028}", "\u{2029}"] {
+            let text = value.replace(' ', &space.to_string()).replace('\n', line);
+            assert_eq!(redactor.text(&text), told, "{text:?}");
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            assert_eq!(redactor.text(&escaped), told, "{escaped}");
+        }
+    }
+}
+
 /// A backslash of the secret is no escape's.
 #[test]
 fn a_secret_with_a_backslash_is_found_behind_what_nobody_sees() {

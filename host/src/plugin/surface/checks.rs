@@ -58,20 +58,12 @@ pub(super) fn schema_text(schema: &str) -> Result<(), Refused> {
     deceptive(hidden_in_json(schema), "its schema")
 }
 
-fn deceptive_in_value(value: &Value) -> Option<char> {
-    match value {
-        Value::String(text) => deceptive_in(text),
-        Value::Array(elements) => elements.iter().find_map(deceptive_in_value),
-        Value::Object(members) => {
-            members.iter().find_map(|(key, value)| deceptive_in(key).or_else(|| deceptive_in_value(value)))
-        }
-        _ => None,
-    }
-}
-
 fn deceptive(found: Option<char>, place: &str) -> Result<(), Refused> {
     match found {
         None => Ok(()),
+        Some(c) if c.is_whitespace() && !c.is_control() => {
+            Err(format!("{place} has more spaces of a kind that nobody sees than it needs: U+{:04X}", u32::from(c)))
+        }
         Some(c) => Err(format!("{place} has an invisible or deceptive character: U+{:04X}", u32::from(c))),
     }
 }
@@ -96,7 +88,7 @@ pub(super) fn object(text: &str, place: &str, verb: &str) -> Result<Value, Refus
     if !tree.is_object() {
         return Err(format!("{place} {verb} not a JSON object"));
     }
-    deceptive(deceptive_in_value(&tree), place)?;
+    deceptive(hidden_in_json(text), place)?;
     Ok(tree)
 }
 

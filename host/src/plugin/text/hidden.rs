@@ -1,23 +1,25 @@
-//! Which characters of a text nobody sees, or steer what shows it, and which of those are needed
-//! where they stand.
+//! The characters of a text that nobody sees, or that steer what shows it, but for those that are
+//! needed where they stand.
 //!
 //! What a model reads and a person does not is a way to speak to it past the person. Unicode says
 //! what is ignored when it is shown; scripts and emoji need a few of those, in certain places.
-//! There one of them passes, and nowhere else.
+//! There they pass: freely where the text would look otherwise without them, else no more than an
+//! allowance for each text, so that no message fits into them.
 //!
-//! Sources: Unicode 17, Default_Ignorable_Code_Point; UTS #51 (emoji); RFC 5892, appendix A
-//! (joiners); StandardizedVariants.txt.
+//! Source: Unicode 17, Default_Ignorable_Code_Point and General_Category.
 
-use icu_properties::props::{
-    BidiClass, CanonicalCombiningClass, DefaultIgnorableCodePoint, Emoji, EmojiModifier, ExtendedPictographic,
-    GeneralCategory as Category, Ideographic, IndicSyllabicCategory, JoiningType, LineBreak, Script,
-};
-use icu_properties::{CodePointMapData, CodePointSetData};
+mod allowance;
+mod needed;
+mod spaces;
+mod unseen;
 
-/// Hidden characters in a row that are needed: a heart is one and a joiner behind it another.
-const IN_A_ROW: usize = 2;
-const ZWNJ: char = '\u{200c}';
-const ZWJ: char = '\u{200d}';
+pub(super) use allowance::Allowance;
+use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, shown, units};
+pub(super) use unseen::is_suspect;
+pub use unseen::is_unusual_space;
+
+/// Marks on one letter. No script needs more than some five.
+const MARKS: usize = 8;
 /// The flags of England, Scotland and Wales, which are the ones that there are: a black flag, the
 /// name of the region in tags, and the tag that ends it.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
@@ -29,24 +31,12 @@ pub(super) fn is_plain(text: &str) -> bool {
     text.bytes().fold(true, |plain, byte| plain & (matches!(byte, 0x20..0x7f | b'\n' | b'\t')))
 }
 
-/// Whether a character is hidden unless it is needed where it stands. A carriage return is not
-/// among them: it depends on what follows.
-pub(super) fn is_suspect(c: char) -> bool {
+/// What stands for a hidden character where it is dropped.
+pub(super) fn instead(c: char) -> &'static str {
     match c {
-        '\n' | '\t' | '\r' | ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' => false,
-        // Controls of both sets.
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Blank though they are no spaces: a braille cell without dots, a note without a head.
-        '\u{2800}' | '\u{1d159}' => true,
-        // Interlinear annotation, which nothing shows.
-        '\u{fff9}'..='\u{fffb}' => true,
-        // Noncharacters.
-        '\u{fdd0}'..='\u{fdef}' => true,
-        c if u32::from(c) & 0xfffe == 0xfffe => true,
-        c => {
-            CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
-                || CodePointMapData::<Category>::new().get(c) == Category::PrivateUse
-        }
+        '\u{2028}' | '\u{2029}' => "\n",
+        c if is_unusual_space(c) => " ",
+        _ => "",
     }
 }
 
@@ -54,63 +44,129 @@ pub(super) fn is_suspect(c: char) -> bool {
 pub(super) struct Hidden<'a> {
     text: &'a str,
     at: usize,
-    /// The last one that is seen and is no mark on another.
-    base: char,
-    /// The last one that is not hidden, or is needed.
-    before: char,
-    /// Needed ones in a row up to here.
-    in_a_row: usize,
-    /// The last letter is of a script that is written from right to left.
-    right_to_left: bool,
+    around: Around,
+    /// Marks in a row up to here.
+    marks: usize,
+    allowance: &'a mut Allowance,
+    /// Up to where letters have been counted for it.
+    counted: usize,
 }
 
 impl<'a> Hidden<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
-        Self { text, at: 0, base: ' ', before: ' ', in_a_row: 0, right_to_left: false }
+    pub(super) fn of(text: &'a str, allowance: &'a mut Allowance) -> Self {
+        let around =
+            Around { base: ' ', before: '\n', earlier: '\n', next: ' ', in_a_row: 0, indent: 0, right_to_left: false };
+        Self { text, at: 0, around, marks: 0, allowance, counted: 0 }
     }
 
     fn pass(&mut self, c: char) {
-        if !c.is_ascii() && is_mark(c) {
-            self.before = c;
-        } else {
-            (self.base, self.before) = (c, c);
-        }
-        self.in_a_row = 0;
-        self.right_to_left = match c {
-            c if c.is_ascii() => self.right_to_left && !c.is_ascii_alphabetic() && c != '\n',
-            c => is_right_to_left(c) || self.right_to_left && !c.is_alphabetic(),
+        let around = &mut self.around;
+        around.earlier = around.before;
+        around.before = c;
+        around.in_a_row = 0;
+        around.indent = match c {
+            '\n' => 0,
+            '\u{3000}' => around.indent.saturating_add(1),
+            _ => usize::MAX,
         };
+        if !c.is_ascii() && is_mark(c) {
+            self.marks += 1;
+        } else {
+            around.base = c;
+            self.marks = 0;
+        }
+        around.right_to_left = c != '\n' && (around.right_to_left || !c.is_ascii() && is_right_to_left(c));
     }
 
-    /// Whether `c` is needed between what was before it and `rest`.
-    fn is_needed(&self, c: char, rest: &str) -> bool {
-        if self.in_a_row >= IN_A_ROW {
+    /// Whether a character that is seen passes: not one more mark that is drawn over the others.
+    fn passes(&mut self, c: char) -> bool {
+        c.is_ascii() || !is_mark(c) || self.marks < MARKS && (c != self.around.before || self.allowance.choose(1))
+    }
+
+    fn is_needed(&mut self, need: Need) -> bool {
+        match need {
+            Need::Nothing => false,
+            Need::Seen => true,
+            Need::Choice => self.allowance.choose(1),
+            Need::Way(what, first) => {
+                let c = self.text[self.at..].chars().next().unwrap_or(' ');
+                self.allowance.write(what, c, &first)
+            }
+            Need::Spelling => {
+                let letters = self.text[self.counted..self.at].chars();
+                self.allowance.earn(letters.map(units).sum());
+                self.counted = self.at;
+                self.allowance.spell()
+            }
+        }
+    }
+
+    fn look_at(&mut self, next: Option<char>) {
+        self.around.next = next.map_or(' ', |next| if is_suspect(next) { '\0' } else { next });
+    }
+
+    /// Whether the next character is hidden, and how many bytes to go on by.
+    fn step(&mut self, c: char, rest: &str) -> (bool, usize) {
+        let next = rest.chars().next();
+        if c == '\r' {
+            // A line's end as some systems write it. Alone it goes back over the line.
+            return (!rest.starts_with('\n'), 0);
+        }
+        if c == ' ' || is_unusual_space(c) {
+            self.look_at(next);
+            return (self.space(c, rest), 0);
+        }
+        if !is_suspect(c) {
+            if !self.passes(c) {
+                return (true, 0);
+            }
+            if self.allowance.has_ways() && self.around.before == self.around.base {
+                // Not joined, if they are emoji.
+                self.allowance.write_plainly((self.around.base, c));
+            }
+            self.pass(c);
+            let selected = |next| matches!(next, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
+            if self.allowance.has_ways() && !next.is_some_and(|next| selected(next) || is_modifier(next)) {
+                self.allowance.write_plainly(shown(c));
+            }
+            return (false, if c == BLACK_FLAG { flag(rest) } else { 0 });
+        }
+        if matches!(c, '\u{13430}'..='\u{1343f}') {
+            let run = hieroglyphs(self.around.base, &self.text[self.at..]);
+            return (run == 0, run.saturating_sub(c.len_utf8()));
+        }
+        self.look_at(next);
+        let need = needed::need(c, &self.around);
+        if self.is_needed(need) {
+            self.around.earlier = self.around.before;
+            self.around.before = c;
+            self.around.in_a_row += 1;
+            return (false, 0);
+        }
+        if self.around.before == self.around.base {
+            self.allowance.write_plainly(shown(self.around.base));
+        }
+        if !instead(c).is_empty() {
+            self.pass('\n');
+        }
+        (true, 0)
+    }
+
+    /// Whether a space is hidden: another than the usual one, where there is no reason for it.
+    fn space(&mut self, c: char, rest: &str) -> bool {
+        let usual = c == ' ';
+        if usual && !self.allowance.has_ways() {
+            self.pass(c);
             return false;
         }
-        // What is hidden itself gives no reason.
-        let next = rest.chars().next().filter(|c| !is_suspect(*c)).unwrap_or(' ');
-        let (base, before) = (self.base, self.before);
-        match c {
-            ZWJ if is_pictograph(base) => (before == base || before == '\u{fe0f}') && is_pictograph(next),
-            ZWJ => is_joined(base) && !is_joiner(before) && (is_joined(next) || is_virama(before)),
-            ZWNJ => is_joined(base) && !is_joiner(before) && is_joined(next),
-            // Emoji as pictures or as text. Digits are emoji only with a key around them.
-            '\u{fe0e}' | '\u{fe0f}' if before.is_ascii() => is_emoji(before) && next == '\u{20e3}',
-            '\u{fe0f}' | '\u{fe0e}' => before == base && is_emoji(before),
-            '\u{fe00}' if before == base && CodePointMapData::<Category>::new().get(base) == Category::MathSymbol => {
-                !base.is_ascii()
-            }
-            '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => before == base && is_ideograph(base),
-            '\u{180b}'..='\u{180d}' | '\u{180f}' => before == base && is_mongolian(base),
-            '\u{180e}' => is_mongolian(base) && before != c && is_mongolian(next),
-            // Where words are not parted by spaces, a line may end there.
-            '\u{200b}' => self.in_a_row == 0 && is_of_complex_context(base) && is_of_complex_context(next),
-            // Which way punctuation beside a word reads.
-            '\u{200e}' | '\u{200f}' | '\u{61c}' => self.in_a_row == 0 && (self.right_to_left || is_right_to_left(next)),
-            // The space of braille.
-            '\u{2800}' => self.in_a_row == 0 && (is_braille(before) || is_braille(next)),
-            _ => false,
+        let need = spaces::need(c, &self.around, rest);
+        let way = if let Need::Way(what, _) = &need { Some(*what) } else { None };
+        let passes = usual || self.is_needed(need);
+        if let Some(what) = way.filter(|_| usual || !passes) {
+            self.allowance.write_plainly(what);
         }
+        self.pass(if passes { c } else { ' ' });
+        !passes
     }
 }
 
@@ -119,25 +175,12 @@ impl Iterator for Hidden<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let rest = &self.text[self.at..];
-            let c = rest.chars().next()?;
+            let text = self.text;
+            let c = text[self.at..].chars().next()?;
+            let (hidden, more) = self.step(c, &text[self.at + c.len_utf8()..]);
             let at = self.at;
-            self.at += c.len_utf8();
-            let rest = &rest[c.len_utf8()..];
-            if c == '\r' {
-                // A line's end as some systems write it. Alone it goes back over the line.
-                if !rest.starts_with('\n') {
-                    return Some((at, c));
-                }
-            } else if !is_suspect(c) {
-                self.pass(c);
-                if c == BLACK_FLAG {
-                    self.at += flag(rest);
-                }
-            } else if self.is_needed(c, rest) {
-                self.before = c;
-                self.in_a_row += 1;
-            } else {
+            self.at += c.len_utf8() + more;
+            if hidden {
                 return Some((at, c));
             }
         }
@@ -152,65 +195,5 @@ fn flag(rest: &str) -> usize {
     tags.map_or(0, |tags| tags.len())
 }
 
-fn is_joiner(c: char) -> bool {
-    matches!(c, ZWJ | ZWNJ)
-}
-
-fn is_mark(c: char) -> bool {
-    matches!(CodePointMapData::<Category>::new().get(c), Category::NonspacingMark | Category::EnclosingMark)
-}
-
-fn is_pictograph(c: char) -> bool {
-    !c.is_ascii()
-        && (CodePointSetData::new::<ExtendedPictographic>().contains(c)
-            || CodePointSetData::new::<EmojiModifier>().contains(c))
-}
-
-fn is_emoji(c: char) -> bool {
-    CodePointSetData::new::<Emoji>().contains(c)
-}
-
-/// Whether a character is written joined to its neighbours, so that a joiner can change that.
-fn is_joined(c: char) -> bool {
-    if c.is_ascii() {
-        return false;
-    }
-    let joins = |kind| {
-        matches!(
-            kind,
-            JoiningType::DualJoining | JoiningType::LeftJoining | JoiningType::RightJoining | JoiningType::JoinCausing
-        )
-    };
-    joins(CodePointMapData::<JoiningType>::new().get(c))
-        || CodePointMapData::<IndicSyllabicCategory>::new().get(c) != IndicSyllabicCategory::Other && is_of_a_word(c)
-        || CodePointMapData::<Script>::new().get(c) == Script::Arabic && is_of_a_word(c)
-}
-
-fn is_of_a_word(c: char) -> bool {
-    c.is_alphanumeric() || is_mark(c) || CodePointMapData::<Category>::new().get(c) == Category::SpacingMark
-}
-
-/// The mark of scripts of India that takes a consonant's vowel.
-fn is_virama(c: char) -> bool {
-    CodePointMapData::<CanonicalCombiningClass>::new().get(c) == CanonicalCombiningClass::Virama
-}
-
-fn is_ideograph(c: char) -> bool {
-    !c.is_ascii() && CodePointSetData::new::<Ideographic>().contains(c)
-}
-
-fn is_mongolian(c: char) -> bool {
-    CodePointMapData::<Script>::new().get(c) == Script::Mongolian && c.is_alphanumeric()
-}
-
-fn is_of_complex_context(c: char) -> bool {
-    CodePointMapData::<LineBreak>::new().get(c) == LineBreak::ComplexContext
-}
-
-fn is_right_to_left(c: char) -> bool {
-    matches!(CodePointMapData::<BidiClass>::new().get(c), BidiClass::RightToLeft | BidiClass::ArabicLetter)
-}
-
-fn is_braille(c: char) -> bool {
-    matches!(c, '\u{2801}'..='\u{28ff}')
-}
+#[cfg(test)]
+mod tests;

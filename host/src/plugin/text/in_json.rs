@@ -6,30 +6,28 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::hidden::{is_plain, is_suspect};
-use super::{deceptive_in, drop_hidden};
+use super::hidden::{Allowance, is_plain, is_suspect, is_unusual_space};
+use super::{deceptive, drop_more};
 use crate::json;
 
-/// The first hidden or deceptive character of the strings and names in it.
+/// The first hidden or deceptive character of the strings and names in it, which
+/// are one text: what may be in one is not for each of them.
 pub fn hidden_in_json(text: &str) -> Option<char> {
-    if is_harmless(text) {
-        return None;
-    }
-    literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?))
+    let mut allowance = Allowance::default();
+    literals(text).find_map(|literal| deceptive(&decoded(&text[literal])?, &mut allowance))
 }
 
-/// Drops what is hidden from its strings and names; see [`drop_hidden`].
+/// Drops what is hidden from its strings and names, as [`super::drop_hidden`] does.
 pub fn drop_hidden_in_json(text: &mut String) {
     if is_harmless(text) {
         return;
     }
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;
+    let mut allowance = Allowance::default();
     for literal in literals(text) {
         let Some(mut said) = decoded(&text[literal.clone()]) else { continue };
-        let before = said.len();
-        drop_hidden(&mut said);
-        if said.len() < before {
+        if drop_more(&mut said, &mut allowance) {
             kept.push_str(&text[from..literal.start]);
             kept.push_str(&json::quote(&said));
             from = literal.end;
@@ -46,7 +44,7 @@ pub fn escape_hidden_in_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         // Outside of strings there are line breaks and spaces only.
-        if is_suspect(c) {
+        if is_suspect(c) || is_unusual_space(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(shown, "\\u{unit:04x}");
             }

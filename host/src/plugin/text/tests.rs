@@ -49,9 +49,9 @@ fn nothing_hidden_passes_between_letters() {
         for text in [format!("a{c}b"), format!("語{c}a"), format!("{c}")] {
             let clean = cleaned(&text);
             let kept = clean.contains(c);
-            assert_eq!(deceptive_in(&text).is_none(), kept && !matches!(c, '\u{2028}' | '\u{2029}'), "{c:?}");
+            assert_eq!(deceptive_in(&text).is_none(), kept, "{c:?}");
             let seen = !is_suspect(c) && c != '\r';
-            let selects = matches!(c, '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}') && text.starts_with('語');
+            let selects = matches!(c, '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e011f}') && text.starts_with('語');
             assert_eq!(kept, seen || selects, "U+{:04X} in {text:?}", u32::from(c));
             // Of private use one in some is enough.
             if u32::from(c) > 0xf000 && u32::from(c) % 61 > 0 {
@@ -64,8 +64,9 @@ fn nothing_hidden_passes_between_letters() {
         }
         hidden += u32::from(is_suspect(c));
     }
-    // Private use is most of it; 4174 are ignored by default, 64 are controls without \t, \n and \r.
-    assert!(hidden > 137_468 + 4_100, "{hidden}");
+    // Empty planes and private use are most of it; 4174 are ignored by default, 64 are controls
+    // without \t, \n and \r.
+    assert!(hidden > 655_360 + 137_468 + 4_100, "{hidden}");
     for c in
         ['\u{200b}', '\u{202e}', '\u{e0041}', '\u{e0f41}', '\u{e01f0}', '\u{34f}', '\u{3164}', '\u{fff3}', '\u{ad}']
     {
@@ -77,7 +78,9 @@ fn nothing_hidden_passes_between_letters() {
 /// and what is left hides nothing.
 #[test]
 fn runs_are_short_whatever_is_around_them() {
-    let suspects: Vec<char> = ('\0'..=char::MAX).filter(|c| is_suspect(*c) && !c.is_control()).collect();
+    let suspects: Vec<char> = ('\0'..=char::MAX)
+        .filter(|c| is_suspect(*c) && !c.is_control() && !matches!(c, '\u{40000}'..='\u{dffff}' | '\u{e1000}'..))
+        .collect();
     let around = ["م", "क", "क्", "❤", "👩", "語", "ᠠ", "ก", "א", "1", "⠃", "∩", "🏴", "a"];
     for before in around {
         for after in around {
@@ -111,6 +114,8 @@ fn sentences_cannot_be_spelt_with_what_nobody_sees() {
         ("a\u{200d}\u{200c}b, 1\u{fe0f}2".into(), "ab, 12"),
         ("\u{1b}[31mred\u{9b}0m\rgone\0".into(), "[31mred0mgone"),
         ("\u{feff}a\u{e000}\u{10fffe}".into(), "a"),
+        ("a\u{13430}b\u{1343f}\u{16fe4}c\u{2d7f}\u{fffc}d\u{10a3f}\u{1107f}e\u{600}f".into(), "abcdef"),
+        ("a\u{2000}\u{2001}\u{2002}\u{2003}b\u{2028}c".into(), "a\u{2000}\u{2001}  b\nc"),
     ];
     for (text, left) in cases {
         assert_eq!(cleaned(&text), left);
@@ -123,6 +128,41 @@ fn sentences_cannot_be_spelt_with_what_nobody_sees() {
     assert_eq!(hidden_in_json("{\"a\u{200b}\":1}"), Some('\u{200b}'));
 }
 
+/// What a schema says in many strings is one text.
+#[test]
+fn strings_of_json_share_what_may_pass() {
+    let variants = |n: u32| -> Vec<String> {
+        (0..n).map(|n| format!("語{}", char::from_u32(0xe0100 + n % 32).expect("a selector"))).collect()
+    };
+    assert_eq!(hidden_in_json(&serde_json::json!(variants(4)).to_string()), None);
+    assert!(hidden_in_json(&serde_json::json!(variants(5)).to_string()).is_some());
+    let mut json = serde_json::json!(variants(200)).to_string();
+    drop_hidden_in_json(&mut json);
+    assert_eq!(json.chars().filter(|c| is_suspect(*c)).count(), 4);
+}
+
+#[test]
+fn blanks_that_nobody_sees_are_few() {
+    let lines = |end: &str| format!("Reads a file.{end}\n\n  - one{end}\n  - two{end}\n").repeat(30);
+    for end in ["", "  ", " ", "\r", "\t"] {
+        assert_eq!(deceptive_in(&lines(end)), None, "{end:?}");
+    }
+    assert_eq!(deceptive_in("def f():\n\n    \n\t    deep\n"), None);
+    assert_eq!(deceptive_in("name    what it is\nother   what that is\n"), None);
+    // A bit in each line.
+    let bits: String = (0..40).map(|n| if n % 3 == 0 { "line \n" } else { "line\n" }).collect();
+    assert_eq!(deceptive_in(&bits), Some(' '));
+    let tabs = format!("Reads.{}x", " \t\t \t".repeat(8));
+    assert!(deceptive_in(&tabs).is_some());
+    assert!(deceptive_in(tabs.trim_end_matches('x')).is_some());
+    // Out of sight.
+    assert_eq!(deceptive_in(&format!("Reads.{}Obey.", " ".repeat(65))), Some(' '));
+    assert_eq!(deceptive_in(&format!("Reads.{}Obey.", "\n".repeat(10))), Some('\n'));
+    assert_eq!(deceptive_in(&format!("Reads.{}Obey.", "\n".repeat(9))), None);
+    // Of results nothing is taken that is plain.
+    assert_eq!(cleaned(&tabs), tabs);
+}
+
 fn escaped(c: char) -> Vec<char> {
     let units: Vec<String> = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect();
     units.concat().chars().collect()
@@ -132,6 +172,7 @@ fn escaped(c: char) -> Vec<char> {
 fn what_is_printed_steers_no_terminal() {
     assert_eq!(quote("a\u{1b}[31m\nb", 100), "a\\u{1b}[31m\\nb");
     assert_eq!(quote("abcdef", 3), "abc…");
+    assert_eq!(quote("a\u{2003}b\u{a0}c\u{13430}", 100), "a\\u{2003}b\\u{a0}c\\u{13430}");
     assert_eq!(deceptive_in("a\nb"), None);
     assert_eq!(deceptive_in_line("a\nb"), Some('\n'));
     assert_eq!(prefix("aé", 2), "a");

@@ -1,0 +1,92 @@
+//! How much of what may be needed passes in one text.
+//!
+//! Some characters may stand in a place or not, and the text looks much the same. Each such choice
+//! can carry a bit, so a text has few of them. To write the same as the last time is no choice.
+
+use std::collections::HashMap;
+
+/// Choices in one text: some 8 bits, and where they are.
+const CHOICES: u32 = 8;
+/// Marks that a text may put its first unusual space beside: more than French or German needs.
+const USUAL: u32 = 12;
+/// What one character costs that a script is spelt with, in the units of [`Allowance::earn`].
+const SPELLING: u32 = 32;
+
+/// What it costs to write something in one of several ways for the first time.
+pub(super) enum First {
+    /// Everybody sees which it is.
+    Free,
+    /// Typographers do it there.
+    Usual,
+    Costs(u32),
+}
+
+/// What is left for one text, or for all strings of one JSON text.
+pub(in crate::plugin::text) struct Allowance {
+    choices: u32,
+    usual: u32,
+    earned: u32,
+    /// How each thing was written the last time.
+    ways: HashMap<(char, char), char>,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { choices: CHOICES, usual: USUAL, earned: 0, ways: HashMap::new() }
+    }
+}
+
+impl Allowance {
+    pub(super) fn choose(&mut self, cost: u32) -> bool {
+        let left = self.choices.checked_sub(cost);
+        self.choices = left.unwrap_or(self.choices);
+        left.is_some()
+    }
+
+    /// Adds what letters give that are of a script with characters that show nothing.
+    pub(super) fn earn(&mut self, units: u32) {
+        self.earned = self.earned.saturating_add(units);
+    }
+
+    /// For a character that a script is spelt with.
+    pub(super) fn spell(&mut self) -> bool {
+        match self.earned.checked_sub(SPELLING) {
+            Some(left) => {
+                self.earned = left;
+                true
+            }
+            None => self.choose(1),
+        }
+    }
+
+    /// For one way to write `what`.
+    pub(super) fn write(&mut self, what: (char, char), way: char, first: &First) -> bool {
+        let last = self.ways.get(&what);
+        let passes = match first {
+            _ if last == Some(&way) => return true,
+            First::Free if last.is_none() => true,
+            First::Usual if last.is_none() && self.usual > 0 => {
+                self.usual -= 1;
+                true
+            }
+            First::Free | First::Usual => self.choose(1),
+            First::Costs(cost) => self.choose(*cost),
+        };
+        if passes {
+            self.ways.insert(what, way);
+        }
+        passes
+    }
+
+    /// Whether something was written in one of several ways.
+    pub(super) fn has_ways(&self) -> bool {
+        !self.ways.is_empty()
+    }
+
+    /// `what` was written in the way that hides nothing.
+    pub(super) fn write_plainly(&mut self, what: (char, char)) {
+        if let Some(last) = self.ways.get_mut(&what) {
+            *last = '\0';
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Where scripts and emoji need a character that shows nothing.
+//!
+//! Sources: UTS #51 (emoji) and emoji-zwj-sequences.txt; RFC 5892, appendix A (joiners);
+//! StandardizedVariants.txt; the Ideographic Variation Database.
+
+use icu_properties::props::{
+    BidiClass, CanonicalCombiningClass, Emoji, EmojiModifier, EmojiModifierBase, EmojiPresentation,
+    ExtendedPictographic, GeneralCategory as Category, IndicSyllabicCategory as Syllabic, JoiningType, LineBreak,
+    Script,
+};
+use icu_properties::{CodePointMapData, CodePointSetData};
+
+use super::allowance::First;
+use super::unseen::{category, is_joiner_of_a_script, is_modifier_of_a_script, script};
+
+/// Hidden characters in a row that are needed: a heart is one and a joiner behind it another.
+const IN_A_ROW: usize = 2;
+const ZWNJ: char = '\u{200c}';
+const ZWJ: char = '\u{200d}';
+/// Emoji that a person is joined with: work, hair, a partner, a child.
+const WITH_PEOPLE: &str = "⚕⚖✈❤💋🌾🍳🍼🎓🎤🎨🏫🏭💻💼🔧🔬🚀🚒🦯🦰🦱🦲🦳🦼🦽🤝🎄🐰🩰🫯👦👧👨👩🧑🧒";
+/// Other emoji that are joined, in pairs.
+const PAIRS: &str = "❤🔥❤🩹❤💋❤👨❤👩❤🧑💋👨💋👩💋🧑🤝👨🤝👩🤝🧑🐰👨🐰👩🐰🧑🫯👨🫯👩🫯🧑🏳🌈🏳⚧🏴☠🐕🦺🐈⬛🐦⬛🐦🔥🐻❄👁🗨\
+                     😮💨😵💫😶🌫🙂↔🙂↕⛓💥🍄🟫🍋🟩🫱🫲👧👦👧👧👦👦👦👧🧒🧒👯♂👯♀🤼♂🤼♀🧞♂🧞♀🧟♂🧟♀♂➡♀➡🦯➡🦼➡🦽➡";
+/// Letters that look otherwise for a joiner behind them and a virama, in scripts where most do
+/// not: RA of Devanagari, the chillus of Malayalam, TA of Bengali.
+const HALF_LETTERS: &str = "\u{930}\u{931}\u{d15}\u{d23}\u{d28}\u{d30}\u{d32}\u{d33}\u{9a4}";
+/// RA of Bengali and Kannada, which a joiner before the virama keeps as it is.
+const KEPT_LETTERS: &str = "\u{9b0}\u{cb0}";
+
+/// What is around a place.
+pub(super) struct Around {
+    /// The last one that is seen and is no mark on another.
+    pub(super) base: char,
+    /// The last one that is not hidden, or is needed, and the one before it.
+    pub(super) before: char,
+    pub(super) earlier: char,
+    /// The next one: a space at the end, and NUL if it is suspect itself, which gives no reason.
+    pub(super) next: char,
+    /// Needed ones in a row up to here.
+    pub(super) in_a_row: usize,
+    /// Wide spaces that the line began with, if there is nothing else in it.
+    pub(super) indent: usize,
+    /// The line has a letter of a script that is written from right to left.
+    pub(super) right_to_left: bool,
+}
+
+/// Why a character may stand in a place.
+pub(super) enum Need {
+    Nothing,
+    /// The text looks otherwise without it.
+    Seen,
+    /// A script is spelt with it, whether it can be seen there or not.
+    Spelling,
+    /// It is one way to write something.
+    Way((char, char), First),
+    /// It may as well not be there.
+    Choice,
+}
+
+/// What selectors select among the ways to show a character.
+pub(super) fn shown(c: char) -> (char, char) {
+    (c, '\u{fe0f}')
+}
+
+pub(super) fn need(c: char, around: &Around) -> Need {
+    let &Around { base, before, next, in_a_row, right_to_left, .. } = around;
+    if in_a_row >= IN_A_ROW {
+        return Need::Nothing;
+    }
+    let when = |needed: bool, need: Need| if needed { need } else { Need::Nothing };
+    match c {
+        ZWJ if is_pictograph(base) => emoji(around),
+        ZWJ | ZWNJ if is_joiner(before) => Need::Nothing,
+        ZWJ => joiner(around),
+        ZWNJ => non_joiner(around),
+        // Emoji as pictures or as text. Digits are emoji only with a key around them.
+        '\u{fe0e}' | '\u{fe0f}' if before.is_ascii() => {
+            when(is_emoji(before) && next == '\u{20e3}', Need::Way(shown(before), First::Free))
+        }
+        '\u{fe0e}' | '\u{fe0f}' if before == base && is_emoji(base) => {
+            // Most of the later ones are pictures whatever follows.
+            let idle = base > '\u{1f000}' && CodePointSetData::new::<EmojiPresentation>().contains(base);
+            Need::Way(shown(base), if idle { First::Costs(1) } else { First::Free })
+        }
+        '\u{fe00}'..='\u{fe06}' if before == base && is_hieroglyph(base) => Need::Spelling,
+        '\u{fe00}' if before == base && !base.is_ascii() && category(base) == Category::MathSymbol => {
+            Need::Way(shown(base), First::Costs(1))
+        }
+        // Five bits. No ideograph has more variants than that.
+        '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e011f}' => {
+            when(before == base && is_han(base), Need::Way(shown(base), First::Costs(2)))
+        }
+        '\u{180b}'..='\u{180d}' | '\u{180f}' => when(before == base && is_mongolian(base), Need::Spelling),
+        '\u{180e}' => when(is_mongolian(base) && before != c && is_mongolian(next), Need::Seen),
+        // Where words are not parted by spaces, a line may end there.
+        '\u{200b}' => when(in_a_row == 0 && is_complex(base) && is_complex(next), Need::Spelling),
+        // Which way punctuation beside a word reads.
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => {
+            let between_letters = before.is_alphabetic() && next.is_alphabetic();
+            let changes = !between_letters || is_right_to_left(before) != is_right_to_left(next);
+            let changes = changes && next != '\0';
+            when(in_a_row == 0 && changes && (right_to_left || is_right_to_left(next)), Need::Spelling)
+        }
+        // The space of braille.
+        '\u{2800}' => when(in_a_row == 0 && is_braille(before) && is_braille(next), Need::Spelling),
+        '\u{13441}' | '\u{13442}' => {
+            when(in_a_row == 0 && (is_hieroglyph(base) || is_hieroglyph(next)), Need::Spelling)
+        }
+        // Signs of numbers and verses, which take in the digits that follow.
+        '\u{600}'..='\u{605}'
+        | '\u{6dd}'
+        | '\u{70f}'
+        | '\u{890}'..='\u{891}'
+        | '\u{8e2}'
+        | '\u{110bd}'
+        | '\u{110cd}' => {
+            let takes = if is_digit_of_a_script(next) { Need::Seen } else { Need::Spelling };
+            when(in_a_row == 0 && (right_to_left || is_right_to_left(next) || matches!(takes, Need::Seen)), takes)
+        }
+        c if is_modifier_of_a_script(c) => when(script(base) == script(c), Need::Seen),
+        c if is_joiner_of_a_script(c) => {
+            let joins = in_a_row == 0 && [base, next].map(script) == [script(c); 2] && !is_mark(next);
+            when(joins && category(next) != Category::SpacingMark, Need::Seen)
+        }
+        _ => Need::Nothing,
+    }
+}
+
+/// Emoji that become one. Others may be joined as well, and nobody sees it.
+fn emoji(around: &Around) -> Need {
+    let &Around { base, before, earlier, next, .. } = around;
+    if !is_pictograph(next) || before != base && before != '\u{fe0f}' {
+        return Need::Nothing;
+    }
+    let first = if CodePointSetData::new::<EmojiModifier>().contains(base) { earlier } else { base };
+    let is_person = |c| matches!(c, '👨' | '👩' | '🧑');
+    let acts = |c| is_person(c) || CodePointSetData::new::<EmojiModifierBase>().contains(c);
+    let mut pairs = PAIRS.chars();
+    if is_person(first) && WITH_PEOPLE.contains(next)
+        || acts(first) && matches!(next, '♂' | '♀' | '➡')
+        || std::iter::from_fn(|| pairs.next().zip(pairs.next())).any(|pair| pair == (first, next))
+    {
+        Need::Seen
+    } else {
+        Need::Way((base, next), First::Costs(1))
+    }
+}
+
+fn non_joiner(around: &Around) -> Need {
+    let &Around { base, before, next, .. } = around;
+    if joins_on(base) && joins_back(next) || is_virama(before) && is_joined(next) {
+        Need::Seen
+    } else if is_joined(base) && (is_joined(next) || is_virama(before)) {
+        Need::Spelling
+    } else {
+        Need::Nothing
+    }
+}
+
+fn joiner(around: &Around) -> Need {
+    let &Around { base, before, next, .. } = around;
+    // Letters that are joined without it, or cannot be, do not change. Behind a mark they may be.
+    let joins = joins_on(base) != joins_back(next) && next != '\0' && !is_mark(next);
+    let half = is_virama(before) && (script(base) == Script::Sinhala || HALF_LETTERS.contains(base));
+    if joins || half || is_virama(next) && KEPT_LETTERS.contains(base) {
+        Need::Seen
+    } else if is_joined(base) && (is_joined(next) || is_virama(before)) {
+        Need::Spelling
+    } else {
+        Need::Nothing
+    }
+}
+
+/// Units that a letter gives to characters that its script is spelt with: Khmer, Thai, Mongolian,
+/// hieroglyphs and braille have one for some three letters, others for thirty-two.
+pub(super) fn units(c: char) -> u32 {
+    match c {
+        '\0'..'\u{590}' | '\u{3000}'..'\u{a000}' | '\u{ac00}'..'\u{d7b0}' => 0,
+        c if is_complex(c) || is_mongolian(c) || is_braille(c) || is_hieroglyph(c) => 10,
+        c if c.is_alphabetic() && (is_right_to_left(c) || is_joined(c) && !is_mark(c)) => 1,
+        _ => 0,
+    }
+}
+
+/// Bytes of controls that say how hieroglyphs stand together: where parts end, how the next one is
+/// put to them, where parts begin.
+pub(super) fn hieroglyphs(base: char, rest: &str) -> usize {
+    const MAX: usize = 5;
+    let ends = |c| matches!(c, '\u{13438}' | '\u{1343d}' | '\u{1343f}');
+    let begins = |c| matches!(c, '\u{13437}' | '\u{1343c}' | '\u{1343e}');
+    let is_control = |c: &char| matches!(c, '\u{13430}'..='\u{1343f}');
+    let run: Vec<char> = rest.chars().take_while(is_control).take(MAX).collect();
+    let next = rest.chars().nth(run.len());
+    let after_ends = run.iter().skip_while(|c| ends(**c)).count();
+    let before_begins = run.iter().rev().skip_while(|c| begins(**c)).count();
+    // At most one between them.
+    let joins = (before_begins + after_ends).saturating_sub(run.len());
+    let (first, last) = (is_hieroglyph(base), next.is_some_and(is_hieroglyph));
+    let has = (after_ends < run.len() || joins > 0, before_begins < run.len() || joins > 0);
+    let good = run.len() < MAX && joins < 2 && (first || !has.0) && (last || !has.1);
+    if good { run.iter().map(|c| c.len_utf8()).sum() } else { 0 }
+}
+
+pub(super) fn is_mark(c: char) -> bool {
+    matches!(category(c), Category::NonspacingMark | Category::EnclosingMark)
+}
+
+pub(super) fn is_modifier(c: char) -> bool {
+    CodePointSetData::new::<EmojiModifier>().contains(c)
+}
+
+pub(super) fn is_right_to_left(c: char) -> bool {
+    matches!(CodePointMapData::<BidiClass>::new().get(c), BidiClass::RightToLeft | BidiClass::ArabicLetter)
+}
+
+fn is_joiner(c: char) -> bool {
+    matches!(c, ZWJ | ZWNJ)
+}
+
+fn is_pictograph(c: char) -> bool {
+    !c.is_ascii() && (CodePointSetData::new::<ExtendedPictographic>().contains(c) || is_modifier(c))
+}
+
+fn is_emoji(c: char) -> bool {
+    CodePointSetData::new::<Emoji>().contains(c)
+}
+
+fn joining(c: char) -> JoiningType {
+    CodePointMapData::<JoiningType>::new().get(c)
+}
+
+/// Whether a letter is written joined to the one behind it.
+fn joins_on(c: char) -> bool {
+    matches!(joining(c), JoiningType::DualJoining | JoiningType::LeftJoining | JoiningType::JoinCausing)
+}
+
+/// Whether a letter is written joined to the one before it.
+fn joins_back(c: char) -> bool {
+    matches!(joining(c), JoiningType::DualJoining | JoiningType::RightJoining | JoiningType::JoinCausing)
+}
+
+/// Whether a character is of a script whose letters are joined, so that a joiner can change that.
+fn is_joined(c: char) -> bool {
+    if c.is_ascii() {
+        return false;
+    }
+    let syllabic = CodePointMapData::<Syllabic>::new().get(c) != Syllabic::Other;
+    joins_on(c) || joins_back(c) || (syllabic || script(c) == Script::Arabic) && is_of_a_word(c)
+}
+
+fn is_of_a_word(c: char) -> bool {
+    c.is_alphanumeric() || is_mark(c) || category(c) == Category::SpacingMark
+}
+
+/// The mark of scripts of India that takes a consonant's vowel.
+fn is_virama(c: char) -> bool {
+    CodePointMapData::<CanonicalCombiningClass>::new().get(c) == CanonicalCombiningClass::Virama
+}
+
+fn is_han(c: char) -> bool {
+    c > '\u{2e80}' && script(c) == Script::Han && category(c) == Category::OtherLetter
+}
+
+fn is_mongolian(c: char) -> bool {
+    script(c) == Script::Mongolian && c.is_alphanumeric()
+}
+
+fn is_hieroglyph(c: char) -> bool {
+    matches!(c, '\u{13000}'..='\u{1342f}' | '\u{13443}'..='\u{13446}' | '\u{13460}'..='\u{143fa}')
+}
+
+fn is_complex(c: char) -> bool {
+    CodePointMapData::<LineBreak>::new().get(c) == LineBreak::ComplexContext
+}
+
+fn is_digit_of_a_script(c: char) -> bool {
+    !c.is_ascii() && category(c) == Category::DecimalNumber
+}
+
+fn is_braille(c: char) -> bool {
+    matches!(c, '\u{2801}'..='\u{28ff}')
+}

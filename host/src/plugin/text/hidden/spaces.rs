@@ -1,0 +1,68 @@
+//! Where typographers and scripts put other spaces than the usual one.
+
+use icu_properties::props::Script;
+
+use super::allowance::First;
+use super::needed::{Around, Need};
+use super::unseen::{is_unusual_space, script};
+
+/// Signs that typographers put a narrow space, or one that no line ends at, beside.
+const SIGNS: &str = ";:!?«»‹›“”„%‰°€$£§¶№–—−×÷=·…/+±";
+/// Wide spaces that a line may begin with.
+const INDENT: usize = 4;
+
+/// Why a space, the usual one or another, may stand somewhere. Whichever it is, it is so each time.
+pub(super) fn need(c: char, around: &Around, rest: &str) -> Need {
+    let (before, next) = (around.before, around.next);
+    match c {
+        '\u{3000}' if around.indent < INDENT && begins_a_line(rest) => return Need::Seen,
+        '\u{1680}' if script(before) == Script::Ogham && script(next) == Script::Ogham => return Need::Seen,
+        // Before the endings of Mongolian words.
+        '\u{202f}' if script(before) == Script::Mongolian && script(next) == Script::Mongolian => {
+            return Need::Spelling;
+        }
+        _ => {}
+    }
+    let is_space = |c| c == ' ' || is_unusual_space(c);
+    if is_space(before) && is_space(around.earlier) {
+        return Need::Nothing;
+    }
+    // Beside other spaces, and where a line ends.
+    if before.is_whitespace() || next.is_whitespace() || next == '\0' {
+        return Need::Choice;
+    }
+    let numeric = |c: char| if c.is_numeric() { '0' } else { c };
+    if is_wide(before) && is_wide(next) {
+        Need::Way(('\u{3000}', ' '), First::Free)
+    } else if SIGNS.contains(next) {
+        Need::Way((' ', next), First::Usual)
+    } else if SIGNS.contains(before) {
+        Need::Way((before, ' '), First::Usual)
+    } else if before.is_numeric() && next.is_numeric() {
+        Need::Way(('0', '0'), First::Usual)
+    } else if before.is_numeric() || next.is_numeric() {
+        Need::Way((numeric(before), numeric(next)), First::Costs(1))
+    } else if before == '.' {
+        // What is abbreviated.
+        Need::Way((around.earlier, next), First::Costs(1))
+    } else if !around.earlier.is_alphanumeric() {
+        // A word of one letter.
+        Need::Way((before, '1'), First::Costs(1))
+    } else {
+        Need::Choice
+    }
+}
+
+fn begins_a_line(rest: &str) -> bool {
+    rest.trim_start_matches('\u{3000}').chars().next().is_some_and(|c| !c.is_whitespace() && !is_unusual_space(c))
+}
+
+/// Of the scripts that are written in squares of one width.
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{3001}'..='\u{303f}' | '\u{ff01}'..='\u{ff9f}')
+        || c > '\u{1100}'
+            && matches!(
+                script(c),
+                Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Bopomofo
+            )
+}
