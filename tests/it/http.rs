@@ -7,6 +7,7 @@ mod crowd;
 mod framing;
 mod headers;
 mod kept;
+mod leaving;
 mod listening;
 mod names;
 mod paths;

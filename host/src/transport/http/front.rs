@@ -132,7 +132,13 @@ impl Front {
             let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
             return refusal.header(header::CONNECTION, "close").into();
         }
-        match self.bodies.read(request.body_mut(), &caller.key).await {
+        let read = tokio::select! {
+            // A body that is there is read at once: nothing is registered for the end.
+            biased;
+            read = self.bodies.read(request.body_mut(), &caller.key) => read,
+            () = self.stop.cancelled() => Err(Refusal::shutting_down()),
+        };
+        match read {
             Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
@@ -161,7 +167,7 @@ impl Front {
 
     fn refuse(&self, request: http::Request<Incoming>, refusal: Refusal) -> Response {
         if refusal.keeps_connection() {
-            body::discard(request, self.settings.max_message);
+            body::discard(request, self.settings.max_message, self.stop.clone());
         }
         refusal.into()
     }
