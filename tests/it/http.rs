@@ -3,6 +3,7 @@
 
 mod alone;
 mod bodies;
+mod callers;
 mod crowd;
 mod framing;
 mod headers;

@@ -105,29 +105,18 @@ fn halves_of_heads_and_bodies_are_not_waited_for() {
     }
 }
 
-/// Who was in the middle of a body hears why it is not read on.
-#[test]
-fn half_a_body_is_told_that_the_server_ends() {
-    let (mut process, address) = serve(&Home::new(), &[]);
-    let bytes = Request::discover(address).bytes();
-    let mut open = halves(address, &[&bytes[..bytes.len() - 1]], 1);
-    process.signal(Signal::TERM);
-    let response = open[0].response().expect("an answer");
-    assert_eq!((response.status, response.header("connection")), (503, Some("close")));
-    assert!(response.text().contains("shutting_down"), "{}", response.text());
-    ends_soon(&mut process, &mut []);
-}
-
 /// An answer that its client does not read is told from a call that does not end.
 #[test]
 fn the_log_says_what_was_waited_for() {
     let home = Home::with(&["everything"]);
-    home.put_bytes(&Guest::saying(&"x".repeat(3 << 20)).build(), "large");
+    // More than the system takes of what is not read.
+    home.put_bytes(&Guest::saying("1").fills("large", 12 << 20).build(), "p");
+    home.configure("[limits]\noutput = '16 MiB'\n");
     let (running, unread) = ("requests were still running", "answers were not read");
 
     let (mut process, address) = serve(&home, &[]);
     let mut line = Line::connect(address);
-    assert!(line.send(&Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": "large_version"}))).bytes()));
+    assert!(line.send(&Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": "p_large"}))).bytes()));
     // It has begun to come, and the rest is not read.
     line.stream().read_exact(&mut [0]).expect("an answer");
     process.signal(Signal::TERM);

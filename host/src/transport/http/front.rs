@@ -24,6 +24,9 @@ use super::refusal::{Refusal, plain};
 use super::{Response, Settings};
 use crate::server::Server;
 
+/// How long, at the end, the rest of a body may take to come.
+const ON_ITS_WAY: Duration = Duration::from_millis(250);
+
 pub(super) struct Front {
     pub(super) settings: Settings,
     guard: Guard,
@@ -57,6 +60,12 @@ impl Front {
     /// Cancelled when the server is about to end: what was begun is the last.
     pub(super) fn stop(&self) -> &CancellationToken {
         &self.stop
+    }
+
+    /// Resolves when nothing more is waited for that is on its way.
+    async fn ending(&self) {
+        self.stop.cancelled().await;
+        tokio::time::sleep(ON_ITS_WAY).await;
     }
 
     /// See [`Mcp::end_idle`].
@@ -136,7 +145,7 @@ impl Front {
             // A body that is there is read at once: nothing is registered for the end.
             biased;
             read = self.bodies.read(request.body_mut(), &caller.key) => read,
-            () = self.stop.cancelled() => Err(Refusal::shutting_down()),
+            () = self.ending() => Err(Refusal::shutting_down()),
         };
         match read {
             Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
