@@ -18,6 +18,7 @@ mod events;
 mod fault;
 mod file;
 mod filesystem;
+mod forms;
 mod function;
 mod granted;
 mod grants;

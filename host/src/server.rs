@@ -23,7 +23,7 @@ mod updates;
 mod wire;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -140,6 +140,8 @@ pub struct Server {
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
     cut_off: CancellationToken,
+    /// Requests that were.
+    cut: AtomicUsize,
 }
 
 impl Server {
@@ -175,6 +177,7 @@ impl Server {
             calls: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
             cut_off: CancellationToken::new(),
+            cut: AtomicUsize::new(0),
         })
     }
 
@@ -213,9 +216,22 @@ impl Server {
         self.cut_off.cancel();
     }
 
+    /// Says in the log how many requests were cut off, if any.
+    pub fn tell_cut_off(&self) {
+        let requests = self.cut.load(Ordering::Relaxed);
+        if requests > 0 {
+            tracing::warn!(requests, "requests were still running at the end, and were cut off");
+        }
+    }
+
+    /// Whether it is about to stop.
+    pub fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
     /// Whether the plugins of the first scan are in service, and it is not about to stop.
     pub fn is_ready(&self) -> bool {
-        self.catalog.is_ready() && !*self.stopping.borrow()
+        self.catalog.is_ready() && !self.is_stopping()
     }
 
     /// What the host and its log call one call: not the client's id, which may be anything.

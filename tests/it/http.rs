@@ -3,10 +3,12 @@
 
 mod alone;
 mod bodies;
+mod callers;
 mod crowd;
 mod framing;
 mod headers;
 mod kept;
+mod leaving;
 mod listening;
 mod names;
 mod paths;

@@ -109,6 +109,20 @@ fn the_limit_of_open_files_is_raised() {
     assert!(numbers[0] == numbers[1] && numbers[0] != "100", "{line}");
 }
 
+/// What is too low is told at the start, and only then.
+#[test]
+fn a_limit_of_open_files_that_is_too_low_is_told() {
+    let home = Home::with(&["echo"]);
+    for (limit, connections, is_told) in [(256, 512, true), (700, 512, false), (256, 64, false)] {
+        home.configure(&format!("[server.http]\naddress = '127.0.0.1:0'\nconnections = {connections}\n"));
+        let process = Process::serve_after(&home, &format!("ulimit -n {limit}"));
+        // By then it has said what it has to say of its settings.
+        let log = process.log_with("loaded plugin=echo");
+        let said = log.contains(&format!("files={limit} connections={connections}"));
+        assert_eq!((said, log.contains("fewer files")), (is_told, is_told), "{limit}: {log}");
+    }
+}
+
 /// A folder beside the plugin folder and out of reach, granted while a server runs.
 #[test]
 fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() {

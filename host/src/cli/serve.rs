@@ -25,18 +25,25 @@ use crate::transport::{self, stdio};
 const ON_STDIN: &str = "An MCP client is expected on stdin: put this command into its configuration.";
 const ON_HTTP: &str = "MCP clients are expected at the address above: put it into their configuration.";
 
+/// Files beside connections: the host's own are some 40, and what plugins have open of their
+/// folders comes on top.
+const OWN_FILES: u64 = 128;
+
 pub(super) async fn run(
     options: Options,
     config: Config,
     dir: PathBuf,
     http: &HttpOptions,
 ) -> Result<ExitCode, Failure> {
-    raise_file_limit();
+    let files = raise_file_limit();
     super::heap::keep_trimmed();
     let signals = Signals::listen()?;
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
+    if let (Some((_, settings)), Some(files)) = (&http, files) {
+        tell_of_few_files(files, settings.connections);
+    }
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
     let catalog = Arc::new(Catalog::default());
@@ -78,12 +85,24 @@ pub(super) async fn run(
 }
 
 /// Connections and plugins' files are counted and bounded; what the system gives a process unasked
-/// may be less than those bounds.
-fn raise_file_limit() {
+/// may be less than those bounds. Gives how many there may be, if there is a limit.
+fn raise_file_limit() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::debug!(%error, ?limit, "the limit of open files stays as it is");
+    }
+    getrlimit(Resource::Nofile).current
+}
+
+/// Says so before clients notice, if not each connection that is allowed could be taken up.
+fn tell_of_few_files(files: u64, connections: usize) {
+    if files < connections as u64 + OWN_FILES {
+        tracing::warn!(
+            files,
+            connections,
+            "fewer files may be open than connections need: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower server.http.connections"
+        );
     }
 }
 

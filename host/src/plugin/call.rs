@@ -24,6 +24,7 @@ use super::cpu::{CpuMeter, Metered};
 use super::engine;
 use super::events::Events;
 use super::fault::Fault;
+use super::forms::Forms;
 use super::function::{Function, Live};
 use super::granted::Granted;
 use super::grants::Grants;
@@ -59,6 +60,7 @@ pub(super) struct Program {
     pub(super) linked: Arc<Linked>,
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) granted: Arc<Granted>,
+    pub(super) forms: Forms,
     /// Around every call that a client makes.
     pub(super) breaker: Breaker,
     quick: Quick,
@@ -93,6 +95,7 @@ impl Program {
             granted: Granted::new(id.clone(), grants, &sandbox),
             id,
             digest,
+            forms: Forms::default(),
             breaker,
             linked,
             quick: Quick::default(),

@@ -8,6 +8,7 @@ mod listing;
 mod prescan;
 
 use std::collections::BTreeSet;
+use std::future::ready;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -19,6 +20,7 @@ use listing::list;
 pub(super) use prescan::{classify, prescan};
 
 use super::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use super::allowance::Allowance;
 use super::call::Program;
 use super::compile;
 use super::dialect::Dialect;
@@ -113,31 +115,43 @@ impl Plugin {
         Ok(Self { program, surface: Arc::new(surface), warnings })
     }
 
-    /// Makes a call; what fails after a denial is told as that.
-    async fn perform<R>(
+    /// Makes a call and checks what comes of it, where it runs and in its own time; what fails
+    /// after a denial is told as that.
+    async fn perform<I: Invocation, R: Send + 'static>(
         &self,
-        invocation: impl Invocation<Outcome = Result<R, CallError>>,
+        invocation: I,
         call: Call,
+        told: impl FnOnce(I::Outcome) -> Result<R, CallError> + Send + 'static,
+        check: impl FnOnce(&Program, R) -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, CallError> {
         let denials = Denials::of(&call);
-        denials.tell(self.program.perform(invocation, call).await)
+        let (program, after_denials) = (self.program.clone(), denials.clone());
+        let after = move |outcome: I::Outcome| {
+            let told = after_denials.tell(Ok(told(outcome)));
+            ready(told.and_then(|outcome| Ok(check(&program, outcome)?)))
+        };
+        match self.program.perform_checked(invocation, call, ready(Ok(())), after, |_| false).await {
+            // The guest itself did not end well.
+            Err(CallError::Fault(fault)) => denials.tell(Err(fault)),
+            ended => ended,
+        }
     }
 
-    /// Calls one function; what fails after a denial is told as that.
+    /// As [`Self::perform`], by a function that is called alone.
     async fn ask<P, R>(
         &self,
         function: &Function<P, (Result<R, GuestError>,)>,
         call: Call,
         params: impl FnOnce(CallContext) -> P + Send + 'static,
+        check: impl FnOnce(&Program, R) -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, CallError>
     where
         P: ComponentNamedList + Lower + Send + Sync + 'static,
         R: Said + Send + 'static,
         (Result<R, GuestError>,): ComponentNamedList + Lift,
     {
-        let denials = Denials::of(&call);
-        let outcome = self.program.invoke(function, call, params).await;
-        denials.tell(outcome.map(|outcome| outcome.map_err(CallError::Guest)))
+        let invocation = Typed { function: function.clone(), params };
+        self.perform(invocation, call, |outcome| outcome.map_err(CallError::Guest), check).await
     }
 }
 
@@ -166,8 +180,7 @@ impl Checks {
         let before = async move { before.sandbox.check(&input, &arguments).await?.map_err(CallError::Input) };
         let after = move |outcome: I::Outcome| async move {
             let outcome = after_denials.tell(Ok(told(outcome)))?;
-            let limit = after.limits.output;
-            match (outcome::tool(&after.sandbox, outcome, output.as_ref(), limit).await?, after_denials.last()) {
+            match (outcome::tool(&after, outcome, output.as_ref()).await?, after_denials.last()) {
                 (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
                     Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
                 }
@@ -286,8 +299,10 @@ impl Provider for Plugin {
         let (program, schema, content) = (self.program.clone(), schema.to_owned(), content.to_owned());
         let checked = async move {
             // The time of a listing is as much as a form's schema may take to compile.
-            let schema =
-                Schema::compile(&schema).map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
+            let schema = program
+                .forms
+                .compile(&schema, &mut Allowance::new())
+                .map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
             program.sandbox.check(&schema, &content).await?.map_err(CallError::Input)
         };
         self.program.compute(checked).await
@@ -297,15 +312,18 @@ impl Provider for Plugin {
         let uri = uri.to_owned();
         let caller = call.caller.clone();
         let called = async {
-            let outcome = match &self.program.linked.dialect {
+            let check = |program: &Program, outcome| outcome::read(outcome, &program.forms, program.limits.output);
+            match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let resources = exports.resources.as_ref().ok_or(NOT_FOUND)?;
-                    self.ask(&resources.read, call, |context| (uri, context)).await?
+                    self.ask(&resources.read, call, |context| (uri, context), check).await
                 }
-                Dialect::Wasmcp(exports) => self.perform(exports.read_resource(uri).ok_or(NOT_FOUND)?, call).await?,
-                Dialect::Plain(_) => return Err(NOT_FOUND),
-            };
-            Ok(outcome::read(outcome, self.program.limits.output)?)
+                Dialect::Wasmcp(exports) => {
+                    let request = exports.read_resource(uri).ok_or(NOT_FOUND)?;
+                    self.perform(request, call, |outcome| outcome, check).await
+                }
+                Dialect::Plain(_) => Err(NOT_FOUND),
+            }
         };
         self.program.breaker.around(&caller, called).await
     }
@@ -319,17 +337,18 @@ impl Provider for Plugin {
         let name = name.to_owned();
         let caller = call.caller.clone();
         let called = async {
-            let outcome = match &self.program.linked.dialect {
+            let check = |program: &Program, outcome| outcome::prompt(outcome, &program.forms, program.limits.output);
+            match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let prompts = exports.prompts.as_ref().ok_or(NOT_FOUND)?;
-                    self.ask(&prompts.get, call, |context| (name, arguments, context)).await?
+                    self.ask(&prompts.get, call, |context| (name, arguments, context), check).await
                 }
                 Dialect::Wasmcp(exports) => {
-                    self.perform(exports.get_prompt(name, &arguments).ok_or(NOT_FOUND)?, call).await?
+                    let request = exports.get_prompt(name, &arguments).ok_or(NOT_FOUND)?;
+                    self.perform(request, call, |outcome| outcome, check).await
                 }
-                Dialect::Plain(_) => return Err(NOT_FOUND),
-            };
-            Ok(outcome::prompt(outcome, self.program.limits.output)?)
+                Dialect::Plain(_) => Err(NOT_FOUND),
+            }
         };
         self.program.breaker.around(&caller, called).await
     }
@@ -345,18 +364,19 @@ impl Provider for Plugin {
         let (name, value) = (name.to_owned(), value.to_owned());
         let caller = call.caller.clone();
         let called = async {
-            let outcome = match &self.program.linked.dialect {
+            let check = |program: &Program, outcome| outcome::completion(outcome, program.limits.output);
+            match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
                     let completions = exports.completions.as_ref().ok_or(NOT_FOUND)?;
-                    self.ask(&completions.complete, call, |context| (subject, name, value, given, context)).await?
+                    let params = |context| (subject, name, value, given, context);
+                    self.ask(&completions.complete, call, params, check).await
                 }
                 Dialect::Wasmcp(exports) => {
-                    let request = exports.complete(subject, name, value, &given);
-                    self.perform(request.ok_or(NOT_FOUND)?, call).await?
+                    let request = exports.complete(subject, name, value, &given).ok_or(NOT_FOUND)?;
+                    self.perform(request, call, |outcome| outcome, check).await
                 }
-                Dialect::Plain(_) => return Err(NOT_FOUND),
-            };
-            Ok(outcome::completion(outcome, self.program.limits.output)?)
+                Dialect::Plain(_) => Err(NOT_FOUND),
+            }
         };
         self.program.breaker.around(&caller, called).await
     }
@@ -366,10 +386,8 @@ impl Provider for Plugin {
         let extensions = exports.extensions.as_ref().ok_or(NOT_FOUND)?;
         let (name, params) = (name.to_owned(), params.to_owned());
         let caller = call.caller.clone();
-        let called = async {
-            let outcome = self.ask(&extensions.call, call, |context| (name, params, context)).await?;
-            Ok(outcome::method(outcome, self.program.limits.output)?)
-        };
+        let check = |program: &Program, outcome| outcome::method(outcome, program.limits.output);
+        let called = self.ask(&extensions.call, call, |context| (name, params, context), check);
         self.program.breaker.around(&caller, called).await
     }
 }

@@ -12,8 +12,9 @@ use super::abi::{
     SamplingContent, ToolOutcome, ToolResult,
 };
 use super::allowance::Allowance;
+use super::call::Program;
 use super::fault::{CallError, Fault};
-use super::sandbox::Sandbox;
+use super::forms::Forms;
 use super::schema::Schema;
 use super::text;
 
@@ -34,15 +35,10 @@ const MAX_REASON: usize = 16 << 10;
 type Checked<T> = Result<T, Fault>;
 
 /// Checks a tool's outcome against the tool's output schema, if it has one.
-pub(super) async fn tool(
-    sandbox: &Sandbox,
-    mut outcome: ToolOutcome,
-    schema: Option<&Schema>,
-    limit: u64,
-) -> Checked<ToolOutcome> {
-    fits(outcome.size(), limit)?;
+pub(super) async fn tool(program: &Program, mut outcome: ToolOutcome, schema: Option<&Schema>) -> Checked<ToolOutcome> {
+    fits(outcome.size(), program.limits.output)?;
     match &mut outcome {
-        ToolOutcome::InputRequired(wanted) => input_required(wanted)?,
+        ToolOutcome::InputRequired(wanted) => input_required(wanted, &program.forms)?,
         ToolOutcome::Complete(result) => {
             contents(&mut result.content)?;
             result.meta = checked_meta(result.meta.take())?;
@@ -54,7 +50,7 @@ pub(super) async fn tool(
                 let Some(structured) = &result.structured else {
                     return bad("no structured content, though the tool has an output schema".into());
                 };
-                if let Err(violations) = sandbox.check(schema, structured).await? {
+                if let Err(violations) = program.sandbox.check(schema, structured).await? {
                     let first = violations.first();
                     let (path, reason) = first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
                     return bad(format!(
@@ -74,10 +70,10 @@ pub(super) fn is_light(outcome: &ToolOutcome) -> bool {
 }
 
 /// Checks what a resource is read as.
-pub(super) fn read(mut outcome: ReadOutcome, limit: u64) -> Checked<ReadOutcome> {
+pub(super) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Checked<ReadOutcome> {
     fits(outcome.size(), limit)?;
     match &mut outcome {
-        ReadOutcome::InputRequired(wanted) => input_required(wanted)?,
+        ReadOutcome::InputRequired(wanted) => input_required(wanted, forms)?,
         ReadOutcome::Complete(result) => {
             result.contents.iter_mut().try_for_each(resource)?;
             result.meta = checked_meta(result.meta.take())?;
@@ -87,10 +83,10 @@ pub(super) fn read(mut outcome: ReadOutcome, limit: u64) -> Checked<ReadOutcome>
 }
 
 /// Checks a prompt's messages.
-pub(super) fn prompt(mut outcome: PromptOutcome, limit: u64) -> Checked<PromptOutcome> {
+pub(super) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> Checked<PromptOutcome> {
     fits(outcome.size(), limit)?;
     match &mut outcome {
-        PromptOutcome::InputRequired(wanted) => input_required(wanted)?,
+        PromptOutcome::InputRequired(wanted) => input_required(wanted, forms)?,
         PromptOutcome::Complete(result) => {
             for message in &mut result.messages {
                 content(&mut message.content)?;
@@ -228,7 +224,7 @@ fn page(url: &str) -> Checked<()> {
     if https { Ok(()) } else { bad(format!("a page to visit that is no https URL: {}", text::quote(url, 200))) }
 }
 
-fn input_required(wanted: &mut InputRequired) -> Checked<()> {
+fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
     if wanted.state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
         return bad(format!("a state of more than {MAX_STATE} bytes"));
     }
@@ -240,17 +236,17 @@ fn input_required(wanted: &mut InputRequired) -> Checked<()> {
         if !keys.insert(question.key.clone()) {
             return bad("two questions with the same key".into());
         }
-        ask(&mut question.ask, &mut allowance)?;
+        ask(&mut question.ask, forms, &mut allowance)?;
     }
     Ok(())
 }
 
-fn ask(ask: &mut Ask, allowance: &mut Allowance) -> Checked<()> {
+fn ask(ask: &mut Ask, forms: &Forms, allowance: &mut Allowance) -> Checked<()> {
     match ask {
         Ask::Form(form) => {
             text::drop_hidden(&mut form.message);
             object(&mut form.schema, "a form's schema")?;
-            match Schema::compile_within(&form.schema, allowance) {
+            match forms.compile(&form.schema, allowance) {
                 Ok(_) => Ok(()),
                 Err(why) => bad(format!("a form with a bad schema: {why}")),
             }

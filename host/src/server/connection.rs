@@ -8,6 +8,7 @@ mod dispatch;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -203,7 +204,6 @@ impl Connection {
     pub async fn close(&self, grace: Duration) {
         self.closing.cancel();
         if tokio::time::timeout(grace, self.in_flight.idle()).await.is_err() {
-            tracing::warn!("requests were still running at the end, and were cut off");
             self.cut_off.cancel();
             // What is not even polled any more is left.
             let _ = tokio::time::timeout(LAST_WORD, self.in_flight.idle()).await;
@@ -221,7 +221,7 @@ impl Connection {
         &self.closing
     }
 
-    pub(super) fn server(&self) -> &Arc<Server> {
+    pub fn server(&self) -> &Arc<Server> {
         &self.server
     }
 
@@ -337,7 +337,10 @@ impl Connection {
                 return None;
             }
             answer = &mut later => answer,
-            () = self.cut_off.cancelled() => Ok(Err(error::shutting_down())),
+            () = self.cut_off.cancelled() => {
+                self.server.cut.fetch_add(1, Ordering::Relaxed);
+                Ok(Err(error::shutting_down()))
+            }
         };
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!("a request's handler panicked");

@@ -160,12 +160,16 @@ pub async fn serve(
         while connections.join_next().await.is_some() {}
     });
     if tokio::time::timeout(drain, &mut end).await.is_err() {
-        tracing::warn!("requests were still running at the end, and were cut off");
         stopped.cut_off();
         // Each has an answer now; a client that does not read it cannot hold us.
         let _ = tokio::time::timeout(LAST_WORD, &mut end).await;
     }
     drop(end);
+    stopped.tell_cut_off();
+    while connections.try_join_next().is_some() {}
+    if !connections.is_empty() {
+        tracing::warn!(connections = connections.len(), "answers were not read to their end, and were broken off");
+    }
     connections.shutdown().await;
     Ok(())
 }

@@ -100,6 +100,7 @@ pub async fn serve(
     }
     let grace = if end == End::Shutdown { settings.drain } else { settings.after_eof };
     connection.close(grace).await;
+    connection.server().tell_cut_off();
     drop(connection);
     // What was answered must reach a client that reads; one that does not cannot hold us.
     let reading = async {

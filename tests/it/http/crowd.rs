@@ -139,6 +139,7 @@ fn p24_without_descriptors_it_waits_for_some() {
     command.env_clear().envs(home.environment()).current_dir(home.path("home"));
     let process = Process::start(command);
     let address = told(&process);
+    process.log_with("files=256 connections=2000");
     let echo = alone(1, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
     let echo = Endpoint::new(address).post(&echo);
     let mut first = Line::connect(address);

@@ -161,17 +161,18 @@ fn a_signal_lets_a_request_end() {
     line.send(&request.head());
     assert_eq!(line.response().expect("word to go on").status, 100);
     process.signal(Signal::TERM);
+    // It is on its way, and has a moment to come.
+    line.send(&request.body);
     assert_eq!(idle.rest(), "", "an idle connection is closed");
     assert!(TcpStream::connect(address).is_err(), "nobody new is let in");
-    line.send(&request.body);
     assert!(line.response().expect("an answer in time").reached_mcp());
     assert_eq!(line.rest(), "", "and is the last");
     assert!(process.wait().success());
 }
 
-/// A request whose body never comes does not hold the server for longer than five seconds.
+/// Who was in the middle of a body hears why it is not read on.
 #[test]
-fn a_signal_does_not_wait_for_ever() {
+fn a_signal_does_not_wait_for_a_body_that_never_comes() {
     let home = Home::new();
     let (mut process, address) = serve(&home, &[]);
     let request = Request::discover(address).with("Expect", "100-continue");
@@ -179,6 +180,9 @@ fn a_signal_does_not_wait_for_ever() {
     line.send(&request.head());
     assert_eq!(line.response().expect("word to go on").status, 100);
     process.signal(Signal::TERM);
+    let response = line.response().expect("an answer");
+    assert_eq!((response.status, response.header("connection")), (503, Some("close")));
+    assert!(response.text().contains("shutting_down"), "{}", response.text());
     let status = process.wait();
     assert!(status.success(), "{status}: {}", process.log());
 }

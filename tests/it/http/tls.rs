@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto};
 use wharf::transport::http::{Settings, Tls};
@@ -41,6 +42,12 @@ fn connect(
     address: SocketAddr,
     certificate: &CertificateDer<'static>,
 ) -> Line<StreamOwned<ClientConnection, TcpStream>> {
+    let stream = TcpStream::connect(address).expect("somebody listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    Line::new(StreamOwned::new(session(certificate), stream))
+}
+
+fn session(certificate: &CertificateDer<'static>) -> ClientConnection {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone()).expect("a certificate");
     let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
@@ -49,10 +56,7 @@ fn connect(
         .with_root_certificates(roots)
         .with_no_client_auth();
     let name = "localhost".try_into().expect("a name");
-    let session = ClientConnection::new(Arc::new(config), name).expect("a session");
-    let stream = TcpStream::connect(address).expect("somebody listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-    Line::new(StreamOwned::new(session, stream))
+    ClientConnection::new(Arc::new(config), name).expect("a session")
 }
 
 #[test]
@@ -86,6 +90,33 @@ fn p23_a_handshake_has_its_time() {
     let started = Instant::now();
     assert_eq!(front.connect().rest(), "");
     assert!(started.elapsed() >= header_timeout, "given up on after {:?}", started.elapsed());
+}
+
+/// Half a handshake, one without an end and half a head behind a whole one hold up no end.
+#[test]
+fn halves_over_tls_are_not_waited_for() {
+    let (home, certificate) = with_certificate();
+    let (mut process, address) = serve(&home, &[]);
+    // A record's header (RFC 8446, section 5.1), and the beginning of what it says it has.
+    let beginning = [0x16, 3, 1, 2, 0, 1, 0];
+    let mut half = Line::connect(address);
+    assert!(half.send(&beginning));
+    let mut hello = Vec::new();
+    session(&certificate).write_tls(&mut hello).expect("a ClientHello");
+    let mut begun = Line::connect(address);
+    assert!(begun.send(&hello));
+    let mut line = connect(address, &certificate);
+    assert!(line.send(b"POST /mcp HTTP/1.1\r\nHost"));
+    let mut served = connect(address, &certificate);
+    let discover = Request::discover(format!("localhost:{}", address.port()));
+    assert!(served.ask(&discover).reached_mcp());
+    let bytes = discover.bytes();
+    assert!(served.send(&bytes[..bytes.len() - 1]));
+    process.signal(Signal::TERM);
+    let started = Instant::now();
+    assert!(process.wait().success());
+    assert!(started.elapsed() < Duration::from_secs(1), "took {:?}", started.elapsed());
+    assert!(!process.log().contains("still running"), "{}", process.log());
 }
 
 #[test]

@@ -3,11 +3,12 @@ use crate::plugin::abi::{EmbeddedResource, ResourceBody, TextContent};
 
 #[test]
 fn questions_have_keys_of_their_own_and_small_states() {
+    let forms = Forms::default();
     let question = || super::super::abi::Question { key: "k".into(), ask: Ask::Roots };
     let wanted = |questions, state: usize| InputRequired { questions, state: Some(vec![0; state]) };
-    assert_eq!(input_required(&mut wanted(vec![question()], MAX_STATE)), Ok(()));
-    assert!(input_required(&mut wanted(vec![question(), question()], 0)).is_err());
-    assert!(input_required(&mut wanted(vec![], MAX_STATE + 1)).is_err());
+    assert_eq!(input_required(&mut wanted(vec![question()], MAX_STATE), &forms), Ok(()));
+    assert!(input_required(&mut wanted(vec![question(), question()], 0), &forms).is_err());
+    assert!(input_required(&mut wanted(vec![], MAX_STATE + 1), &forms).is_err());
 }
 
 #[test]
@@ -100,16 +101,16 @@ fn hidden_characters_keep_no_secret_from_being_redacted() {
     let messages = vec![PromptMessage { role: Role::User, content: Content::Text(said()) }];
     let mut outcome = PromptOutcome::Complete(PromptResult { description: Some(text()), messages, meta: json() });
     outcome.redact(&redactor);
-    has_none(format!("{:?}", prompt(outcome, LIMIT)));
+    has_none(format!("{:?}", prompt(outcome, &Forms::default(), LIMIT)));
 
     let mut outcome = ReadOutcome::Complete(ReadResult { contents: vec![of_text()], caching: None, meta: json() });
     outcome.redact(&redactor);
-    has_none(format!("{:?}", read(outcome, LIMIT)));
+    has_none(format!("{:?}", read(outcome, &Forms::default(), LIMIT)));
 
     let form = Form { message: text(), schema: json().expect("JSON") };
     let mut wanted = InputRequired { questions: vec![Question { key: "k".into(), ask: Ask::Form(form) }], state: None };
     wanted.redact(&redactor);
-    input_required(&mut wanted).expect("a good question");
+    input_required(&mut wanted, &Forms::default()).expect("a good question");
     has_none(format!("{wanted:?}"));
 
     let mut error = GuestError::Failed(text());

@@ -15,6 +15,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::refusal::Refusal;
 
@@ -170,19 +171,22 @@ impl Bodies {
 
 /// Reads, beside the answer, some of a body that was refused. If the connection were closed on
 /// it, its sender would see a broken connection and no answer.
-pub(super) fn discard(request: Request<Incoming>, limit: usize) {
+pub(super) fn discard(request: Request<Incoming>, limit: usize, stop: CancellationToken) {
     // Who asks first has not sent it, and is not to be told to.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return;
     }
     let mut body = request.into_body();
-    tokio::spawn(tokio::time::timeout(DISCARD, async move {
-        let mut seen = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            seen += frame.data_ref().map_or(0, Bytes::len);
-            if seen > limit {
-                return;
+    tokio::spawn(tokio::time::timeout(
+        DISCARD,
+        stop.run_until_cancelled_owned(async move {
+            let mut seen = 0;
+            while let Some(Ok(frame)) = body.frame().await {
+                seen += frame.data_ref().map_or(0, Bytes::len);
+                if seen > limit {
+                    return;
+                }
             }
-        }
-    }));
+        }),
+    ));
 }

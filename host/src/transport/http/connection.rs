@@ -7,6 +7,7 @@ use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -24,7 +25,7 @@ use super::threads::Seat;
 const HEAD: usize = 64 << 10;
 
 /// Serves until the client goes, breaks a rule or is too slow, or the server is about to end
-/// and what was begun is answered.
+/// and what has begun is answered. What has not come whole by then has not begun.
 pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<Front>, _held: (Place, Seat)) {
     let Some(stream) = accepted.enter() else { return };
     let stream = Stall::new(stream, front.settings.write_timeout);
@@ -43,9 +44,13 @@ pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<F
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let of_service = (front.clone(), Arc::new(Link { peer: Peer::new(peer), kept: Kept::default() }));
+    let link = Arc::new(Link { peer: Peer::new(peer), kept: Kept::default() });
+    // Whether a whole head has come.
+    let asked = Arc::new(AtomicBool::new(false));
+    let of_service = (front.clone(), link, asked.clone());
     let answer = service_fn(move |request| {
-        let (front, link) = of_service.clone();
+        let (front, link, asked) = of_service.clone();
+        asked.store(true, Ordering::Relaxed);
         async move { Ok::<_, Infallible>(front.answer(request, &link).await) }
     });
     let connection = http1::Builder::new()
@@ -65,6 +70,10 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
     let ended = tokio::select! {
         ended = resting => ended,
         () = stop.cancelled() => {
+            // Hyper would wait for the rest of a first head; of a later one it does not.
+            if !asked.load(Ordering::Relaxed) {
+                return;
+            }
             connection.as_mut().graceful_shutdown();
             connection.await
         }

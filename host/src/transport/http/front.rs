@@ -24,6 +24,9 @@ use super::refusal::{Refusal, plain};
 use super::{Response, Settings};
 use crate::server::Server;
 
+/// How long, at the end, the rest of a body may take to come.
+const ON_ITS_WAY: Duration = Duration::from_millis(250);
+
 pub(super) struct Front {
     pub(super) settings: Settings,
     guard: Guard,
@@ -57,6 +60,12 @@ impl Front {
     /// Cancelled when the server is about to end: what was begun is the last.
     pub(super) fn stop(&self) -> &CancellationToken {
         &self.stop
+    }
+
+    /// Resolves when nothing more is waited for that is on its way.
+    async fn ending(&self) {
+        self.stop.cancelled().await;
+        tokio::time::sleep(ON_ITS_WAY).await;
     }
 
     /// See [`Mcp::end_idle`].
@@ -132,7 +141,13 @@ impl Front {
             let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
             return refusal.header(header::CONNECTION, "close").into();
         }
-        match self.bodies.read(request.body_mut(), &caller.key).await {
+        let read = tokio::select! {
+            // A body that is there is read at once: nothing is registered for the end.
+            biased;
+            read = self.bodies.read(request.body_mut(), &caller.key) => read,
+            () = self.ending() => Err(Refusal::shutting_down()),
+        };
+        match read {
             Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
@@ -161,7 +176,7 @@ impl Front {
 
     fn refuse(&self, request: http::Request<Incoming>, refusal: Refusal) -> Response {
         if refusal.keeps_connection() {
-            body::discard(request, self.settings.max_message);
+            body::discard(request, self.settings.max_message, self.stop.clone());
         }
         refusal.into()
     }

@@ -27,6 +27,12 @@ impl Refusal {
         Self { status, reason, detail: detail.into(), header: None }
     }
 
+    /// For what has not come whole when the server ends.
+    pub(super) fn shutting_down() -> Self {
+        let detail = "the server is shutting down, and has not begun with this request";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail).header(header::CONNECTION, "close")
+    }
+
     /// What the status wants to be said beside it.
     pub(super) fn header(self, name: HeaderName, value: &'static str) -> Self {
         Self { header: Some((name, value)), ..self }

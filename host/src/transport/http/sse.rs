@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use super::caller::Caller;
 use super::mcp::{refused, seated};
 use super::places::Place as Seat;
+use super::refusal::Refusal;
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
@@ -70,6 +71,10 @@ impl Sse {
         let endpoint = Event::named("endpoint", format!("{messages}?session={id}"));
         self.0.lock().insert(id.clone(), Client { principal: caller.principal.clone(), connection, outbox });
         let leave = Leave { id, clients: self.0.clone() };
+        // Who comes after all were closed would stay until it is cut off.
+        if server.is_stopping() {
+            return Refusal::shutting_down().into();
+        }
         let said = stream::unfold((incoming, leave), |(mut incoming, leave)| async move {
             let message = incoming.recv().await?;
             Some((Event::message(None, message), (incoming, leave)))

@@ -1,0 +1,105 @@
+//! Two users with a token each: what one of them brings about is that user's own. How they share
+//! sessions, streams and bodies is tested where these are.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::guest::Guest;
+use crate::support::home::Home;
+use crate::support::http::{Line, Request, serve};
+use crate::support::streamable::{Endpoint, alone, initialize, request};
+
+const ALICE: &str = "0123456789abcdef0123456789abcdef";
+const BOB: &str = "fedcba9876543210fedcba9876543210";
+
+/// Adds that both may come in to a configuration.
+fn with_users(home: &Home, settings: &str) {
+    for (name, token) in [("alice", ALICE), ("bob", BOB)] {
+        std::fs::write(home.path("config/wharf").join(name), token).expect("a file");
+    }
+    let tokens = "tokens = [{ name = 'alice', file = 'alice' }, { name = 'bob', file = 'bob' }]";
+    home.configure(&format!("{settings}\n[server.http]\n{tokens}\n"));
+}
+
+fn by(token: &str, request: Request) -> Request {
+    request.with("Authorization", &format!("Bearer {token}"))
+}
+
+/// A session of that user.
+fn session(address: SocketAddr, token: &str, revision: &str) -> Endpoint {
+    let mut endpoint = Endpoint::new(address);
+    let hello = Line::connect(address).ask(&by(token, endpoint.post(&initialize(revision))));
+    endpoint.session = hello.header("mcp-session-id").map(str::to_owned);
+    endpoint.version = Some(revision.to_owned());
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(Line::connect(address).ask(&by(token, endpoint.post(&initialized))).status, 202);
+    endpoint
+}
+
+/// What comes of a call of 2026-07-28: `ok`, or the code of the fault.
+fn outcome(address: SocketAddr, token: &str, tool: &str, arguments: Value) -> String {
+    let call = alone(1, "tools/call", json!({"name": tool, "arguments": arguments}));
+    let response = Line::connect(address).ask(&by(token, Endpoint::new(address).post(&call)));
+    let answer: Value = serde_json::from_slice(&response.body).expect("an answer");
+    told(&answer)
+}
+
+fn told(answer: &Value) -> String {
+    let code = answer["result"]["_meta"]["wharf/fault"]["code"].as_str();
+    code.or(answer["error"]["data"]["reason"].as_str()).unwrap_or("ok").to_owned()
+}
+
+/// However many sessions she has, and on whatever connection: it is she who is kept off.
+#[test]
+fn who_makes_a_plugin_fail_is_kept_off_alone() {
+    let home = Home::new();
+    home.put_bytes(&Guest::saying("1").does("crash", "unreachable").build(), "p");
+    with_users(&home, "");
+    let (_process, address) = serve(&home, &[]);
+    for _ in 0..8 {
+        outcome(address, ALICE, "p_crash", json!({}));
+    }
+    assert_eq!(outcome(address, ALICE, "p_version", json!({})), "quarantined");
+    let hers = session(address, ALICE, "2025-11-25");
+    let call = request(1, "tools/call", json!({"name": "p_version", "arguments": {}}));
+    let response = Line::connect(address).ask(&by(ALICE, hers.post(&call)));
+    let answer = serde_json::from_slice(&response.body).expect("an answer");
+    assert_eq!(told(&answer), "quarantined", "in a session of hers");
+    assert_eq!(outcome(address, BOB, "p_version", json!({})), "ok");
+}
+
+/// A queue of 16 and hundreds of calls, in two sessions of hers and on connections of their own.
+#[test]
+fn a_queue_that_one_user_fills_has_a_place_for_another() {
+    let home = Home::with(&["everything"]);
+    with_users(&home, "[limits]\nqueue = 16\n");
+    let (_process, address) = serve(&home, &[]);
+    let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 3.0}});
+    let mut open: Vec<Line<TcpStream>> = Vec::new();
+    let mut send = |request: Request| {
+        let mut line = Line::connect(address);
+        assert!(line.send(&by(ALICE, request).bytes()));
+        open.push(line);
+    };
+    for _ in 0..2 {
+        let hers = session(address, ALICE, "2025-03-26");
+        let calls: Vec<Value> = (0..100).map(|id| request(id, "tools/call", slow.clone())).collect();
+        send(hers.post_text(&Value::from(calls).to_string()));
+    }
+    for id in 0..10 {
+        send(Endpoint::new(address).post(&alone(id, "tools/call", slow.clone())));
+    }
+    // The queue is full of hers: one more of hers has no place.
+    let began = Instant::now();
+    while outcome(address, ALICE, "everything_slow_compute", json!({"seconds": 3.0})) != "busy" {
+        assert!(began.elapsed() < Duration::from_secs(2), "the queue is not full");
+    }
+    for n in 0..3 {
+        let began = Instant::now();
+        let outcome = outcome(address, BOB, "everything_slow_compute", json!({"seconds": 0.0}));
+        assert_eq!(outcome, "ok", "his call {n}, after {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_millis(4500), "his call {n} took {:?}", began.elapsed());
+    }
+}
