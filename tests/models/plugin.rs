@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use shuttle::future::block_on;
 
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
-use crate::{check, check_fairly};
+use crate::{Count, check};
 
 #[path = "../../host/src/plugin/spare.rs"]
 mod spare;
@@ -120,60 +120,105 @@ fn every_call_that_waits_for_a_turn_is_served() {
     });
 }
 
-/// While a guest runs, the clock ticks: for one that begins after so many ticks, and after the clock
-/// has said so often that it is about to sleep.
-fn ticks_for_a_guest(ticked: usize, slept: usize) {
-    let (ticks, idle) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (of_tick, of_idle) = (ticks.clone(), idle.clone());
-    let tick = move || of_tick.fetch_add(1, Ordering::SeqCst) < usize::MAX;
-    let ticker = Ticker::start(tick, move || {
-        of_idle.fetch_add(1, Ordering::SeqCst);
-    });
-    let ticker = ticker.expect("a thread");
-    let passes = |count: &AtomicUsize, at_least: usize| {
-        while count.load(Ordering::SeqCst) < at_least {
-            thread::yield_now();
-        }
-    };
-    passes(&ticks, ticked);
-    passes(&idle, slept);
-    let _running = ticker.run();
-    // The second one has begun since.
-    passes(&ticks, ticks.load(Ordering::SeqCst) + 2);
+/// A clock, and how often it has ticked, been about to sleep, and ended.
+struct Clock {
+    ticker: Ticker,
+    ticks: Arc<Count>,
+    idle: Arc<Count>,
+    ended: Arc<Count>,
 }
+
+impl Clock {
+    fn start() -> Self {
+        /// Lives as long as the clock's thread.
+        struct Lives(Arc<Count>);
+
+        impl Drop for Lives {
+            fn drop(&mut self) {
+                self.0.add();
+            }
+        }
+
+        let (ticks, idle, ended) = (Arc::<Count>::default(), Arc::<Count>::default(), Arc::<Count>::default());
+        let (of_tick, of_idle, lives) = (ticks.clone(), idle.clone(), Lives(ended.clone()));
+        let tick = move || {
+            let _: &Lives = &lives;
+            of_tick.add();
+            true
+        };
+        let ticker = Ticker::start(tick, move || of_idle.add()).expect("a thread");
+        Self { ticker, ticks, idle, ended }
+    }
+
+    /// It ticks for a guest, sleeps when there is none, and ends.
+    fn serves(self) {
+        let running = self.ticker.run();
+        let ticked = self.ticks.now();
+        // The second one has begun since.
+        self.ticks.wait_until(|now| now >= ticked + 2);
+        let slept = self.idle.now();
+        drop(running);
+        self.idle.wait_until(|now| now > slept);
+        self.ends();
+    }
+
+    fn ends(self) {
+        drop(self.ticker);
+        self.ended.wait_until(|now| now == 1);
+    }
+}
+
+const ABOUT_TO_SLEEP: usize = ticker::LINGER_TICKS as usize;
 
 #[test]
 fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
-    check_fairly(1000, || ticks_for_a_guest(ticker::LINGER_TICKS as usize, 0));
+    check(1000, || {
+        let clock = Clock::start();
+        clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
+        clock.serves();
+    });
 }
 
 #[test]
 fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
-    check_fairly(200, || ticks_for_a_guest(0, 1));
+    check(200, || {
+        let clock = Clock::start();
+        clock.idle.wait_until(|now| now >= 1);
+        clock.serves();
+    });
+}
+
+#[test]
+fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
+    check(500, || {
+        let clock = Clock::start();
+        clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
+        clock.ends();
+    });
 }
 
 /// A plugin whose instances are counted.
 struct Plugin {
     number: usize,
     ticker: Arc<Ticker>,
-    instances: Arc<AtomicUsize>,
+    instances: Arc<Count>,
 }
 
 struct Instance {
     of: usize,
-    instances: Arc<AtomicUsize>,
+    instances: Arc<Count>,
 }
 
 impl Plugin {
     fn instance(&self) -> Instance {
-        self.instances.fetch_add(1, Ordering::SeqCst);
+        self.instances.add();
         Instance { of: self.number, instances: self.instances.clone() }
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.instances.fetch_sub(1, Ordering::SeqCst);
+        self.instances.change(|now| *now -= 1);
     }
 }
 
@@ -193,10 +238,9 @@ impl Source for Plugin {
 
 /// However calls, threads that rest and the clock meet: an instance is of the plugin that is called,
 /// there are never more than the pool has room for, and sooner or later there is none.
-#[test]
-fn no_instance_is_forgotten() {
-    check_fairly(200, || {
-        let instances = Arc::new(AtomicUsize::new(0));
+fn no_instance_stays(clock_runs_on: bool) {
+    check(200, move || {
+        let instances = Arc::<Count>::default();
         let spares = Arc::new(Spares::<Plugin>::new());
         let (aging, idle) = (spares.clone(), spares.clone());
         let tick = move || {
@@ -214,7 +258,7 @@ fn no_instance_is_forgotten() {
             drop(running);
             spares.rest();
             // On the shelf, in the hands of either, and on the way from there.
-            assert!(plugin.instances.load(Ordering::SeqCst) <= 2 + 2 + 2, "more than there is room for");
+            assert!(plugin.instances.now() <= 2 + 2 + 2, "more than there is room for");
         };
         // The threads between them have the other shelves.
         spares.rest();
@@ -227,10 +271,17 @@ fn no_instance_is_forgotten() {
         let caller = thread::spawn(move || (0..3).for_each(|_| call(&of_other, &other)));
         (0..3).for_each(|_| call(&spares, &one));
         join(vec![caller]);
-        // Also while something else keeps the clock running.
-        let _running = ticker.run();
-        while instances.load(Ordering::SeqCst) > 0 {
-            thread::yield_now();
-        }
+        let _running = clock_runs_on.then(|| ticker.run());
+        instances.wait_until(|now| now == 0);
     });
+}
+
+#[test]
+fn no_instance_is_forgotten() {
+    no_instance_stays(false);
+}
+
+#[test]
+fn no_instance_is_forgotten_while_something_keeps_the_clock_running() {
+    no_instance_stays(true);
 }
