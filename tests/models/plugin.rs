@@ -86,6 +86,7 @@ fn every_call_that_waits_for_a_thread_is_woken() {
         }
         join(threads);
         assert!(turnstile.visitor().enter(&Context::from_waker(Waker::noop())).is_some());
+        assert!(turnstile.is_forgotten());
     });
 }
 
@@ -200,8 +201,12 @@ fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
 /// A plugin whose instances are counted.
 struct Plugin {
     number: usize,
+    /// Whether an instance of it is made quickly.
+    quick: bool,
     ticker: Arc<Ticker>,
     instances: Arc<Count>,
+    /// Those who make one on the shelf that all threads share.
+    making: Arc<AtomicUsize>,
 }
 
 struct Instance {
@@ -232,7 +237,65 @@ impl Source for Plugin {
     }
 
     fn make(self: &Arc<Self>) -> Option<Instance> {
-        Some(self.instance())
+        if !self.quick {
+            return None;
+        }
+        assert_eq!(self.making.fetch_add(1, Ordering::SeqCst), 0, "two make one");
+        let made = self.instance();
+        self.making.fetch_sub(1, Ordering::SeqCst);
+        Some(made)
+    }
+}
+
+/// Instances and their clock.
+#[derive(Clone)]
+struct Pool {
+    spares: Arc<Spares<Plugin>>,
+    ticker: Arc<Ticker>,
+    ticks: Arc<Count>,
+    instances: Arc<Count>,
+    making: Arc<AtomicUsize>,
+}
+
+impl Pool {
+    /// `ages`: the clock takes down what nobody comes for.
+    fn new(ages: bool) -> Self {
+        let spares = Arc::new(Spares::<Plugin>::new());
+        let (aging, idle) = (spares.clone(), spares.clone());
+        let (ticks, instances) = (Arc::<Count>::default(), Arc::<Count>::default());
+        let of_tick = ticks.clone();
+        let tick = move || {
+            if ages {
+                aging.age();
+            }
+            of_tick.add();
+            true
+        };
+        let idle = move || {
+            if ages {
+                idle.clear();
+            }
+        };
+        let ticker = Arc::new(Ticker::start(tick, idle).expect("a thread"));
+        Self { spares, ticker, ticks, instances, making: Arc::new(AtomicUsize::new(0)) }
+    }
+
+    fn plugin(&self, number: usize, quick: bool) -> Arc<Plugin> {
+        let Self { ticker, instances, making, .. } = self.clone();
+        Arc::new(Plugin { number, quick, ticker, instances, making })
+    }
+
+    fn call(&self, plugin: &Arc<Plugin>) {
+        let running = plugin.busy();
+        let instance = self.spares.take(plugin).unwrap_or_else(|| plugin.instance());
+        assert_eq!(instance.of, plugin.number);
+        self.spares.put_away(plugin, instance);
+        drop(running);
+        self.spares.rest();
+    }
+
+    fn is_empty_soon(&self) {
+        self.instances.wait_until(|now| now == 0);
     }
 }
 
@@ -240,39 +303,25 @@ impl Source for Plugin {
 /// there are never more than the pool has room for, and sooner or later there is none.
 fn no_instance_stays(clock_runs_on: bool) {
     check(200, move || {
-        let instances = Arc::<Count>::default();
-        let spares = Arc::new(Spares::<Plugin>::new());
-        let (aging, idle) = (spares.clone(), spares.clone());
-        let tick = move || {
-            aging.age();
-            true
-        };
-        let ticker = Arc::new(Ticker::start(tick, move || idle.clear()).expect("a thread"));
-        let plugins =
-            [0, 1].map(|number| Arc::new(Plugin { number, ticker: ticker.clone(), instances: instances.clone() }));
-        let call = |spares: &Spares<Plugin>, plugin: &Arc<Plugin>| {
-            let running = plugin.busy();
-            let instance = spares.take(plugin).unwrap_or_else(|| plugin.instance());
-            assert_eq!(instance.of, plugin.number);
-            spares.put_away(plugin, instance);
-            drop(running);
-            spares.rest();
+        let pool = Pool::new(true);
+        let call = |pool: &Pool, plugin| {
+            pool.call(plugin);
             // On the shelf, in the hands of either, and on the way from there.
-            assert!(plugin.instances.now() <= 2 + 2 + 2, "more than there is room for");
+            assert!(pool.instances.now() <= 2 + 2 + 2, "more than there is room for");
         };
         // The threads between them have the other shelves.
-        spares.rest();
+        pool.spares.rest();
         for _ in 1..spare::SHELVES {
-            let spares = spares.clone();
+            let spares = pool.spares.clone();
             join(vec![thread::spawn(move || spares.rest())]);
         }
-        let [one, other] = plugins;
-        let of_other = spares.clone();
+        let (one, other) = (pool.plugin(0, true), pool.plugin(1, true));
+        let of_other = pool.clone();
         let caller = thread::spawn(move || (0..3).for_each(|_| call(&of_other, &other)));
-        (0..3).for_each(|_| call(&spares, &one));
+        (0..3).for_each(|_| call(&pool, &one));
         join(vec![caller]);
-        let _running = clock_runs_on.then(|| ticker.run());
-        instances.wait_until(|now| now == 0);
+        let _running = clock_runs_on.then(|| pool.ticker.run());
+        pool.is_empty_soon();
     });
 }
 
@@ -284,4 +333,34 @@ fn no_instance_is_forgotten() {
 #[test]
 fn no_instance_is_forgotten_while_something_keeps_the_clock_running() {
     no_instance_stays(true);
+}
+
+#[test]
+fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
+    check(1000, || {
+        let pool = Pool::new(true);
+        let (one, of_other) = (pool.plugin(0, true), pool.clone());
+        // On another shelf.
+        pool.spares.rest();
+        let other = pool.plugin(1, true);
+        join(vec![thread::spawn(move || of_other.call(&other))]);
+        let ticked = pool.ticks.now();
+        pool.ticks.wait_until(|now| now >= ticked + ABOUT_TO_SLEEP);
+        pool.call(&one);
+        pool.is_empty_soon();
+    });
+}
+
+#[test]
+fn a_rest_leaves_the_next_instance_and_nothing_else() {
+    check(20, || {
+        let pool = Pool::new(false);
+        let (quick, slow) = (pool.plugin(0, true), pool.plugin(1, false));
+        for _ in 0..3 {
+            pool.call(&quick);
+            assert_eq!(pool.instances.now(), 1);
+        }
+        pool.call(&slow);
+        assert_eq!(pool.instances.now(), 0);
+    });
 }
