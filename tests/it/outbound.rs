@@ -277,7 +277,7 @@ fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
     const HIDDEN: &str = "\u{200b}\u{e0041}\u{202e}\u{1b}";
     const TOLD: &str = "ab [redacted api] [redacted api]";
     let behind: String = SECRET.chars().flat_map(|c| [c.to_string(), HIDDEN.into()]).collect();
-    let html = SECRET.replace('-', "&#45").replace('5', "&#x35").replace('+', "&plus;").replace('/', "&sol;");
+    let html = SECRET.replace('5', "&#53").replace('-', "&#x2d").replace('+', "&plus;").replace('/', "&sol;");
     let body = format!("a{HIDDEN}b {} {}", behind.trim_end_matches(HIDDEN), html.replace('=', "&equals;"));
     let site = Site::start(move |_, connection| write(connection, "200 OK", "", &body));
     let home = telling_home(&site, SECRET);

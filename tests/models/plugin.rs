@@ -304,7 +304,7 @@ impl Pool {
 fn no_instance_stays(clock_runs_on: bool) {
     check(200, move || {
         let pool = Pool::new(true);
-        let call = |pool: &Pool, plugin| {
+        let call = |pool: &Pool, plugin: &Arc<Plugin>| {
             pool.call(plugin);
             // On the shelf, in the hands of either, and on the way from there.
             assert!(pool.instances.now() <= 2 + 2 + 2, "more than there is room for");
@@ -343,9 +343,15 @@ fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
         // On another shelf.
         pool.spares.rest();
         let other = pool.plugin(1, true);
+        let running = pool.ticker.run();
         join(vec![thread::spawn(move || of_other.call(&other))]);
+        // At the second one the clock knows that it is wanted.
         let ticked = pool.ticks.now();
-        pool.ticks.wait_until(|now| now >= ticked + ABOUT_TO_SLEEP);
+        pool.ticks.wait_until(|now| now >= ticked + 2);
+        let ticked = pool.ticks.now();
+        drop(running);
+        // The first of these may have come before, and have found nobody.
+        pool.ticks.wait_until(|now| now + 1 >= ticked + ABOUT_TO_SLEEP);
         pool.call(&one);
         pool.is_empty_soon();
     });
