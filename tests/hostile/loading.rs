@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, PROMPT, Stage};
 use crate::support::guest::Guest;
 use crate::{Row, row};
 
@@ -21,7 +21,6 @@ const PEAK: u64 = 128 * MIB;
 const LEFT: u64 = 64 * MIB;
 /// When it is known what becomes of a list, at the latest.
 const JUDGED: Duration = Duration::from_secs(20);
-const PROMPT: Duration = Duration::from_millis(2500);
 
 /// A schema of that many properties, each made by its number.
 fn properties(count: usize, schema: impl Fn(usize) -> String) -> String {
@@ -37,7 +36,7 @@ fn pattern(text: &str) -> String {
 /// of it.
 fn judged(stage: Stage, guests: &[Vec<u8>]) -> Arena {
     let mut arena = stage.open("");
-    arena.prompt(PROMPT);
+    arena.prompt();
     arena.bounded(PEAK, LEFT);
     for (n, guest) in guests.iter().enumerate() {
         let began = Instant::now();
@@ -108,7 +107,7 @@ fn h53_costly_lists_announced(stage: Stage) -> Arena {
         .taking(&choices)
         .differing_in_list("fickle");
     let mut arena = stage.open("");
-    arena.prompt(PROMPT);
+    arena.prompt();
     arena.bounded(PEAK, LEFT);
     for plugin in ["first", "second"] {
         arena.loads(plugin, &guest.build());

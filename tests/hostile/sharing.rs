@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::arena::{Arena, Stage, fate};
+use crate::arena::{Arena, PROMPT, Stage, fate};
 use crate::deaf::Deaf;
 use crate::door::{ALICE, BOB, Transport};
 use crate::support::guest::Guest;
@@ -29,7 +29,6 @@ pub(crate) const ROWS: &[Row] = &[
 
 /// Two users.
 const TOKENS: &str = "tokens = [{ name = 'alice', env = 'ALICE' }, { name = 'bob', env = 'BOB' }]\n";
-const PROMPT: Duration = Duration::from_millis(2500);
 
 /// An arena whose client is Bob, where there are users.
 fn with_users(mut stage: Stage, settings: &str) -> Arena {
@@ -86,7 +85,7 @@ fn h62_all_sessions(stage: Stage) -> Arena {
 fn h63_all_turns(stage: Stage) -> Arena {
     let mut arena = with_users(stage, "");
     arena.loads_guest("hostile", "hostile");
-    arena.prompt(PROMPT);
+    arena.prompt();
     let Some(address) = arena.address() else {
         // All turns and the queue of one plugin; the bystander is another one.
         arena.loads_guest("hostile", "other");
@@ -137,7 +136,7 @@ fn h63_all_turns(stage: Stage) -> Arena {
 fn h64_all_streams(stage: Stage) -> Arena {
     // Fewer than one address may have: what is shared is what there is in all.
     let mut arena = with_users(stage, "connections = 200\n");
-    arena.prompt(PROMPT);
+    arena.prompt();
     let listen = json!({"notifications": {"toolsListChanged": true}});
     let Some(address) = arena.address() else {
         let asked: Vec<u64> = (0..300).map(|_| arena.ask_for("", "subscriptions/listen", listen.clone())).collect();
@@ -232,7 +231,7 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads_guest("hostile", "hostile");
     let session = session(&mut arena, "2025-11-25");
-    arena.prompt(PROMPT);
+    arena.prompt();
     let sleep = |n: usize| called(&format!("s{n}"), "hostile_sleep", &json!({"seconds": 1}));
     if let Some(session) = &session {
         for part in 0..CALLS / 150 {
@@ -279,7 +278,7 @@ fn h67_batches(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads_guest("hostile", "hostile");
     let session = session(&mut arena, "2025-03-26");
-    arena.prompt(PROMPT);
+    arena.prompt();
     // What comes under an id, in batches or alone; the first answer to it is the only result.
     let results = |answers: &[Value], id: &str| {
         let flat = answers.iter().flat_map(|answer| match answer {
@@ -321,7 +320,7 @@ fn h67_batches(stage: Stage) -> Arena {
 fn h68_halves(stage: Stage) -> Arena {
     let transport = stage.transport;
     let mut arena = stage.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
-    arena.prompt(PROMPT);
+    arena.prompt();
     if transport == Transport::Stdio {
         arena.meanwhile(|| {
             for text in ["{\"jsonrpc\":", &format!("{{\"x\":\"{}", "x".repeat(3 << 20)), "[{\"jsonrpc\":\"2.0\""] {

@@ -234,7 +234,7 @@ fn h44_endless_numbers(stage: Stage) -> Arena {
     }
     let mut arena = stage.open("");
     arena.loads("hostile", &guest.build());
-    arena.prompt(Duration::from_millis(2500));
+    arena.prompt();
     for number in &numbers {
         for kind in 0..kinds.len() {
             if number.len() > 300_000 && kind % 2 == 1 {
@@ -283,7 +283,7 @@ fn h45_endless_trees(stage: Stage) -> Arena {
         .gives_against("gives-objects", &anything, &format!(r#"{{"t":[{objects}]}}"#));
     let mut arena = stage.open("");
     arena.loads("hostile", &guest.build());
-    arena.prompt(Duration::from_millis(2500));
+    arena.prompt();
     // Trees of 100,000 members; what the allocator keeps of them is not the point here.
     arena.bounded(512 << 20, 64 << 20);
     for (tool, arguments) in [

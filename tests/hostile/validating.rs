@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::arena::{Arena, Stage, fate};
+use crate::arena::{Arena, PROMPT, Stage, fate};
 use crate::door::Transport;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
@@ -20,9 +20,6 @@ pub(crate) const ROWS: &[Row] = &[
     row(50, "SIGTERM while results are checked", h50_ended_while_checked),
 ];
 
-/// What two plugins may keep another's call, `ping` and `/healthz` waiting for: 100 ms is what
-/// is aimed at; this is a debug build on a machine that does other things too.
-const PROMPT: Duration = Duration::from_millis(2500);
 /// The latest that a call is over: 3 s that it may last, 5 s for a turn, and what a loaded
 /// machine adds.
 const OVER: Duration = Duration::from_secs(3 + 5 + 3);
@@ -152,7 +149,7 @@ fn checked(stage: Stage, of: &[Costly]) -> Arena {
     let plugins = ["first", "second"];
     let guest = giving(of);
     let mut arena = stage.open(&limits(&plugins));
-    arena.prompt(PROMPT);
+    arena.prompt();
     arena.bounded(PEAK, LEFT);
     for plugin in plugins {
         // Tools that are too much to check are not served, which will do as well.
@@ -186,7 +183,7 @@ fn h48_arguments_and_forms(stage: Stage) -> Arena {
         arena.judged(plugin, guest, Duration::from_secs(30));
     }
     arena.loads("asks", &asks.build());
-    arena.prompt(PROMPT);
+    arena.prompt();
     arena.bounded(PEAK, LEFT);
     let mut asked = Vec::new();
     for (plugin, part) in ["first", "second"].iter().zip(&of) {
@@ -229,7 +226,7 @@ fn costly(arena: &mut Arena, plugins: &[&str]) {
 fn h49_given_up_while_checked(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     costly(&mut arena, &["first", "second"]);
-    arena.prompt(PROMPT);
+    arena.prompt();
     arena.bounded(PEAK, LEFT);
     // Calls of clients who go, in whose audit nobody is interested here.
     let address = arena.address();

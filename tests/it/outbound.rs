@@ -229,13 +229,19 @@ fn telling(secret: &str) -> (Site, Home) {
     let site = Site::start(|head, connection| {
         write(connection, "200 OK", "", field(head, "authorization").unwrap_or("nothing"));
     });
+    let home = telling_home(&site, secret);
+    (site, home)
+}
+
+/// A home where that site is told a secret.
+fn telling_home(site: &Site, secret: &str) -> Home {
     let granted = site.granted().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
     let home = home(&granted);
     home.configure(&format!(
         "[secrets]\napi = {{ file = \"api\" }}\n[plugins.fetch.grants]\n{granted}[plugins.online.grants]\n{granted}"
     ));
     std::fs::write(home.path("config/wharf/api"), secret).expect("a secret");
-    (site, home)
+    home
 }
 
 #[test]
@@ -263,6 +269,37 @@ fn a_secret_reaches_the_server_and_nobody_else() {
         assert!(text.contains("[redacted api]"), "{what}: {text}");
         assert!(!text.contains("5ecret"), "{what}: {text}");
     }
+}
+
+/// What a client gets has nothing in it that nobody sees; the log shows it as an escape.
+#[test]
+fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
+    const HIDDEN: &str = "\u{200b}\u{e0041}\u{202e}\u{1b}";
+    const TOLD: &str = "ab [redacted api] [redacted api]";
+    let behind: String = SECRET.chars().flat_map(|c| [c.to_string(), HIDDEN.into()]).collect();
+    let html = SECRET.replace('5', "&#53").replace('-', "&#x2d").replace('+', "&plus;").replace('/', "&sol;");
+    let body = format!("a{HIDDEN}b {} {}", behind.trim_end_matches(HIDDEN), html.replace('=', "&equals;"));
+    let site = Site::start(move |_, connection| write(connection, "200 OK", "", &body));
+    let home = telling_home(&site, SECRET);
+    let mut client = Client::start_modern(&home);
+    let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
+    let request = json!({"name": "online_tell", "arguments": {"url": site.url("/")}, "_meta": meta});
+    let told = client.result("tools/call", request.clone());
+    assert_eq!(told["structuredContent"]["said"], format!("200 \n{TOLD}"));
+    assert_eq!(client.notification("notifications/progress")["params"]["message"], format!("200 \n{TOLD}"));
+    let messages = ["info", "warning"].map(|level| {
+        let message = client.notification("notifications/message")["params"].take();
+        assert_eq!(message["level"], level);
+        message["data"].clone()
+    });
+    assert_eq!(messages, [json!(format!("200 \n{TOLD}")), json!({"said": format!("200 \n{TOLD}")})]);
+    let said = refusal(&mut client, "online_fail", request["arguments"].clone());
+    assert!(said.contains(TOLD), "{said}");
+
+    let log = client.process().log_with("[redacted api] source=\"stdout\"");
+    assert_eq!(log.matches("[redacted api] [redacted api]").count(), 3, "{log}");
+    assert!(log.contains("a\\u{200b}\\u{e0041}\\u{202e}\\u{1b}b [redacted api]"), "{log}");
+    assert!(!log.contains(|c| HIDDEN.contains(c)) && !log.contains("5ecret"), "{log}");
 }
 
 #[test]

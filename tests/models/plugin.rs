@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use shuttle::future::block_on;
 
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
-use crate::{check, check_fairly};
+use crate::{Count, check};
 
 #[path = "../../host/src/plugin/spare.rs"]
 mod spare;
@@ -86,6 +86,7 @@ fn every_call_that_waits_for_a_thread_is_woken() {
         }
         join(threads);
         assert!(turnstile.visitor().enter(&Context::from_waker(Waker::noop())).is_some());
+        assert!(turnstile.is_forgotten());
     });
 }
 
@@ -120,60 +121,109 @@ fn every_call_that_waits_for_a_turn_is_served() {
     });
 }
 
-/// While a guest runs, the clock ticks: for one that begins after so many ticks, and after the clock
-/// has said so often that it is about to sleep.
-fn ticks_for_a_guest(ticked: usize, slept: usize) {
-    let (ticks, idle) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (of_tick, of_idle) = (ticks.clone(), idle.clone());
-    let tick = move || of_tick.fetch_add(1, Ordering::SeqCst) < usize::MAX;
-    let ticker = Ticker::start(tick, move || {
-        of_idle.fetch_add(1, Ordering::SeqCst);
-    });
-    let ticker = ticker.expect("a thread");
-    let passes = |count: &AtomicUsize, at_least: usize| {
-        while count.load(Ordering::SeqCst) < at_least {
-            thread::yield_now();
-        }
-    };
-    passes(&ticks, ticked);
-    passes(&idle, slept);
-    let _running = ticker.run();
-    // The second one has begun since.
-    passes(&ticks, ticks.load(Ordering::SeqCst) + 2);
+/// A clock, and how often it has ticked, been about to sleep, and ended.
+struct Clock {
+    ticker: Ticker,
+    ticks: Arc<Count>,
+    idle: Arc<Count>,
+    ended: Arc<Count>,
 }
+
+impl Clock {
+    fn start() -> Self {
+        /// Lives as long as the clock's thread.
+        struct Lives(Arc<Count>);
+
+        impl Drop for Lives {
+            fn drop(&mut self) {
+                self.0.add();
+            }
+        }
+
+        let (ticks, idle, ended) = (Arc::<Count>::default(), Arc::<Count>::default(), Arc::<Count>::default());
+        let (of_tick, of_idle, lives) = (ticks.clone(), idle.clone(), Lives(ended.clone()));
+        let tick = move || {
+            let _: &Lives = &lives;
+            of_tick.add();
+            true
+        };
+        let ticker = Ticker::start(tick, move || of_idle.add()).expect("a thread");
+        Self { ticker, ticks, idle, ended }
+    }
+
+    /// It ticks for a guest, sleeps when there is none, and ends.
+    fn serves(self) {
+        let running = self.ticker.run();
+        let ticked = self.ticks.now();
+        // The second one has begun since.
+        self.ticks.wait_until(|now| now >= ticked + 2);
+        let slept = self.idle.now();
+        drop(running);
+        self.idle.wait_until(|now| now > slept);
+        self.ends();
+    }
+
+    fn ends(self) {
+        drop(self.ticker);
+        self.ended.wait_until(|now| now == 1);
+    }
+}
+
+const ABOUT_TO_SLEEP: usize = ticker::LINGER_TICKS as usize;
 
 #[test]
 fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
-    check_fairly(1000, || ticks_for_a_guest(ticker::LINGER_TICKS as usize, 0));
+    check(1000, || {
+        let clock = Clock::start();
+        clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
+        clock.serves();
+    });
 }
 
 #[test]
 fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
-    check_fairly(200, || ticks_for_a_guest(0, 1));
+    check(200, || {
+        let clock = Clock::start();
+        clock.idle.wait_until(|now| now >= 1);
+        clock.serves();
+    });
+}
+
+#[test]
+fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
+    check(500, || {
+        let clock = Clock::start();
+        clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
+        clock.ends();
+    });
 }
 
 /// A plugin whose instances are counted.
 struct Plugin {
     number: usize,
+    /// Whether an instance of it is made quickly.
+    quick: bool,
     ticker: Arc<Ticker>,
-    instances: Arc<AtomicUsize>,
+    instances: Arc<Count>,
+    /// Those who make one on the shelf that all threads share.
+    making: Arc<AtomicUsize>,
 }
 
 struct Instance {
     of: usize,
-    instances: Arc<AtomicUsize>,
+    instances: Arc<Count>,
 }
 
 impl Plugin {
     fn instance(&self) -> Instance {
-        self.instances.fetch_add(1, Ordering::SeqCst);
+        self.instances.add();
         Instance { of: self.number, instances: self.instances.clone() }
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.instances.fetch_sub(1, Ordering::SeqCst);
+        self.instances.change(|now| *now -= 1);
     }
 }
 
@@ -187,50 +237,136 @@ impl Source for Plugin {
     }
 
     fn make(self: &Arc<Self>) -> Option<Instance> {
-        Some(self.instance())
+        if !self.quick {
+            return None;
+        }
+        assert_eq!(self.making.fetch_add(1, Ordering::SeqCst), 0, "two make one");
+        let made = self.instance();
+        self.making.fetch_sub(1, Ordering::SeqCst);
+        Some(made)
+    }
+}
+
+/// Instances and their clock.
+#[derive(Clone)]
+struct Pool {
+    spares: Arc<Spares<Plugin>>,
+    ticker: Arc<Ticker>,
+    ticks: Arc<Count>,
+    instances: Arc<Count>,
+    making: Arc<AtomicUsize>,
+}
+
+impl Pool {
+    /// `ages`: the clock takes down what nobody comes for.
+    fn new(ages: bool) -> Self {
+        let spares = Arc::new(Spares::<Plugin>::new());
+        let (aging, idle) = (spares.clone(), spares.clone());
+        let (ticks, instances) = (Arc::<Count>::default(), Arc::<Count>::default());
+        let of_tick = ticks.clone();
+        let tick = move || {
+            if ages {
+                aging.age();
+            }
+            of_tick.add();
+            true
+        };
+        let idle = move || {
+            if ages {
+                idle.clear();
+            }
+        };
+        let ticker = Arc::new(Ticker::start(tick, idle).expect("a thread"));
+        Self { spares, ticker, ticks, instances, making: Arc::new(AtomicUsize::new(0)) }
+    }
+
+    fn plugin(&self, number: usize, quick: bool) -> Arc<Plugin> {
+        let Self { ticker, instances, making, .. } = self.clone();
+        Arc::new(Plugin { number, quick, ticker, instances, making })
+    }
+
+    fn call(&self, plugin: &Arc<Plugin>) {
+        let running = plugin.busy();
+        let instance = self.spares.take(plugin).unwrap_or_else(|| plugin.instance());
+        assert_eq!(instance.of, plugin.number);
+        self.spares.put_away(plugin, instance);
+        drop(running);
+        self.spares.rest();
+    }
+
+    fn is_empty_soon(&self) {
+        self.instances.wait_until(|now| now == 0);
     }
 }
 
 /// However calls, threads that rest and the clock meet: an instance is of the plugin that is called,
 /// there are never more than the pool has room for, and sooner or later there is none.
-#[test]
-fn no_instance_is_forgotten() {
-    check_fairly(200, || {
-        let instances = Arc::new(AtomicUsize::new(0));
-        let spares = Arc::new(Spares::<Plugin>::new());
-        let (aging, idle) = (spares.clone(), spares.clone());
-        let tick = move || {
-            aging.age();
-            true
-        };
-        let ticker = Arc::new(Ticker::start(tick, move || idle.clear()).expect("a thread"));
-        let plugins =
-            [0, 1].map(|number| Arc::new(Plugin { number, ticker: ticker.clone(), instances: instances.clone() }));
-        let call = |spares: &Spares<Plugin>, plugin: &Arc<Plugin>| {
-            let running = plugin.busy();
-            let instance = spares.take(plugin).unwrap_or_else(|| plugin.instance());
-            assert_eq!(instance.of, plugin.number);
-            spares.put_away(plugin, instance);
-            drop(running);
-            spares.rest();
+fn no_instance_stays(clock_runs_on: bool) {
+    check(200, move || {
+        let pool = Pool::new(true);
+        let call = |pool: &Pool, plugin: &Arc<Plugin>| {
+            pool.call(plugin);
             // On the shelf, in the hands of either, and on the way from there.
-            assert!(plugin.instances.load(Ordering::SeqCst) <= 2 + 2 + 2, "more than there is room for");
+            assert!(pool.instances.now() <= 2 + 2 + 2, "more than there is room for");
         };
         // The threads between them have the other shelves.
-        spares.rest();
+        pool.spares.rest();
         for _ in 1..spare::SHELVES {
-            let spares = spares.clone();
+            let spares = pool.spares.clone();
             join(vec![thread::spawn(move || spares.rest())]);
         }
-        let [one, other] = plugins;
-        let of_other = spares.clone();
+        let (one, other) = (pool.plugin(0, true), pool.plugin(1, true));
+        let of_other = pool.clone();
         let caller = thread::spawn(move || (0..3).for_each(|_| call(&of_other, &other)));
-        (0..3).for_each(|_| call(&spares, &one));
+        (0..3).for_each(|_| call(&pool, &one));
         join(vec![caller]);
-        // Also while something else keeps the clock running.
-        let _running = ticker.run();
-        while instances.load(Ordering::SeqCst) > 0 {
-            thread::yield_now();
+        let _running = clock_runs_on.then(|| pool.ticker.run());
+        pool.is_empty_soon();
+    });
+}
+
+#[test]
+fn no_instance_is_forgotten() {
+    no_instance_stays(false);
+}
+
+#[test]
+fn no_instance_is_forgotten_while_something_keeps_the_clock_running() {
+    no_instance_stays(true);
+}
+
+#[test]
+fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
+    check(1000, || {
+        let pool = Pool::new(true);
+        let (one, of_other) = (pool.plugin(0, true), pool.clone());
+        // On another shelf.
+        pool.spares.rest();
+        let other = pool.plugin(1, true);
+        let running = pool.ticker.run();
+        join(vec![thread::spawn(move || of_other.call(&other))]);
+        // At the second one the clock knows that it is wanted.
+        let ticked = pool.ticks.now();
+        pool.ticks.wait_until(|now| now >= ticked + 2);
+        let ticked = pool.ticks.now();
+        drop(running);
+        // The first of these may have come before, and have found nobody.
+        pool.ticks.wait_until(|now| now + 1 >= ticked + ABOUT_TO_SLEEP);
+        pool.call(&one);
+        pool.is_empty_soon();
+    });
+}
+
+#[test]
+fn a_rest_leaves_the_next_instance_and_nothing_else() {
+    check(20, || {
+        let pool = Pool::new(false);
+        let (quick, slow) = (pool.plugin(0, true), pool.plugin(1, false));
+        for _ in 0..3 {
+            pool.call(&quick);
+            assert_eq!(pool.instances.now(), 1);
         }
+        pool.call(&slow);
+        assert_eq!(pool.instances.now(), 0);
     });
 }

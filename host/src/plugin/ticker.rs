@@ -52,7 +52,7 @@ impl Ticker {
                     of_thread.asleep.store(true, Ordering::SeqCst);
                     // Looks again after it has said that it sleeps: whoever came
                     // between saw it awake and will not wake it.
-                    if of_thread.running.load(Ordering::SeqCst) == 0 && !of_thread.stop.load(Ordering::SeqCst) {
+                    if of_thread.running.load(Ordering::SeqCst) == 0 {
                         // Whatever begins from here on wakes it, and is not missed.
                         idle();
                         thread::park();

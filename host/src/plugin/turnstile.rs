@@ -51,6 +51,13 @@ impl Turnstile {
         waker.wake();
     }
 
+    /// Whether no call is known.
+    #[cfg(test)]
+    pub(super) fn is_forgotten(&self) -> bool {
+        let state = self.state();
+        state.waiting.is_empty() && state.called.is_empty()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

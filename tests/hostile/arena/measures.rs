@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use serde_json::Value;
 
-use super::{Arena, Asked, Of, Outcome, PACE};
+use super::{Arena, Asked, Of, Outcome, PACE, PROMPT};
 use crate::levels::computed;
 use crate::support::wire::{Received, Wire as _};
 
@@ -45,9 +45,9 @@ fn pid(process: u32) -> Pid {
 
 impl Arena {
     /// From here on the bystander, and the host when it is asked whether it is there, must
-    /// answer within that time.
-    pub(crate) fn prompt(&mut self, late: Duration) {
-        self.terms.late = late;
+    /// answer within [`PROMPT`].
+    pub(crate) fn prompt(&mut self) {
+        self.terms.late = PROMPT;
         self.guard = Guard::over(self.process, STANDS_STILL_SOON);
     }
 

@@ -11,8 +11,9 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 /// Characters of a secret that are looked for in all spellings. Behind those, letters and digits
 /// are expected as they are, which bounds the size of the pattern; nothing has to encode them.
 const SPELT: usize = 512;
-/// As many times a character's longest spelling is longer than it: `&#x00002f;`, `\\\\u002f`.
-pub(super) const LONGER: usize = 10;
+/// As many times a character's longest spelling is longer than it, as far as lines are concerned:
+/// `\u0026amp;VerticalLine;`.
+pub(super) const LONGER: usize = 24;
 
 /// Spaces of all kinds, as they are in UTF-8 and as escapes.
 const UNUSUAL_SPACE: &str = r" |\xC2\xA0|\xE1\x9A\x80|\xE2\x80[\x80-\x8A\xAF]|\xE2\x81\x9F|\xE3\x80\x80|\\+u(?:00[aA]0|1680|20(?:0[0-9aA]|2[fF]|5[fF])|3000)";
@@ -45,25 +46,59 @@ fn character(byte: u8, into: &mut String) {
         _ => plain,
     };
     let digits = hex_digits(byte);
-    // `%25` is the percent sign of a URL that is written into a URL.
-    let _ =
-        write!(into, r"(?:{plain}|%(?:25)?{digits}|\\+u00{digits}|\\+x{digits}|&(?:amp;)?(?:#0*{byte}|#[xX]0*{digits}");
-    let names: &[&str] = match byte {
-        b'&' => &["amp", "AMP"],
-        b'<' => &["lt", "LT"],
-        b'>' => &["gt", "GT"],
-        b'"' => &["quot", "QUOT"],
-        b'\'' => &["apos"],
-        b'/' => &["sol"],
-        b'+' => &["plus"],
-        b'=' => &["equals"],
-        _ => &[],
-    };
-    for name in names {
+    // `%25` is the percent sign of a URL that is written into a URL, and `\u0026` the ampersand of
+    // HTML that is written into JSON. Letters and digits nobody writes so, and patterns are large.
+    let ampersand = if byte.is_ascii_alphanumeric() { "&" } else { r"(?:&|\\+u0026)" };
+    // Browsers read numbers, and some names, also without a semicolon.
+    let _ = write!(
+        into,
+        r"(?:{plain}|%(?:25)?{digits}|\\+u00{digits}|\\+x{digits}|{ampersand}(?:amp;)?(?:#0*{byte}|#[xX]0*{digits}"
+    );
+    for name in names(byte) {
         *into += "|";
         *into += name;
     }
-    *into += ");)";
+    *into += ");?)";
+}
+
+/// What HTML calls a character.
+/// Source: <https://html.spec.whatwg.org/multipage/named-characters.html>
+fn names(byte: u8) -> &'static [&'static str] {
+    match byte {
+        b'\t' => &["Tab"],
+        b'\n' => &["NewLine"],
+        b'!' => &["excl"],
+        b'"' => &["quot", "QUOT"],
+        b'#' => &["num"],
+        b'$' => &["dollar"],
+        b'%' => &["percnt"],
+        b'&' => &["amp", "AMP"],
+        b'\'' => &["apos"],
+        b'(' => &["lpar"],
+        b')' => &["rpar"],
+        b'*' => &["ast", "midast"],
+        b'+' => &["plus"],
+        b',' => &["comma"],
+        b'.' => &["period"],
+        b'/' => &["sol"],
+        b':' => &["colon"],
+        b';' => &["semi"],
+        b'<' => &["lt", "LT"],
+        b'=' => &["equals"],
+        b'>' => &["gt", "GT"],
+        b'?' => &["quest"],
+        b'@' => &["commat"],
+        b'[' => &["lsqb", "lbrack"],
+        b'\\' => &["bsol"],
+        b']' => &["rsqb", "rbrack"],
+        b'^' => &["Hat"],
+        b'_' => &["lowbar", "UnderBar"],
+        b'`' => &["grave", "DiacriticalGrave"],
+        b'{' => &["lcub", "lbrace"],
+        b'|' => &["verbar", "vert", "VerticalLine"],
+        b'}' => &["rcub", "rbrace"],
+        _ => &[],
+    }
 }
 
 fn hex_digits(byte: u8) -> String {
@@ -74,8 +109,9 @@ fn hex_digits(byte: u8) -> String {
     digit(byte >> 4) + &digit(byte & 15)
 }
 
+/// As it is, and with what tools put between two digits and the next two.
 fn hexadecimal(value: &str) -> String {
-    value.bytes().map(hex_digits).collect()
+    value.bytes().map(hex_digits).collect::<Vec<_>>().join("[ :-]?")
 }
 
 /// As it is, and in the middle of something else, such as `user:secret`: the digits that are of

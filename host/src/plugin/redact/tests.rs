@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use base64::Engine as _;
 
 use super::*;
@@ -84,13 +86,55 @@ fn a_secret_is_found_as_other_languages_write_it() {
             byte => char::from(byte).into(),
         };
         said.extend([each(&value, html), encoded(&each(&value, html), "", |byte| char::from(byte).into())]);
-        said.extend([each(&value, |byte| format!("{byte:02x}")), each(&value, |byte| format!("{byte:02X}"))]);
+        let hexadecimal = ["", ":", "-", " "].map(|between| {
+            let digits: Vec<_> = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+            digits.join(between)
+        });
+        said.extend(hexadecimal.iter().map(|digits| digits.to_uppercase()));
+        said.extend(hexadecimal);
         let base64 = base64::engine::general_purpose::STANDARD.encode(&value);
         said.extend([base64.replace('/', "\\/"), base64.replace('/', "%2F").replace('+', "%2b"), base64]);
         for said in said {
             let told = redactor.text(&format!("a {said} b"));
             let told = told.replace(['"', '\\'], "");
             assert!(told.trim_end_matches(['=', ' ', 'b']).ends_with("a [redacted token]"), "{said}: {told}");
+        }
+    }
+}
+
+/// Every name of HTML's list that stands for a visible ASCII character; those of two are left out.
+const NAMES: &str = "! excl  \" quot QUOT  # num  $ dollar  % percnt  & amp AMP  ' apos  ( lpar  ) rpar
+    * ast midast  + plus  , comma  . period  / sol  : colon  ; semi  < lt LT  = equals  > gt GT  ? quest
+    @ commat  [ lsqb lbrack  \\ bsol  ] rsqb rbrack  ^ Hat  _ lowbar UnderBar  ` grave DiacriticalGrave
+    { lcub lbrace  | verbar vert VerticalLine  } rcub rbrace";
+
+#[test]
+fn a_secret_is_found_as_html_names_and_numbers_it() {
+    let redactor = redactor(&all_characters()).expect("a secret");
+    let mut spellings: HashMap<u8, Vec<String>> =
+        (b'!'..=b'~').map(|byte| (byte, vec![char::from(byte).into()])).collect();
+    let mut last = b'!';
+    for word in NAMES.split_whitespace() {
+        match word.as_bytes() {
+            [byte] => last = *byte,
+            _ => spellings.get_mut(&last).expect("a visible character").push(format!("&{word};")),
+        }
+    }
+    for (byte, spellings) in &mut spellings {
+        let bare =
+            |name: &&String| ["quot;", "amp;", "lt;", "gt;"].iter().any(|bare| name.to_lowercase().ends_with(bare));
+        let bare: Vec<_> = spellings.iter().filter(bare).map(|name| name.replace(';', "")).collect();
+        spellings.extend(bare);
+        let (digits, upper) = (format!("{byte:x}"), format!("{byte:X}"));
+        for number in [&byte.to_string(), &format!("000{byte}"), &format!("x{digits}"), &format!("X00{upper}")] {
+            spellings.extend([format!("&#{number};"), format!("&#{number}")]);
+        }
+    }
+    for at in 0..spellings.values().map(Vec::len).max().expect("some") {
+        let spell = |byte: u8| spellings[&byte][at % spellings[&byte].len()].clone();
+        let (html, marks) = (each(&all_characters(), spell), encoded(&all_characters(), "", spell));
+        for said in [html.replace('&', "&amp;"), marks.replace('&', "\\u0026"), marks, html] {
+            assert_eq!(redactor.text(&format!("a {said} b")), "a [redacted token] b", "{said}");
         }
     }
 }
@@ -118,7 +162,7 @@ fn long_texts_and_many_secrets_are_looked_through_once() {
         (0..8).map(|n| Secret::new(n.to_string(), false, Ok(format!("{n}{}", "/\"".repeat(20_000))))).collect();
     let plain = Redactor::of(&long).expect("secrets");
     assert_eq!(plain.text(&format!("a {} b", long[7].expose().expect("a value"))), "a [redacted 7] b");
-    for text in ["\\", "%25", "&amp;#0", "aaaa", "s3cret/+value"] {
+    for text in ["\\", "%25", "&amp;#0", "&amp;", "&#38", "&#0", "aaaa", "3a:", "s3cret/+value"] {
         let said = text.repeat((1 << 18) / text.len());
         let began = std::time::Instant::now();
         assert_eq!(many.bytes(said.as_bytes()).len(), said.len());
@@ -218,4 +262,16 @@ fn secrets_that_overlap_leave_nothing_of_each_other() {
     assert!(itself.text(&"x".repeat(1 << 16)).matches('x').count() < 2000);
     assert_eq!(redactor.text(&format!("{}u0041AAABBBBCCCCDDDDEEEEFFFF", "\\".repeat(1 << 18))), "[redacted a]");
     assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+/// The largest pattern there can be.
+#[test]
+fn so_many_characters_are_looked_for_in_all_spellings() {
+    // No part of it comes twice, as in a key.
+    let digests = (0u32..).flat_map(|n| *blake3::hash(&n.to_le_bytes()).as_bytes());
+    let value: String = digests.map(|byte| char::from(b'!' + byte % 94)).take(SPELT).collect();
+    let redactor = redactor(&value).expect("a secret");
+    assert!(matches!(redactor.finder, Finder::Spellings(_)));
+    let said = value.replace('&', "&amp;").replace('|', "&VerticalLine;");
+    assert_eq!(redactor.text(&format!("a {said} b")), "a [redacted token] b");
 }

@@ -163,4 +163,5 @@ fn threads_are_given_in_the_order_in_which_calls_came() {
     drop(pass);
     waiting.remove(0);
     assert!(waiting[0].enter(&context).is_some());
+    assert!(turnstile.is_forgotten());
 }
