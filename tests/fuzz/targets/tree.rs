@@ -41,9 +41,9 @@ fn run(input: &[u8]) {
             let mut counted = Seen::default();
             same(raw, &tree, 0, &mut counted);
             assert_eq!(seen, counted, "{text}");
-            let canonical = json::canonical(tree.clone());
+            let canonical = json::canonical(&tree);
             assert_eq!(json::tree(&canonical, MAX_DEPTH).as_ref(), Ok(&tree), "{canonical}");
-            assert_eq!(json::canonical(tree), json::canonical(json::tree(&canonical, MAX_DEPTH).expect("as before")));
+            assert_eq!(json::canonical(&tree), json::canonical(&json::tree(&canonical, MAX_DEPTH).expect("as before")));
         }
         (Err(error), _) if error.is_ambiguous() => {
             // Further on it may be no JSON.
