@@ -13,8 +13,11 @@ use super::sandbox::Sandbox;
 use super::schema::{Schema, Violation, tree};
 use crate::json;
 
-/// Bytes of a text that is read where the call is.
+/// Bytes of a text that is read where the call is, whatever is in it.
 const SHORT: usize = 4 << 10;
+/// Bytes of one that is read there if it has few values, and so long strings.
+const MEDIUM: usize = 32 << 10;
+const FEW_VALUES: usize = 512;
 /// Values of one text.
 const MAX_VALUES: usize = 2 << 20;
 /// Bytes that a value takes in a tree, with what the allocator adds.
@@ -28,13 +31,19 @@ pub(super) fn room(workers: usize) -> Semaphore {
     Semaphore::new((workers / 2).max(1))
 }
 
+/// Whether it takes no longer to read than to hand it to another thread.
+fn is_little(text: &str) -> bool {
+    text.len() <= SHORT
+        || text.len() <= MEDIUM && json::check(text, json::DEPTH_CAP).is_ok_and(|seen| seen.values <= FEW_VALUES)
+}
+
 impl Sandbox {
     /// Checks a text that is known to be JSON.
     ///
     /// # Errors
     /// [`Fault::Busy`] if no memory is left for it.
     pub(super) async fn check(&self, schema: &Schema, text: &str) -> Result<Checked, Fault> {
-        if text.len() <= SHORT {
+        if is_little(text) {
             let value = match tree(text) {
                 Ok(value) => value,
                 Err(violations) => return Ok(Err(violations)),
