@@ -266,15 +266,15 @@ fn a_listing_that_says_two_things_is_neither_swapped_in_nor_sent() {
     }
 }
 
-/// What is pinned is what is sent, to the byte; and who writes the same otherwise sends the same.
+/// What is pinned is what is sent, to the byte; and what is only spelt otherwise is sent the same.
 #[test]
 fn what_is_pinned_is_what_is_sent() {
     let neat = r#"{"properties":{"a":{"maximum":1e+2,"type":"number"},"b":{"description":"é/\"\n","type":"string"}},"type":"object"}"#;
-    let other = "{ \"type\":\"object\",\n \"properties\" : {\"b\":{\"type\":\"string\",\"description\":\"\\u00e9\\/\\u0022\\u000a\"},\
-        \"\\u0061\":{\"type\":\"number\",\"maximum\":1E2}} }";
+    let other = "{ \"properties\" : {\"\\u0061\":{\"maximum\":1E2,\"type\":\"number\"},\
+        \"b\":{\"description\":\"\\u00e9\\/\\u0022\\u000a\",\"type\":\"string\"}},\n \"type\":\"object\" }";
     let meta = (
         r#"{"vendor.example/x":[1.0,-0,"y"],"vendor.example/z":{}}"#,
-        "{\"vendor.example/z\":{ },\n\"vendor.example/x\":[1.0,-0,\"\\u0079\"]}",
+        "{\"vendor.example/x\":[1.0,-0,\"\\u0079\"],\n\"vendor.example/z\":{ }}",
     );
     let home = Home::new();
     home.configure("[plugins.p.grants]\nelicit = true\n");
