@@ -40,7 +40,8 @@ impl<W: Wire> Recorded<W> {
 
     fn sent(&mut self, message: &Value) {
         if let Some(batch) = message.as_array() {
-            return batch.iter().for_each(|element| self.sent(element));
+            // Of two requests with one id the first is answered under it.
+            return batch.iter().rev().for_each(|element| self.sent(element));
         }
         let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
             return;
