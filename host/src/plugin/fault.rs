@@ -113,7 +113,7 @@ impl Fault {
             Self::Denied { access, said } => {
                 let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
                 let access = access.name();
-                format!("Plugin '{plugin}' failed, and was denied what no grant '{access}' of it covers.{said}")
+                format!("Plugin '{plugin}' failed: it was denied '{access}', which its grants do not cover.{said}")
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")

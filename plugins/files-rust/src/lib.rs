@@ -7,6 +7,7 @@ mod search;
 mod tests;
 
 use folder::{Entry, Folder};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use search::{Found, Query};
 use wharf_plugin::*;
 
@@ -14,6 +15,14 @@ struct Files;
 
 /// What resources' URIs begin with.
 const SCHEME: &str = "files:///";
+/// What stands in a URI's path as something else than it is written.
+/// Source: RFC 3986, 2.3 and 3.3.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The URI of a path in the folder.
+fn uri(path: &str) -> String {
+    format!("{SCHEME}{}", utf8_percent_encode(path, ENCODED))
+}
 
 impl Plugin for Files {
     fn tools(&self, tools: &mut Tools) {
@@ -55,7 +64,8 @@ impl Plugin for Files {
 
     fn read_resource(&self, uri: &str, _: &Call) -> Result<ReadResult> {
         let path = uri.strip_prefix(SCHEME).ok_or_else(Error::not_found)?;
-        let text = Folder::granted()?.text(path).map_err(|_| Error::not_found())?;
+        let path = percent_decode_str(path).decode_utf8().map_err(|_| Error::not_found())?;
+        let text = Folder::granted()?.text(&path).map_err(|_| Error::not_found())?;
         Ok(ResourceContents::text(uri, text).mime_type("text/plain").into())
     }
 }
@@ -159,7 +169,7 @@ struct Write {
 
 fn write(folder: &Folder, args: &Write) -> Result<ToolResult> {
     let size = folder.write(&args.path, &args.text, args.how)?;
-    let uri = format!("{SCHEME}{}", args.path);
+    let uri = uri(&args.path);
     resource_updated(&uri);
     let link = Content::link(Resource::new(uri, &args.path).mime_type("text/plain").size(size));
     Ok(ToolResult::text(format!("{} has {size} bytes.", args.path)).with(link))
