@@ -140,6 +140,10 @@ impl Thread {
 
     /// Appends a batch, and what is to be said before it; whether that went well.
     fn write(&mut self, batch: &[u8]) -> bool {
+        // A record of each attempt would fill what little room is left.
+        if batch.is_empty() && self.failing && self.file.reserve().is_err() {
+            return false;
+        }
         let (lost, refused) = (&mut self.lost, self.refused);
         let written = self.file.append(|link, bytes, found| {
             // At least the one of the line that was cut off.
