@@ -140,10 +140,9 @@ impl Thread {
 
     /// Appends a batch, and what is to be said before it; whether that went well.
     fn write(&mut self, batch: &[u8]) -> bool {
-        // A record of each attempt would fill what little room is left.
-        if batch.is_empty() && self.failing && self.file.reserve().is_err() {
-            return false;
-        }
+        // Where room is reserved, that is looked for first: a record of each attempt would fill what
+        // little is left.
+        let looks = batch.is_empty() && self.failing && self.queue.is_required();
         let (lost, refused) = (&mut self.lost, self.refused);
         let written = self.file.append(|link, bytes, found| {
             // At least the one of the line that was cut off.
@@ -151,7 +150,7 @@ impl Thread {
             if let Some(altered) = &found.altered {
                 line::place(&line::render_altered(altered), link, bytes);
             }
-            if *lost + refused > 0 {
+            if !looks && *lost + refused > 0 {
                 line::place(&line::render_lost(*lost, refused), link, bytes);
             }
             for rendered in each(batch) {
@@ -162,7 +161,7 @@ impl Thread {
             Ok(()) => self.file.reserve(),
             Err(_) => Ok(()),
         };
-        if written.is_ok() {
+        if written.is_ok() && !looks {
             (self.lost, self.refused) = (0, 0);
         }
         let failure = written.as_ref().err().or(room.as_ref().err());
@@ -174,6 +173,9 @@ impl Thread {
             Some(error) if !failed => tracing::error!("calls go on without audit: failed to {error}"),
             None if failed => tracing::warn!("the audit log goes on"),
             _ => {}
+        }
+        if looks && !self.failing {
+            return self.write(&[]);
         }
         written.is_ok()
     }
