@@ -38,7 +38,7 @@ use self::language::Language;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
-use crate::report::{self, Failure};
+use crate::report::{self, Failure, Log};
 
 /// An MCP server whose tools are sandboxed WebAssembly components in a folder.
 #[derive(Parser)]
@@ -193,19 +193,32 @@ pub fn main() -> ExitCode {
     }
 }
 
+fn run_server(
+    options: Options,
+    dir: Option<PathBuf>,
+    http: &http::HttpOptions,
+    log: &Log,
+) -> Result<ExitCode, Failure> {
+    let config = options.config()?;
+    let dir = plugin_folder(dir)?;
+    // Before there is a second thread.
+    heap::keep_buffers();
+    wall::raise(&options, &config, &dir, http);
+    log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
+    on_runtime(serve::run(options, config, dir, http))
+}
+
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
     // What a person types shows its result; what went into service is of interest to servers.
-    let level = if matches!(cli.command, Command::Serve { .. }) { "info" } else { "warn" };
-    report::start_log(options.log.as_deref().unwrap_or(level))?;
     if let Command::Serve { dir, http } = cli.command {
-        let config = options.config()?;
-        let dir = plugin_folder(dir)?;
-        // Before there is a second thread.
-        heap::keep_buffers();
-        wall::raise(&options, &config, &dir, &http);
-        return on_runtime(serve::run(options, config, dir, &http));
+        let log = Log::default();
+        report::start_log(options.log.as_deref().unwrap_or("info"), Some(&log))?;
+        let ended = run_server(options, dir, &http, &log);
+        log.finish();
+        return ended;
     }
+    report::start_log(options.log.as_deref().unwrap_or("warn"), None)?;
     on_runtime(async {
         match cli.command {
             Command::New { name, lang, dir } => new::run(&name, lang, dir),

@@ -3,6 +3,8 @@
 //! Text follows one rule: a lowercase fragment that reads after "failed to", the value
 //! last, and advice on a line of its own.
 
+mod log;
+
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
@@ -98,19 +101,22 @@ pub(crate) fn refusal(refusal: &Refusal) {
     hint(refusal.hint.as_deref());
 }
 
-/// Starts the log on stderr.
+pub(crate) use log::Log;
+
+/// Starts the log on stderr, of a server through its [`Log`].
 ///
 /// # Errors
 /// If the filter is not one.
-pub(crate) fn start_log(filter: &str) -> Result<(), Failure> {
+pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         Failure::usage(format!("read the log level: {error}: {filter}"))
             .hint("use error, warn, info, debug or trace, or for example info,wharf=debug".to_owned())
     })?;
     let colour = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+    let writer = log.map_or_else(|| BoxMakeWriter::new(io::stderr), |log| BoxMakeWriter::new(log.clone()));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(writer)
         .with_ansi(colour)
         .with_target(false)
         // Otherwise a closed stderr would be a panic.

@@ -1,12 +1,12 @@
 //! Clients on stdio that mean no good, where no other file has it: `P` and a number is a row of
 //! the abuse suite, whose rows for HTTP are in `http/`.
 
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use wharf::server::Settings;
 
@@ -154,6 +154,29 @@ fn p07_nobody_needs_to_read_the_log() {
     drop(stdin);
     let status = child.wait().expect("its end");
     assert!(status.success(), "{status}");
+}
+
+/// A pipe that is open and never read, as many clients give one.
+#[test]
+fn p07_nobody_waits_for_who_does_not_read_the_log() {
+    let home = Home::with(&["echo"]);
+    let mut command = serving(&home);
+    let mut child = command.arg("--log").arg("trace").spawn().expect("the binary starts");
+    let unread = child.stderr.take();
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    for id in 0..3000 {
+        writeln!(stdin, "{}", ping(&id.to_string())).expect("the host reads");
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).expect("an answer");
+        assert!(answer.contains(&format!("\"id\":{id},")), "{answer}");
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
+    let status = child.wait().expect("its end");
+    assert!(status.success(), "{status}");
+    let mut log = Vec::new();
+    unread.expect("a pipe").read_to_end(&mut log).expect("what was written");
+    assert!(log.len() >= 60 << 10, "the pipe was full: {} bytes", log.len());
 }
 
 #[test]
