@@ -16,6 +16,7 @@ use crate::support::home::Home;
 use crate::support::http::{Line, Request, serve};
 use crate::support::memory::Memory;
 use crate::support::process::{Process, command, resident};
+use crate::support::streamable::alone;
 use crate::support::wire::{Received, Wire};
 use crate::support::{MODERN, PATIENCE};
 
@@ -160,17 +161,24 @@ fn p07_nobody_needs_to_read_the_log() {
 #[test]
 fn p07_nobody_waits_for_who_does_not_read_the_log() {
     let home = Home::with(&["echo"]);
-    let mut command = serving(&home);
-    let mut child = command.arg("--log").arg("trace").spawn().expect("the binary starts");
+    home.put_bytes(&Guest::saying("1").prints("talk", &"a line\n".repeat(1000)).build(), "talker");
+    let mut child = serving(&home).spawn().expect("the binary starts");
     let unread = child.stderr.take();
     let mut stdin = child.stdin.take().expect("a pipe");
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-    for id in 0..3000 {
-        writeln!(stdin, "{}", ping(&id.to_string())).expect("the host reads");
+    let mut ask = |id: u64, method: &str, params: Value| {
+        writeln!(stdin, "{}", alone(id, method, params)).expect("the host reads");
         let mut answer = String::new();
         stdout.read_line(&mut answer).expect("an answer");
-        assert!(answer.contains(&format!("\"id\":{id},")), "{answer}");
+        serde_json::from_str::<Value>(&answer).expect("JSON")
+    };
+    // More than a pipe and the host hold.
+    for id in 0..40 {
+        let answer = ask(id, "tools/call", json!({"name": "talker_talk", "arguments": {}}));
+        assert_eq!((&answer["id"], answer.get("error")), (&json!(id), None), "{answer}");
     }
+    let echo = ask(41, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+    assert_eq!(echo.pointer("/result/content/0/text"), Some(&json!("x")), "{echo}");
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
     let status = child.wait().expect("its end");
     assert!(status.success(), "{status}");
