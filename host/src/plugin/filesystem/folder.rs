@@ -19,6 +19,7 @@ use wasmtime_wasi::{FsPerms, OpenMode, runtime};
 use super::closed::{Closed, identities};
 use super::ledger::Ledger;
 use super::survey::{ENTRIES, survey};
+use crate::plugin::denial::Lack;
 use crate::plugin::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
 use crate::plugin::id::PluginId;
 use crate::plugin::text::quote;
@@ -35,12 +36,19 @@ pub(in crate::plugin) struct Folder {
     told_full: AtomicBool,
 }
 
-/// A granted folder that counts as not granted.
+/// Why a granted folder is not given.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Reads after the folder's path.
     pub(super) why: String,
     pub(super) hint: &'static str,
+}
+
+/// The granted folders, as far as they are given.
+#[derive(Default)]
+pub(in crate::plugin) struct Opened {
+    pub(in crate::plugin) given: Vec<Arc<Folder>>,
+    pub(in crate::plugin) lacks: Vec<Lack>,
 }
 
 const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
@@ -148,8 +156,8 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
 }
 
 /// Opens all that can be opened, and tells the operator of the rest.
-pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Vec<Arc<Folder>> {
-    let mut folders = Vec::new();
+pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Opened {
+    let mut all = Opened::default();
     for grant in &grants.folders {
         let folder = grant.host.display();
         match Folder::open(plugin, grant, &grants.private, closed) {
@@ -157,12 +165,14 @@ pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &C
                 if let Some(told) = told {
                     tracing::warn!(%plugin, %folder, "granted, but {told}");
                 }
-                folders.push(Arc::new(opened));
+                all.given.push(Arc::new(opened));
             }
             Err(Refusal { why, hint }) => {
                 tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
+                let told = format!("its folder '{}' could not be given", grant.guest);
+                all.lacks.push(Lack { logged: format!("the folder {folder} {why}"), told, hint });
             }
         }
     }
-    folders
+    all
 }
