@@ -324,7 +324,8 @@ fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
         client = Client::start_modern(&home);
     }
     assert!(site.heads().is_empty());
-    // As it says.
+    // As it says, when the plugins are loaded.
+    refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     std::fs::write(&file, SECRET).expect("a secret");
     client.process().signal(Signal::HUP);
     client.process().log_with("took up its settings");

@@ -44,7 +44,7 @@ impl Granted {
     pub(super) fn new(plugin: PluginId, grants: Grants, sandbox: &Sandbox) -> Arc<Self> {
         for secret in &grants.secrets {
             if let Some(Lack { logged, hint, .. }) = secret.lack() {
-                tracing::warn!(%plugin, hint, "what needs the secret '{}' is denied: {logged}", secret.name);
+                tracing::warn!(%plugin, hint, "what needs it is denied: {logged}");
             }
         }
         let granted = Arc::new(Self {

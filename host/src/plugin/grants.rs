@@ -57,6 +57,9 @@ pub struct FolderGrant {
     /// The absolute path at which the plugin finds it.
     pub guest: String,
     pub mode: FolderMode,
+    /// Its device, inode and mode when the configuration was read, if it was there: a folder that
+    /// is made later, or may be read then, makes another grant of it.
+    pub found: Option<(u64, u64, u32)>,
 }
 
 /// A file that is the host's own: its audit log, a key, a token, a secret.

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
 
-use super::closed::{Closed, identities};
+use super::closed::{Closed, identities, real};
 use super::ledger::Ledger;
 use super::survey::{ENTRIES, survey};
 use crate::plugin::denial::Lack;
@@ -53,6 +53,9 @@ pub(in crate::plugin) struct Opened {
 
 const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
                           a grant of it counts from the next start of the server";
+const MAKE: &str = "make the folder: a server that runs takes it up then";
+const MAKE_AND_START: &str =
+    "make the folder, and start the server again: the second wall was put up without it and stands until the end";
 const ANOTHER: &str = "grant another folder, with nothing in it but what the plugin needs";
 
 impl Folder {
@@ -66,18 +69,22 @@ impl Folder {
     ) -> Result<(Self, Option<String>), Refusal> {
         let refused = |why: String| Refusal { why, hint: ANOTHER };
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: "make the folder" },
+            io::ErrorKind::NotFound if is_walled_off(grant) => {
+                Refusal { why: "is not there".into(), hint: MAKE_AND_START }
+            }
+            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: MAKE },
             io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
             io::ErrorKind::PermissionDenied if wall::keeps_from(&grant.host, false) => {
                 Refusal { why: "is out of reach until the server is started again".into(), hint: NEXT_START }
             }
             _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
         };
+        // What is never given is told before anybody makes it, or starts the server again for it.
+        let objection = |path: &Path| closed.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
+        objection(&real(&grant.host))?;
         let dir = open_folder(&grant.host).map_err(failed)?;
         let path = real_path(&grant.host, &dir).map_err(failed)?;
-        if let Some(why) = closed.objection(&path, private) {
-            return Err(refused(why));
-        }
+        objection(&path)?;
         let own = rustix::process::geteuid().as_raw();
         let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
         if let Some((what, place)) = found.objection {
@@ -138,6 +145,14 @@ impl Folder {
         }
         done
     }
+}
+
+/// Whether a folder that is not there is out of reach also when it is made: what of its path is
+/// there tells.
+fn is_walled_off(grant: &FolderGrant) -> bool {
+    let path = real(&grant.host);
+    let there = path.ancestors().find(|folder| folder.is_dir());
+    there.is_some_and(|folder| wall::keeps_from(folder, grant.mode != FolderMode::Read))
 }
 
 /// Of a link its target.

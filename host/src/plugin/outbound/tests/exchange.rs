@@ -52,7 +52,10 @@ async fn a_redirect_is_the_plugins_to_follow() {
     let response = fetch(call.clone(), get(server.url("/"))).await.expect("a response");
     assert_eq!(response.status, 302);
     let followed = fetch(call, get("http://127.0.0.1:1/admin")).await;
-    assert_eq!(followed, Err(Failure::NotGranted("{ url = \"http://127.0.0.1:1\", private = true }, added to its http".into())));
+    assert_eq!(
+        followed,
+        Err(Failure::NotGranted("{ url = \"http://127.0.0.1:1\", private = true }, added to its http".into()))
+    );
     assert_eq!(server.take().len(), 1);
 }
 
