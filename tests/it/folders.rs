@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::client::Client;
+use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, component, names_in};
 use crate::support::process::run;
 
@@ -165,6 +165,40 @@ fn a_grant_that_goes_takes_the_folder_with_it() {
     took(&mut client, "ok 0 bytes", "write");
 }
 
+/// Without a restart, a change of the configuration, or a signal.
+#[test]
+fn a_folder_that_is_made_later_is_given_then() {
+    let home = home();
+    let (shared, later) = (home.path("shared"), home.path("shared/later"));
+    home.configure(&granting(&[(&shared, "'write'"), (&later, "'write'")]));
+    let mut client = Client::start_modern(&home);
+    assert_eq!(on(&mut client, "folders", ""), "ok /0");
+    let said = format!("not granted: the folder {} is not there", later.display());
+    let log = client.process().log_with(&said);
+    assert!(log.contains("make the folder: a server that runs takes it up then"), "{log}");
+    fs::create_dir(&later).expect("a folder");
+    client.process().log_with("took up its settings");
+    assert_eq!(on(&mut client, "folders", ""), "ok /0 /1");
+    assert_eq!(attempt(&mut client, "create", json!({"path": "new", "folder": 1})), "ok");
+    assert_eq!(names_in(&later), ["new"]);
+}
+
+#[test]
+fn a_call_that_fails_without_its_folder_is_told_of_it() {
+    let home = Home::with(&["files"]);
+    let nowhere = home.path("nowhere");
+    let grant = format!("fs = [{{ host = '{}', guest = '/data' }}]\n", nowhere.display());
+    home.configure(&format!("[plugins.files.grants]\n{grant}"));
+    let mut client = Client::start_modern(&home);
+    let result = client.call("files_list", json!({}));
+    assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
+    assert_eq!(result["_meta"]["wharf/fault"]["access"], "fs", "{result}");
+    let said = first_text(&result);
+    let lack = "denied 'fs', which its grants cover, but its folder '/data' could not be given: make the folder";
+    assert!(said.contains(lack) && !said.contains(&nowhere.display().to_string()), "{said}");
+    client.process().log_with(&format!("denied what it is granted: the folder {} is not there", nowhere.display()));
+}
+
 #[test]
 fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
     let home = home();
@@ -186,6 +220,18 @@ fn the_environment_is_what_is_granted() {
     let mut client = Client::start_modern(&home);
     let told = r#"[("EMPTY", ""), ("HOST", "$HOME"), ("LANG", "C")]"#;
     assert_eq!(client.text("folders_environment", json!({})), told);
+}
+
+/// A secret that is not there is told when the plugin looks for it.
+#[test]
+fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
+    let home = home();
+    home.configure("[secrets]\nkey = { env = 'WHARF_TEST_NOT_SET' }\n[plugins.folders.grants]\nsecrets = ['key']\n");
+    let mut client = Client::start_modern(&home);
+    assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
+    let log =
+        client.process().log_with("denied what it is granted: its secret 'key' could not be read: it is not there");
+    assert!(log.contains("set its variable, then start the server again"), "{log}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
@@ -77,33 +78,33 @@ fn without_a_grant_both_doors_are_closed_and_the_log_says_how_to_open_them() {
     let site = Site::page("text/plain", "inside");
     let home = home("");
     let mut client = Client::start_modern(&home);
-    let url = site.url("");
+    let line = site.granted();
+    let line = line.trim();
     for _ in 0..2 {
         let result = client.call("fetch", json!({"url": site.url("/x")}));
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
-        assert!(first_text(&result).contains(&format!("no grant covers this request; this would: http = [\"{url}\"]")));
+        assert!(first_text(&result).contains(&format!("no grant covers this request; this would: {line}")));
     }
     let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
     assert!(said.contains("HttpRequestDenied"), "{said}");
     let file = home.path("config/wharf/wharf.toml");
-    let hint = format!("put `http = [\"{url}\"]` under `[plugins.fetch.grants]` in {}", file.display());
+    let hint = format!("put `{line}` under `[plugins.fetch.grants]` in {}", file.display());
     let log = client.process().log_with(&hint);
     assert_eq!(log.matches(&hint).count(), 1, "{log}");
     client.process().log_with(&hint.replace("fetch", "online"));
 
-    // As it says, which is not enough for an address of this machine.
-    home.configure(&format!("[plugins.online.grants]\nhttp = [\"{url}\"]\n"));
+    // Without `private` it is not enough for an address of this machine.
+    home.configure(&format!("[plugins.online.grants]\nhttp = [\"{}\"]\n", site.url("")));
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/x")}));
     assert!(said.contains("the host is not at a public address"), "{said}");
     let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/x"));
     assert!(said.contains("DestinationIpProhibited"), "{said}");
-    let entry = site.granted();
-    client.process().log_with(&format!("put `{}` under `[plugins.online.grants]`", entry.trim()));
+    client.process().log_with(&format!("put `{line}` under `[plugins.online.grants]`"));
     assert!(site.heads().is_empty());
 
-    // As it says then.
-    home.configure(&format!("[plugins.online.grants]\n{entry}"));
+    // As both say.
+    home.configure(&format!("[plugins.online.grants]\n{line}\n"));
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("online_fetch", json!({"url": site.url("/x")})), "200 \ninside");
     assert_eq!(client.text("online_outgoing", outgoing(&site, "/x")), "200\ninside");
@@ -303,18 +304,32 @@ fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
 }
 
 #[test]
-fn without_its_secret_a_grant_is_none() {
+fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
     let (site, home) = telling("");
+    let file = home.path("config/wharf/api");
     let mut client = Client::start_modern(&home);
-    let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
-    assert!(said.contains("no grant covers this request"), "{said}");
-    client.process().log_with("took what needs the secret 'api' as not granted: it is not 1 or more visible");
-    std::fs::remove_file(home.path("config/wharf/api")).expect("the file");
-    let mut client = Client::start_modern(&home);
-    assert_eq!(client.tools().len(), 5);
-    let log = client.process().log_with("took what needs the secret 'api' as not granted: it is not there");
-    assert!(log.contains(&home.path("config/wharf/api").display().to_string()), "{log}");
+    let lack = "its secret 'api' could not be read: put it into its file, then send the server SIGHUP";
+    for why in ["is not 1 or more visible ASCII characters: ", "is not there: "] {
+        let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+        assert!(said.contains(&format!("denied 'http', which its grants cover, but {lack}.")), "{said}");
+        assert!(said.contains(&format!("a grant covers this request, but {lack}")), "{said}");
+        assert!(!said.contains(&file.display().to_string()), "{said}");
+        let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
+        assert!(said.contains(lack), "{said}");
+        let log = client.process().log_with("denied what it is granted: its secret 'api' could not be read: it is not");
+        assert!(log.contains(why) && log.contains(&file.display().to_string()), "{log}");
+        assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
+        // It may be gone by then.
+        let _ = std::fs::remove_file(&file);
+        client = Client::start_modern(&home);
+    }
     assert!(site.heads().is_empty());
+    // As it says, when the plugins are loaded.
+    refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
+    std::fs::write(&file, SECRET).expect("a secret");
+    client.process().signal(Signal::HUP);
+    client.process().log_with("took up its settings");
+    assert_eq!(client.text("online_fetch", json!({"url": site.url("/")})), "200 \nBearer [redacted api]");
 }
 
 #[test]

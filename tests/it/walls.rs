@@ -159,6 +159,30 @@ fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() 
     assert!(!client.process().log().contains("next start"), "{}", client.process().log());
 }
 
+/// Folders that a restart is needed for, and folders that none would help.
+#[test]
+fn what_a_restart_is_needed_for_is_told_and_what_is_never_given_at_once() {
+    let home = Home::with(&["folders"]);
+    let later = home.path("later");
+    let own = [home.path("home"), home.plugins().join("later"), home.path("home/.ssh")];
+    fs::create_dir_all(home.path("home/.ssh")).expect("a folder");
+    let mut client: Client<Process> = Client::start_modern(&home);
+    client.tools();
+    let all = own.iter().chain([&later]).enumerate();
+    let entries: Vec<String> =
+        all.map(|(at, host)| format!("{{ host = '{}', guest = '/{at}' }}", host.display())).collect();
+    home.configure(&format!("[plugins.folders.grants]\nfs = [{}]\n", entries.join(", ")));
+    let log = client.process().log_with(&format!("not granted: the folder {} is not there", later.display()));
+    if !log.contains("there is no second wall") {
+        assert!(log.contains("make the folder, and start the server again"), "{log}");
+        assert!(!log.contains("takes it up then"), "{log}");
+    }
+    for (folder, why) in own.iter().zip(["is a folder that Wharf", "is in ", "is a folder of keys"]) {
+        assert!(log.contains(&format!("not granted: the folder {} {why}", folder.display())), "{log}");
+    }
+    assert!(!log.contains("next start"), "{log}");
+}
+
 /// Files that are replaced as editors and package managers do it: by renaming.
 #[test]
 fn what_is_replaced_is_within_reach() {

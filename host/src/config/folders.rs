@@ -1,7 +1,9 @@
 //! How granted folders are written, and where they are.
 //!
-//! Looks at no folder; that is done when a plugin is loaded.
+//! Looks only whether a folder is there; what is in it is looked at when a plugin is loaded.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
@@ -64,7 +66,17 @@ impl FolderConfig {
             FolderModeConfig::Read => FolderMode::Read,
             FolderModeConfig::Write => FolderMode::Write { quota },
         };
-        FolderGrant { host: place(&self.host, config), guest: self.guest.clone(), mode }
+        let host = place(&self.host, config);
+        let found = fs::metadata(&host).ok().map(|found| (found.dev(), found.ino(), found.mode()));
+        FolderGrant { host, guest: self.guest.clone(), mode, found }
+    }
+}
+
+impl Config {
+    /// The folders that are granted and not there.
+    pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
+        let granted = self.plugins.values().flat_map(|plugin| &plugin.grants.fs);
+        granted.map(|folder| place(&folder.host, self)).filter(|folder| !folder.is_dir()).collect()
     }
 }
 

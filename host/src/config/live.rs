@@ -3,7 +3,7 @@
 //! It looks at the file instead of being told: one look costs microseconds, and it works where
 //! the file is not there yet, is a link that is put elsewhere, or is on a network.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -21,6 +21,8 @@ pub struct Live {
     current: Arc<ArcSwap<Config>>,
     /// How the file was when this began.
     read: Option<Seen>,
+    /// Granted folders that were not there then.
+    missing: Vec<PathBuf>,
     changed: watch::Sender<()>,
     again: Arc<Notify>,
 }
@@ -29,7 +31,9 @@ impl Live {
     /// Of a configuration that has just been read: a change from here on is taken up.
     pub fn new(config: Config) -> Self {
         let read = config.file.as_deref().and_then(Seen::of);
+        let missing = config.missing_folders();
         Self {
+            missing,
             current: Arc::new(ArcSwap::from_pointee(config)),
             read,
             changed: watch::Sender::new(()),
@@ -51,11 +55,12 @@ impl Live {
         self.changed.subscribe()
     }
 
-    /// Reads the file again whenever it changes, for ever. One that cannot be read changes
+    /// Reads the file again whenever it changes, or a folder is made that it grants, for ever. One that cannot be read changes
     /// nothing; `tell` hears of each reading.
     pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
         let Some(path) = self.get().file.clone() else { return };
         let mut read = self.read.clone();
+        let mut missing = self.missing.clone();
         let mut before = Seen::of(&path);
         let mut looks = tokio::time::interval(LOOK);
         loop {
@@ -66,9 +71,11 @@ impl Live {
             let now = Seen::of(&path);
             let stands = now == before;
             before = now;
-            if !asked && (!stands || before == read) {
+            let made = stands && missing.iter().any(|folder| folder.is_dir());
+            if !asked && !made && (!stands || before == read) {
                 continue;
             }
+            missing.retain(|folder| !folder.is_dir());
             read = Seen::of(&path);
             // A file that is gone says nothing any more: the defaults stand, and nothing is granted.
             let config = if read.is_none() {
@@ -79,6 +86,7 @@ impl Live {
             match config {
                 Ok(config) => {
                     tell(Ok(&config));
+                    missing = config.missing_folders();
                     self.current.store(Arc::new(config));
                     self.changed.send_replace(());
                 }

@@ -8,9 +8,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError};
+use crate::plugin::Missing;
 
 /// Characters of the names of secrets beside letters and digits.
 const NAME: [char; 2] = ['_', '-'];
+/// The environment of a process stays as it was at its start.
+const SET_IT: &str = "set its variable, then start the server again";
+const PUT_IT_THERE: &str = "put it into its file, then send the server SIGHUP";
 const MAKE_ONE: &str = "make one: openssl rand -hex 32";
 
 /// Where a secret is.
@@ -43,19 +47,21 @@ impl SecretConfig {
 
     /// The same, or what is to be said of it.
     pub(super) fn value(&self, config: &Config, shortest: usize) -> Result<String, String> {
-        let text = match (&self.env, &self.file) {
+        let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
-                std::env::var(variable).map_err(|error| format!("is not there: {error}: variable {variable}"))?
+                let place = format!("variable {variable}");
+                (std::env::var(variable).map_err(|error| format!("is not there: {error}: {place}"))?, place)
             }
             (None, Some(file)) => {
                 let path = config.beside(file);
-                std::fs::read_to_string(&path).map_err(|error| format!("is not there: {error}: {}", path.display()))?
+                let place = path.display().to_string();
+                (std::fs::read_to_string(&path).map_err(|error| format!("is not there: {error}: {place}"))?, place)
             }
-            (None, None) => String::new(),
+            (None, None) => (String::new(), "no place".into()),
         };
         let secret = text.trim();
         if secret.len() < shortest || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("is not {shortest} or more visible ASCII characters"));
+            return Err(format!("is not {shortest} or more visible ASCII characters: {place}"));
         }
         Ok(secret.to_owned())
     }
@@ -88,7 +94,11 @@ impl Config {
     }
 
     /// The secret of that name, or what is to be said of it.
-    pub(super) fn secret(&self, name: &str) -> Result<String, String> {
-        self.secrets.get(name).ok_or("is not there")?.value(self, 1)
+    pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
+        let Some(secret) = self.secrets.get(name) else {
+            return Err(Missing { why: "is not there".into(), hint: "say under [secrets] where it is" });
+        };
+        let hint = if secret.env.is_some() { SET_IT } else { PUT_IT_THERE };
+        secret.value(self, 1).map_err(|why| Missing { why, hint })
     }
 }

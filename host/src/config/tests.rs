@@ -69,12 +69,13 @@ fn a_grant_that_means_nothing_is_an_error() {
 #[test]
 fn folders_are_granted_for_reading_unless_it_says_more() {
     let text = "[plugins.files.grants]\nfs = [{ host = './data', guest = '/data' }, \
-                { host = '/srv', guest = '/', mode = 'write' }, { host = 'a', guest = '/a/b', mode = 'write', quota = '1MiB' }]";
+                { host = '/not/there', guest = '/', mode = 'write' }, { host = 'a', guest = '/a/b', mode = 'write', quota = '1MiB' }]";
     let config = Config { file: Some("/etc/wharf/wharf.toml".into()), ..Config::parse(text).expect("valid") };
-    let granted = |host: &str, guest: &str, mode| FolderGrant { host: host.into(), guest: guest.into(), mode };
+    let granted =
+        |host: &str, guest: &str, mode| FolderGrant { host: host.into(), guest: guest.into(), mode, found: None };
     let expected = [
         granted("/etc/wharf/./data", "/data", FolderMode::Read),
-        granted("/srv", "/", FolderMode::Write { quota: FolderGrant::QUOTA }),
+        granted("/not/there", "/", FolderMode::Write { quota: FolderGrant::QUOTA }),
         granted("/etc/wharf/a", "/a/b", FolderMode::Write { quota: 1 << 20 }),
     ];
     assert_eq!(config.grants(&PluginId::parse("files").expect("a valid id")).folders, expected);

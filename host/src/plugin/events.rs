@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use super::grants::Access;
+use super::denial::Denial;
 use super::provider::Event;
 
 /// Messages and steps that may wait for the reader.
@@ -28,7 +28,7 @@ pub struct Events {
 struct Queue {
     events: VecDeque<Event>,
     dropped: u64,
-    denied: Option<Access>,
+    denied: Option<Denial>,
 }
 
 impl Events {
@@ -56,14 +56,14 @@ impl Events {
         self.lock().dropped += 1;
     }
 
-    /// Notes that the guest was denied something for want of a grant.
-    pub(super) fn deny(&self, access: Access) {
-        self.lock().denied = Some(access);
+    /// Notes that the guest was denied something.
+    pub(super) fn deny(&self, denial: Denial) {
+        self.lock().denied = Some(denial);
     }
 
-    /// What the guest was last denied for want of a grant.
-    pub(super) fn denied(&self) -> Option<Access> {
-        self.lock().denied
+    /// What the guest was last denied.
+    pub(super) fn denied(&self) -> Option<Denial> {
+        self.lock().denied.clone()
     }
 
     /// The next event, once there is one. May be dropped without losing any.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::abi::GuestError;
+use super::denial::Denial;
 use super::grants::Access;
 use super::id::PluginId;
 use super::schema::Violation;
@@ -42,8 +43,8 @@ pub enum Fault {
     OutputTooLarge { limit: u64 },
     /// Its result breaks a rule; which one, in words of the host.
     BadOutput(String),
-    /// It failed, and it was denied something for want of a grant. `said` is its own word.
-    Denied { access: Access, said: Option<String> },
+    /// It failed, and it was denied something. `said` is its own word.
+    Denied { denial: Denial, said: Option<String> },
     /// Too many calls are waiting.
     Busy,
     /// It failed so often that it is not called for that long.
@@ -86,7 +87,7 @@ impl Fault {
     /// The kind of access that was denied.
     pub fn access(&self) -> Option<Access> {
         match self {
-            Self::Denied { access, .. } => Some(*access),
+            Self::Denied { denial, .. } => Some(denial.access),
             _ => None,
         }
     }
@@ -110,10 +111,14 @@ impl Fault {
             Self::BadOutput(why) => {
                 format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
             }
-            Self::Denied { access, said } => {
+            Self::Denied { denial: Denial { access, lack }, said } => {
                 let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
                 let access = access.name();
-                format!("Plugin '{plugin}' failed: it was denied '{access}', which its grants do not cover.{said}")
+                let why = match lack {
+                    Some(lack) => format!("grants cover, but {lack}"),
+                    None => "grants do not cover".into(),
+                };
+                format!("Plugin '{plugin}' failed: it was denied '{access}', which its {why}.{said}")
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")

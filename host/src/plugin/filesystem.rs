@@ -33,7 +33,7 @@ use super::abi::wasi_filesystem::{
 };
 use super::state::State;
 pub use closed::Closed;
-pub(super) use folder::{Folder, open_all};
+pub(super) use folder::{Folder, Opened, open_all};
 use open::Request;
 use writer::Writer;
 
@@ -112,6 +112,8 @@ impl State {
 impl PreopenCalls for State {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let granted = self.granted.clone();
+        // Which of the paths is in a folder that is not given, its own library decides.
+        granted.withhold_folders(self.events.as_deref());
         let folders = granted.folders().iter().map(|folder| {
             let handle = self.table().push(Descriptor::Dir(folder.dir.clone()))?;
             self.held.folders.insert(handle.rep(), folder.clone());

@@ -10,14 +10,16 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
+use super::denial::{Denial, Lack};
 use super::events::Events;
-use super::filesystem::{Closed, Folder, open_all};
+use super::filesystem::{Closed, Folder, Opened, open_all};
 use super::grants::{Access, Grants};
 use super::id::PluginId;
 use super::keyvalue::Store;
 use super::outbound::Allowed;
 use super::redact::Redactor;
 use super::sandbox::Sandbox;
+use super::secret::Secret;
 
 /// Different denials that are told for each load; a plugin may think of new ones for ever.
 const TOLD: usize = 32;
@@ -32,7 +34,7 @@ pub(super) struct Granted {
     /// What all calls of all plugins may have open.
     pub(super) files: Arc<Semaphore>,
     closed: Arc<Closed>,
-    folders: OnceCell<Vec<Arc<Folder>>>,
+    folders: OnceCell<Opened>,
     /// What it finds in `wasi:config/store`.
     pub(super) config: WasiConfigVariables,
     told: Mutex<HashSet<String>>,
@@ -41,14 +43,14 @@ pub(super) struct Granted {
 impl Granted {
     pub(super) fn new(plugin: PluginId, grants: Grants, sandbox: &Sandbox) -> Arc<Self> {
         for secret in &grants.secrets {
-            if let Some(why) = secret.missing() {
-                tracing::warn!(%plugin, "took what needs the secret '{}' as not granted: it {why}", secret.name);
+            if let Some(Lack { logged, hint, .. }) = secret.lack() {
+                tracing::warn!(%plugin, hint, "what needs it is denied: {logged}");
             }
         }
         let granted = Arc::new(Self {
             plugin,
             store: sandbox.store.clone(),
-            http: Allowed::new(&grants.http, |name| grants.secret(name), sandbox.outbound.clone()),
+            http: Allowed::new(&grants, sandbox.outbound.clone()),
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
             files: sandbox.files.clone(),
             closed: sandbox.closed.clone(),
@@ -69,8 +71,33 @@ impl Granted {
     pub(super) fn deny(&self, events: Option<&Events>, access: Access, line: impl FnOnce() -> String) {
         // A listing may well do without; what fails for want of it is a call.
         if let Some(events) = events {
-            events.deny(access);
+            events.deny(Denial::without_grant(access));
             self.tell_denied(access, &line());
+        }
+    }
+
+    /// Notes that the guest was denied something that it is granted, for want of what the grant needs.
+    pub(super) fn withhold(&self, events: Option<&Events>, access: Access, lack: &Lack) {
+        if let Some(events) = events {
+            events.deny(lack.denial(access));
+            if self.is_new(&lack.logged) {
+                let Lack { logged, hint, .. } = lack;
+                tracing::warn!(plugin = %self.plugin, access = access.name(), hint, "denied what it is granted: {logged}");
+            }
+        }
+    }
+
+    /// The same of the secrets that the guest itself may read.
+    pub(super) fn withhold_secrets(&self, events: Option<&Events>) {
+        for lack in self.grants.secrets.iter().filter(|secret| secret.readable).filter_map(Secret::lack) {
+            self.withhold(events, Access::Secrets, &lack);
+        }
+    }
+
+    /// The same of its folders.
+    pub(super) fn withhold_folders(&self, events: Option<&Events>) {
+        for lack in self.folders.get().map(|opened| opened.lacks.as_slice()).unwrap_or_default() {
+            self.withhold(events, Access::Fs, lack);
         }
     }
 
@@ -78,13 +105,13 @@ impl Granted {
     pub(super) async fn open_folders(&self) {
         let open = async || {
             if self.grants.folders.is_empty() {
-                return Vec::new();
+                return Opened::default();
             }
             let (plugin, grants, closed) = (self.plugin.clone(), self.grants.clone(), self.closed.clone());
             let opening = spawn_blocking(move || open_all(&plugin, &grants, &closed));
             opening.await.unwrap_or_else(|error| {
                 tracing::error!(plugin = %self.plugin, "open the granted folders: {error}");
-                Vec::new()
+                Opened::default()
             })
         };
         self.folders.get_or_init(open).await;
@@ -92,17 +119,22 @@ impl Granted {
 
     /// The folders that could be opened.
     pub(super) fn folders(&self) -> &[Arc<Folder>] {
-        self.folders.get().map(Vec::as_slice).unwrap_or_default()
+        self.folders.get().map(|opened| opened.given.as_slice()).unwrap_or_default()
     }
 
     /// Tells the operator, once for each load. `line` of the plugin's grants would allow it.
     pub(super) fn tell_denied(&self, access: Access, line: &str) {
         // The name of a host is the guest's own word.
         let line = self.redactor.as_ref().map_or_else(|| line.to_owned(), |redactor| redactor.text(line));
-        let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if told.len() < TOLD && told.insert(line.clone()) {
+        if self.is_new(&line) {
             let hint = format!("put `{line}` {}", self.grants.place);
             tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "denied what it has no grant for");
         }
+    }
+
+    /// Whether that was not told yet, and there is room for it.
+    fn is_new(&self, what: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        told.len() < TOLD && told.insert(what.to_owned())
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::abi::ClientFeatures;
+use super::denial::Lack;
 use super::outbound::HttpGrant;
 use super::secret::Secret;
 
@@ -56,6 +57,9 @@ pub struct FolderGrant {
     /// The absolute path at which the plugin finds it.
     pub guest: String,
     pub mode: FolderMode,
+    /// Its device, inode and mode when the configuration was read, if it was there: a folder that
+    /// is made later, or may be read then, makes another grant of it.
+    pub found: Option<(u64, u64, u32)>,
 }
 
 /// A file that is the host's own: its audit log, a key, a token, a secret.
@@ -131,6 +135,15 @@ impl Grants {
     /// A secret's value, if it is there.
     pub fn secret(&self, name: &str) -> Option<&str> {
         self.secrets.iter().find(|secret| secret.name == name)?.expose()
+    }
+
+    /// What an entry lacks that cannot be filled in.
+    pub(super) fn lack_of(&self, entry: &HttpGrant) -> Lack {
+        let of = |name: &str| self.secrets.iter().find(|secret| secret.name == name).and_then(Secret::lack);
+        entry.secrets().find_map(of).unwrap_or_else(|| {
+            let told = String::from("its secrets make no header");
+            Lack { logged: format!("{told}: {entry}"), told, hint: "put others in their place" }
+        })
     }
 
     /// What the plugin finds in its configuration: what was written for it, and the secrets that

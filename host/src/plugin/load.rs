@@ -23,6 +23,7 @@ use super::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome
 use super::allowance::Allowance;
 use super::call::Program;
 use super::compile;
+use super::denial::Denial;
 use super::dialect::Dialect;
 use super::events::Events;
 use super::fault::{CallError, Fault};
@@ -181,8 +182,8 @@ impl Checks {
         let after = move |outcome: I::Outcome| async move {
             let outcome = after_denials.tell(Ok(told(outcome)))?;
             match (outcome::tool(&after, outcome, output.as_ref()).await?, after_denials.last()) {
-                (ToolOutcome::Complete(result), Some(access)) if result.is_error => {
-                    Err(Fault::Denied { access, said: outcome::first_text(result) }.into())
+                (ToolOutcome::Complete(result), Some(denial)) if result.is_error => {
+                    Err(Fault::Denied { denial, said: outcome::first_text(result) }.into())
                 }
                 (outcome, _) => Ok(outcome),
             }
@@ -204,7 +205,7 @@ impl Denials {
         Self(call.events.clone())
     }
 
-    fn last(&self) -> Option<Access> {
+    fn last(&self) -> Option<Denial> {
         self.0.as_ref().and_then(|events| events.denied())
     }
 
@@ -217,10 +218,10 @@ impl Denials {
             Err(fault) => fault.into(),
         };
         Err(match (error, self.last()) {
-            (CallError::Guest(GuestError::Failed(said)), Some(access)) => {
-                Fault::Denied { access, said: Some(said) }.into()
+            (CallError::Guest(GuestError::Failed(said)), Some(denial)) => {
+                Fault::Denied { denial, said: Some(said) }.into()
             }
-            (CallError::Fault(Fault::Trap), Some(access)) => Fault::Denied { access, said: None }.into(),
+            (CallError::Fault(Fault::Trap), Some(denial)) => Fault::Denied { denial, said: None }.into(),
             (error, _) => error,
         })
     }

@@ -29,9 +29,10 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio_rustls::TlsConnector;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::denial::Lack;
 use super::events::Events;
 use super::granted::Granted;
-use super::grants::Access;
+use super::grants::{Access, Grants};
 use super::state::State;
 use super::threads::Threads;
 use exchange::{Exchange, Received};
@@ -139,21 +140,22 @@ pub(super) struct Allowed {
 /// An entry of the grant with the secrets filled in.
 struct Rule {
     grant: HttpGrant,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    /// Or what it lacks. It still decides on what it covers: a later entry may not add what this
+    /// one does.
+    headers: Result<Headers, Lack>,
 }
 
+type Headers = Vec<(HeaderName, HeaderValue)>;
+
 impl Allowed {
-    /// `secret` knows the secrets; an entry is left out whose secrets are not all there.
-    pub(super) fn new<'a>(
-        grants: &[HttpGrant],
-        secret: impl Fn(&str) -> Option<&'a str>,
-        outbound: Arc<Outbound>,
-    ) -> Self {
+    pub(super) fn new(grants: &Grants, outbound: Arc<Outbound>) -> Self {
+        let secret = |name: &str| grants.secret(name);
         let rule = |grant: &HttpGrant| {
-            let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(&secret)?)));
-            Some(Rule { grant: grant.clone(), headers: filled.collect::<Option<_>>()? })
+            let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(secret)?)));
+            let headers = filled.collect::<Option<_>>().ok_or_else(|| grants.lack_of(grant));
+            Rule { grant: grant.clone(), headers }
         };
-        let rules = grants.iter().filter_map(rule).collect();
+        let rules = grants.http.iter().map(rule).collect();
         Self { rules, turns: Arc::new(Semaphore::new(outbound.caps.exchanges)), outbound }
     }
 
@@ -197,10 +199,16 @@ impl Sender {
         let invalid = |why: &str| Failure::Invalid(why.into());
         let wanted = Wanted::of(request.method(), request.uri()).map_err(invalid)?;
         let Some(rule) = allowed.rules.iter().find(|rule| rule.grant.covers(&wanted)) else {
-            let entry = wanted.grant(false);
+            let entry = wanted.grant(wanted.target.is_inside());
             self.deny(&entry);
-            return Err(Failure::NotGranted(entry.to_string()));
+            let first = allowed.rules.is_empty();
+            let would = if first { format!("http = [{entry}]") } else { format!("{entry}, added to its http") };
+            return Err(Failure::NotGranted(would));
         };
+        let headers = rule.headers.as_ref().map_err(|lack| {
+            self.granted.withhold(self.events.as_deref(), Access::Http, lack);
+            Failure::Lacking(lack.to_string())
+        })?;
         let outbound = allowed.outbound.clone();
         let mut caps = outbound.caps.clone();
         let shorter = |cap: &mut Duration, asked: Option<Duration>| *cap = asked.unwrap_or(*cap).min(*cap);
@@ -208,7 +216,7 @@ impl Sender {
         shorter(&mut caps.first_byte, patience.first_byte);
         shorter(&mut caps.whole, patience.whole);
         let exchange = Exchange {
-            request: outgoing(request, &wanted, rule, caps.headers)?,
+            request: outgoing(request, &wanted, headers, caps.headers)?,
             target: wanted.target.clone(),
             private: rule.grant.private,
             between: patience.between.unwrap_or(caps.whole),
@@ -221,10 +229,9 @@ impl Sender {
             Err(Failure::Host)
         });
         match outcome {
-            Err(Failure::NotPublic(_)) => {
-                let entry = rule.grant.clone().private(true);
-                self.deny(&entry);
-                Err(Failure::NotPublic(wanted.grant(true).to_string()))
+            Err(Failure::NotPublic) => {
+                self.deny(&rule.grant.clone().private(true));
+                Err(Failure::NotPublic)
             }
             outcome => outcome,
         }
@@ -235,9 +242,9 @@ impl Sender {
     }
 }
 
-/// The request as it is sent: in origin-form, with the host's own fields and those of the rule
+/// The request as it is sent: in origin-form, with the host's own fields and those of the entry
 /// in place of the guest's.
-fn outgoing<B>(request: Request<B>, wanted: &Wanted, rule: &Rule, most: usize) -> Result<Request<B>, Failure> {
+fn outgoing<B>(request: Request<B>, wanted: &Wanted, own: &Headers, most: usize) -> Result<Request<B>, Failure> {
     let (mut parts, body) = request.into_parts();
     let invalid = |why: &str| Failure::Invalid(why.into());
     if parts.headers.get_all(header::HOST).iter().any(|host| !names(host, &wanted.target)) {
@@ -245,7 +252,7 @@ fn outgoing<B>(request: Request<B>, wanted: &Wanted, rule: &Rule, most: usize) -
     }
     let length = parts.headers.get(header::CONTENT_LENGTH).cloned();
     headers::strip(&mut parts.headers, length);
-    for (name, value) in &rule.headers {
+    for (name, value) in own {
         parts.headers.insert(name, value.clone());
     }
     let host = HeaderValue::try_from(wanted.target.authority()).map_err(|_| invalid("its host is none"))?;

@@ -2,18 +2,29 @@
 
 use std::fmt;
 
+use super::denial::Lack;
+
 /// A secret by its name.
 #[derive(Clone, PartialEq)]
 pub struct Secret {
     pub name: String,
     /// Whether the plugin itself may read it, not only the host use it in the plugin's place.
     pub readable: bool,
-    value: Result<String, String>,
+    value: Result<String, Missing>,
+}
+
+/// Why a secret is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Reads after "it", with the place.
+    pub why: String,
+    /// What to do, without the place.
+    pub hint: &'static str,
 }
 
 impl Secret {
     /// `value`: or why it is not there.
-    pub fn new(name: String, readable: bool, value: Result<String, String>) -> Self {
+    pub fn new(name: String, readable: bool, value: Result<String, Missing>) -> Self {
         Self { name, readable, value }
     }
 
@@ -22,9 +33,12 @@ impl Secret {
         self.value.as_deref().ok()
     }
 
-    /// Why it is not there.
-    pub(super) fn missing(&self) -> Option<&str> {
-        self.value.as_ref().err().map(String::as_str)
+    /// What a grant lacks that needs it, if it is not there.
+    pub(super) fn lack(&self) -> Option<Lack> {
+        let Missing { why, hint } = self.value.as_ref().err()?;
+        let name = &self.name;
+        let told = format!("its secret '{name}' could not be read");
+        Some(Lack { logged: format!("{told}: it {why}"), told, hint })
     }
 }
 

@@ -19,14 +19,21 @@ enum ConfigError {
 
 /// Gives components both versions.
 pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    add_to_linker(linker, |state: &mut State| WasiConfig::new(&state.granted.config))?;
+    add_to_linker(linker, |state: &mut State| {
+        state.granted.withhold_secrets(state.events.as_deref());
+        WasiConfig::new(&state.granted.config)
+    })?;
     let mut draft = linker.instance("wasi:config/store@0.2.0-draft")?;
     draft.func_wrap("get", |store: StoreContextMut<'_, State>, (key,): (String,)| {
-        let found = store.data().granted.grants.configured().find(|(name, _)| *name == key);
+        let state = store.data();
+        state.granted.withhold_secrets(state.events.as_deref());
+        let found = state.granted.grants.configured().find(|(name, _)| *name == key);
         Ok((Ok::<_, ConfigError>(found.map(|(_, value)| value)),))
     })?;
     draft.func_wrap("get-all", |store: StoreContextMut<'_, State>, (): ()| {
-        let all: Vec<(String, String)> = store.data().granted.grants.configured().collect();
+        let state = store.data();
+        state.granted.withhold_secrets(state.events.as_deref());
+        let all: Vec<(String, String)> = state.granted.grants.configured().collect();
         Ok((Ok::<_, ConfigError>(all),))
     })
 }

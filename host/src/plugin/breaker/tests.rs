@@ -1,5 +1,6 @@
 use super::*;
 use crate::plugin::abi::GuestError;
+use crate::plugin::denial::Denial;
 use crate::plugin::grants::Access;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -208,7 +209,7 @@ fn only_faults_of_the_plugin_count() {
         Fault::OutputTooLarge { limit: 1 }.into(),
         Fault::Busy.into(),
         Fault::Host.into(),
-        Fault::Denied { access: Access::Elicit, said: None }.into(),
+        Fault::Denied { denial: Denial::without_grant(Access::Elicit), said: None }.into(),
         CallError::Guest(GuestError::Failed("no".into())),
         CallError::Guest(GuestError::NotFound),
     ];

@@ -84,7 +84,7 @@ fn is_in(path: &Path, folder: &Path) -> bool {
 }
 
 /// The path without links, as far as it is there.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     on_the_way(path).pop().unwrap_or_else(|| path.to_owned())
 }
 

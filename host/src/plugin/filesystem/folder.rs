@@ -16,9 +16,10 @@ use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
 
-use super::closed::{Closed, identities};
+use super::closed::{Closed, identities, real};
 use super::ledger::Ledger;
 use super::survey::{ENTRIES, survey};
+use crate::plugin::denial::Lack;
 use crate::plugin::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
 use crate::plugin::id::PluginId;
 use crate::plugin::text::quote;
@@ -35,7 +36,7 @@ pub(in crate::plugin) struct Folder {
     told_full: AtomicBool,
 }
 
-/// A granted folder that counts as not granted.
+/// Why a granted folder is not given.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// Reads after the folder's path.
@@ -43,8 +44,18 @@ pub(super) struct Refusal {
     pub(super) hint: &'static str,
 }
 
+/// The granted folders, as far as they are given.
+#[derive(Default)]
+pub(in crate::plugin) struct Opened {
+    pub(in crate::plugin) given: Vec<Arc<Folder>>,
+    pub(in crate::plugin) lacks: Vec<Lack>,
+}
+
 const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
                           a grant of it counts from the next start of the server";
+const MAKE: &str = "make the folder: a server that runs takes it up then";
+const MAKE_AND_START: &str =
+    "make the folder, and start the server again: the second wall was put up without it and stands until the end";
 const ANOTHER: &str = "grant another folder, with nothing in it but what the plugin needs";
 
 impl Folder {
@@ -58,18 +69,22 @@ impl Folder {
     ) -> Result<(Self, Option<String>), Refusal> {
         let refused = |why: String| Refusal { why, hint: ANOTHER };
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: "make the folder" },
+            io::ErrorKind::NotFound if is_walled_off(grant) => {
+                Refusal { why: "is not there".into(), hint: MAKE_AND_START }
+            }
+            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: MAKE },
             io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
             io::ErrorKind::PermissionDenied if wall::keeps_from(&grant.host, false) => {
                 Refusal { why: "is out of reach until the server is started again".into(), hint: NEXT_START }
             }
             _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
         };
+        // What is never given is told before anybody makes it, or starts the server again for it.
+        let objection = |path: &Path| closed.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
+        objection(&real(&grant.host))?;
         let dir = open_folder(&grant.host).map_err(failed)?;
         let path = real_path(&grant.host, &dir).map_err(failed)?;
-        if let Some(why) = closed.objection(&path, private) {
-            return Err(refused(why));
-        }
+        objection(&path)?;
         let own = rustix::process::geteuid().as_raw();
         let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
         if let Some((what, place)) = found.objection {
@@ -132,6 +147,14 @@ impl Folder {
     }
 }
 
+/// Whether a folder that is not there is out of reach also when it is made: what of its path is
+/// there tells.
+fn is_walled_off(grant: &FolderGrant) -> bool {
+    let path = real(&grant.host);
+    let there = path.ancestors().find(|folder| folder.is_dir());
+    there.is_some_and(|folder| wall::keeps_from(folder, grant.mode != FolderMode::Read))
+}
+
 /// Of a link its target.
 fn open_folder(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?.into())
@@ -148,8 +171,8 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
 }
 
 /// Opens all that can be opened, and tells the operator of the rest.
-pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Vec<Arc<Folder>> {
-    let mut folders = Vec::new();
+pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Opened {
+    let mut all = Opened::default();
     for grant in &grants.folders {
         let folder = grant.host.display();
         match Folder::open(plugin, grant, &grants.private, closed) {
@@ -157,12 +180,14 @@ pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &C
                 if let Some(told) = told {
                     tracing::warn!(%plugin, %folder, "granted, but {told}");
                 }
-                folders.push(Arc::new(opened));
+                all.given.push(Arc::new(opened));
             }
             Err(Refusal { why, hint }) => {
                 tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
+                let told = format!("its folder '{}' could not be given", grant.guest);
+                all.lacks.push(Lack { logged: format!("the folder {folder} {why}"), told, hint });
             }
         }
     }
-    folders
+    all
 }

@@ -5,10 +5,12 @@ use std::fmt;
 /// Why there is no response, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// No grant covers it; the entry that would.
+    /// No grant covers it; what would.
     NotGranted(String),
-    /// The host's address is not public; the entry that would allow it.
-    NotPublic(String),
+    /// A grant covers it, and lacks what it needs.
+    Lacking(String),
+    /// The host's address is not public, and its grant allows no other.
+    NotPublic,
     /// The request is none.
     Invalid(String),
     /// Too many are under way.
@@ -42,10 +44,11 @@ pub(super) enum Stage {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotGranted(entry) => write!(f, "no grant covers this request; this would: http = [{entry}]"),
-            Self::NotPublic(entry) => {
-                write!(f, "the host is not at a public address, which needs a grant of its own: http = [{entry}]")
-            }
+            Self::NotGranted(would) => write!(f, "no grant covers this request; this would: {would}"),
+            Self::Lacking(lack) => write!(f, "a grant covers this request, but {lack}"),
+            Self::NotPublic => f.write_str(
+                "the host is not at a public address, which its entry of the grant http allows only with private = true",
+            ),
             Self::Invalid(why) => write!(f, "the request cannot be sent: {why}"),
             Self::Busy => f.write_str("too many requests of this plugin are under way"),
             Self::NoAddress => f.write_str("the host's name has no address"),

@@ -67,7 +67,7 @@ impl From<Failure> for HttpError {
     fn from(failure: Failure) -> Self {
         let text = failure.to_string();
         match failure {
-            Failure::NotGranted(_) | Failure::NotPublic(_) => Self::Denied(text),
+            Failure::NotGranted(_) | Failure::Lacking(_) | Failure::NotPublic => Self::Denied(text),
             Failure::Invalid(_) | Failure::RequestTooLarge(_) => Self::Invalid(text),
             Failure::Busy | Failure::NoAddress | Failure::Connect(_) | Failure::Tls(_) | Failure::Host => {
                 Self::Unreachable(text)

@@ -9,6 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use http::Uri;
 use http::uri::{Authority, Scheme};
 
+use super::address::is_public;
+
 /// Bytes of a host's name and of one label of it: RFC 1035, section 2.3.4.
 const NAME: usize = 253;
 const LABEL: usize = 63;
@@ -56,6 +58,15 @@ impl Target {
             None => return Err("its host cannot be told from its port"),
         };
         Ok(Self { https, host: Host::parse(host)?, port })
+    }
+
+    /// Whether it is known without a lookup not to be at a public address. A name is never looked
+    /// up for that: who is granted nothing would speak by it. RFC 6761, section 6.3.
+    pub(super) fn is_inside(&self) -> bool {
+        match &self.host {
+            Host::Address(address) => !is_public(*address),
+            Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+        }
     }
 
     /// As it stands in `Host`: without the scheme's own port.

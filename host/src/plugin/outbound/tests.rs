@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use super::failure::Stage;
 use super::*;
 use crate::plugin::abi::Http;
-use crate::plugin::{Grants, PluginId, Sandbox, SandboxSettings, Secret};
+use crate::plugin::{Denial, Missing, PluginId, Sandbox, SandboxSettings, Secret};
 use server::Server;
 
 /// Names under `.example`, and nothing else.

@@ -66,8 +66,8 @@ impl WasiHttpHooks for Hooks {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NotGranted(_) => Self::HttpRequestDenied,
-            Failure::NotPublic(_) => Self::DestinationIpProhibited,
+            Failure::NotGranted(_) | Failure::Lacking(_) => Self::HttpRequestDenied,
+            Failure::NotPublic => Self::DestinationIpProhibited,
             Failure::Invalid(_) => Self::HttpRequestUriInvalid,
             Failure::Busy => Self::ConnectionLimitReached,
             Failure::NoAddress => Self::DnsError { rcode: None, info_code: None },

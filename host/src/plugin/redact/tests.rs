@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 
 use super::*;
+use crate::plugin::Missing;
 
 const VALUE: &str = "s3cret/+value=\"x";
 
@@ -187,7 +188,10 @@ fn a_secret_is_not_divided_with_a_line() {
 fn what_is_too_short_is_not_looked_for() {
     assert!(redactor("1234567").is_none());
     assert!(redactor("12345678").is_some());
-    assert!(Redactor::of(&[Secret::new("gone".into(), true, Err("is not there".into()))]).is_none());
+    assert!(
+        Redactor::of(&[Secret::new("gone".into(), true, Err(Missing { why: "is not there".into(), hint: "" }))])
+            .is_none()
+    );
     assert!(Redactor::of(&[]).is_none());
 }
 

@@ -21,7 +21,7 @@ use crate::plugin::abi::{
     self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply,
     ToolOutcome, ToolResult,
 };
-use crate::plugin::{Access, Call, CallError, Fault, Provider};
+use crate::plugin::{Access, Call, CallError, Denial, Fault, Provider};
 use crate::protocol::request::Retry;
 use crate::protocol::result::{self, Envelope, ResultType};
 use crate::protocol::{Ask, ErrorObject, error};
@@ -259,7 +259,7 @@ impl<'a> Rounds<'a> {
         let why = unanswered.get(&again.key)?;
         let needs = again.kind.needs();
         Some(if !self.provider.may_ask(access(needs)) {
-            Fault::Denied { access: access(needs), said: None }.into()
+            Fault::Denied { denial: Denial::without_grant(access(needs)), said: None }.into()
         } else if self.scope.client.capabilities.allows(needs) {
             // The client could be asked, and did not answer: the call has failed by that.
             Refusal::Call(CallError::Guest(GuestError::Failed(why.clone())))

@@ -151,7 +151,7 @@ async fn h37_only_what_is_granted_is_sent() {
         let outcome = fetch::fetch(call.clone(), Http::Request { method: method.into(), ..get(&url) }).await;
         let kind = |failure: &Failure| match failure {
             Failure::NotGranted(_) => Some(NotGranted),
-            Failure::NotPublic(_) => Some(NotPublic),
+            Failure::NotPublic => Some(NotPublic),
             Failure::NoAddress => Some(Unknown),
             Failure::Invalid(_) => Some(Invalid),
             _ => None,

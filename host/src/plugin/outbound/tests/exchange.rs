@@ -52,7 +52,10 @@ async fn a_redirect_is_the_plugins_to_follow() {
     let response = fetch(call.clone(), get(server.url("/"))).await.expect("a response");
     assert_eq!(response.status, 302);
     let followed = fetch(call, get("http://127.0.0.1:1/admin")).await;
-    assert_eq!(followed, Err(Failure::NotGranted("\"http://127.0.0.1:1\"".into())));
+    assert_eq!(
+        followed,
+        Err(Failure::NotGranted("{ url = \"http://127.0.0.1:1\", private = true }, added to its http".into()))
+    );
     assert_eq!(server.take().len(), 1);
 }
 
@@ -236,7 +239,8 @@ fn hasty_but_for_the_first_byte() -> &'static Sandbox {
 async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
     let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
     let secret = |value: Result<&str, &str>| {
-        vec![Secret::new("key".into(), false, value.map(str::to_owned).map_err(str::to_owned))]
+        let missing = |why: &str| Missing { why: why.into(), hint: "put it there" };
+        vec![Secret::new("key".into(), false, value.map(str::to_owned).map_err(missing))]
     };
     let entry = || vec![inside(&server.url("")).remove(0).header("Authorization", "Bearer ${key}").expect("a header")];
     let call = call_of(sandbox(), entry(), secret(Ok("0123456789")));
@@ -244,10 +248,17 @@ async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
     fetch(call, request).await.expect("a response");
     let head = server.take().concat();
     assert!(head.contains("authorization: Bearer 0123456789\r\n") && !head.contains("mine"), "{head}");
-    // Without its secret the entry is none.
-    let call = call_of(sandbox(), entry(), secret(Err("is not there")));
-    let outcome = fetch(call, get(server.url("/"))).await;
-    assert!(matches!(outcome, Err(Failure::NotGranted(_))), "{outcome:?}");
+    // Without its secret the entry still decides: a later one does not let the request go without.
+    let both = [entry(), inside(&server.url(""))].concat();
+    let call = call_of(sandbox(), both, secret(Err("is not there: /secrets/key")));
+    let lack = "its secret 'key' could not be read: put it there";
+    let outcome = fetch(call.clone(), get(server.url("/"))).await;
+    assert_eq!(outcome, Err(Failure::Lacking(lack.into())));
+    let denied = call.events.as_ref().and_then(|events| events.denied());
+    assert_eq!(denied, Some(Denial { access: Access::Http, lack: Some(lack.into()) }));
+    // Nor does a line that is proposed leave it out.
+    let line = call.granted.http.line_with(&grant("https://b.example"));
+    assert!(line.contains("headers = { authorization = \"Bearer ${key}\" } }, "), "{line}");
 }
 
 #[tokio::test]
@@ -263,6 +274,6 @@ async fn the_line_that_would_grant_it_keeps_what_there_is() {
         r#"http = ["https://a.example", { url = "http://inside.example:1", private = true }]"#
     );
     let outcome = fetch(call.clone(), get("http://inside.example:1/x")).await;
-    assert!(matches!(outcome, Err(Failure::NotPublic(entry)) if entry.contains("private = true")));
-    assert_eq!(call.events.as_ref().and_then(|events| events.denied()), Some(Access::Http));
+    assert!(outcome == Err(Failure::NotPublic));
+    assert_eq!(call.events.as_ref().and_then(|events| events.denied()), Some(Denial::without_grant(Access::Http)));
 }
