@@ -107,3 +107,17 @@ fn a_server_that_others_reach_runs_nothing_unasked() {
     home.configure("[server]\ntrust = \"default\"\n");
     serve(&home, &remote).log_with("loaded");
 }
+
+#[test]
+fn status_tells_what_is_granted_now_and_not_what_was() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    let text = |home: &Home| String::from_utf8(folder_command(home, &["status"]).stdout).expect("UTF-8");
+    assert!(text(&home).contains("  granted  elicit\n"), "{}", text(&home));
+    home.configure("");
+    assert!(text(&home).contains("  granted  nothing (when it was pinned: elicit)\n"), "{}", text(&home));
+    home.configure("[plugins.p.grants]\nroots = true\nelicit = true\n");
+    assert!(text(&home).contains("  granted  elicit, roots (when it was pinned: elicit)\n"), "{}", text(&home));
+    let status = status(&home);
+    assert_eq!((&status["pinned"]["grants"], &status["file"]["grants"]), (&json!(["elicit"]), &json!(["elicit", "roots"])));
+}
