@@ -63,7 +63,7 @@ pub use file::{is_writable_by_others, read_component};
 pub use filesystem::Closed;
 pub use grants::{Access, FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use id::{Digest, InvalidPluginId, PluginId};
-pub use inspect::{Import, Inspection, inspect};
+pub use inspect::{Import, Inspection, could_be_plugin, inspect};
 pub use kind::{Kind, Maker, Portrait, portray};
 pub use limits::Limits;
 pub use load::{LoadError, Plugin};

@@ -95,19 +95,15 @@ impl Look {
                 status.changes = changes(pinned.as_deref(), &version.words);
             }
             status.seen = Some(candidate.seen.clone());
+            let is_silent = match asked {
+                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
+                // Nobody could approve it.
+                Err(error) => return Err(NotRunning::Refused(refused(error))),
+                Ok(_) => false,
+            };
             // One that says nothing without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            return match asked {
-                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => {
-                    if with_grants {
-                        Ok(())
-                    } else {
-                        Err(NotRunning::Held(Reason::Silent))
-                    }
-                }
-                Err(error) => Err(NotRunning::Refused(refused(error))),
-                Ok(_) => Ok(()),
-            };
+            return if is_silent && !with_grants { Err(NotRunning::Held(Reason::Silent)) } else { Ok(()) };
         }
         self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }
