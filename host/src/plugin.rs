@@ -59,7 +59,7 @@ mod wasmcp;
 
 pub use events::Events;
 pub use fault::{CallError, Fault};
-pub use file::{is_writable_by_others, read_component};
+pub use file::{content_of, is_writable_by_others, read_component};
 pub use filesystem::Closed;
 pub use grants::{Access, FolderGrant, FolderMode, Grants, KeyvalueGrant, PrivateFile};
 pub use id::{Digest, InvalidPluginId, PluginId};
