@@ -37,6 +37,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use self::language::Language;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
+use crate::pins::shell_word;
 use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
 use crate::report::{self, Failure, Log};
 
@@ -155,6 +156,9 @@ enum Command {
     Revoke {
         /// The plugin's name
         name: String,
+        /// Where its file is, for the command that takes it back [default: as for serve]. The version
+        /// is stopped in all folders
+        dir: Option<PathBuf>,
     },
     /// Look into the audit log
     #[command(subcommand)]
@@ -229,7 +233,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
             Command::Status { dir, json } => status::run(&options, dir, json).await,
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
-            Command::Revoke { name } => approve::revoke(&options, &name),
+            Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Audit(command) => audit::run(&options, command),
             Command::ImportPolicy { file, name } => import_policy::run(&file, name.as_deref()),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
@@ -345,7 +349,7 @@ fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
         None => {
             let base = config::base().ok_or_else(|| {
                 Failure::usage("find the plugin folder: there is no home folder")
-                    .hint("name a folder: wharf serve DIR".to_owned())
+                    .hint("name a folder after the command".to_owned())
             })?;
             (base.plugins, true)
         }
@@ -357,10 +361,10 @@ fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
         Ok(found) if found.is_dir() => Ok(dir),
         Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.display())).hint(
             is_component(&dir)
-                .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", dir.display())),
+                .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
         )),
         Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
-            .hint(format!("make it first: mkdir -p {}", dir.display()))),
+            .hint(format!("make it first: mkdir -p {}", shell_word(&dir)))),
     }
 }
 

@@ -14,4 +14,4 @@ pub use decision::{Reason, Rules, Seen, Trust, decide};
 pub use file::{Lock, LockError};
 pub use guard::{Guard, Known, Version, Watch};
 pub use pin::{Pin, Pins};
-pub use verdict::{Decision, Outcome};
+pub use verdict::{Decision, Outcome, approval, shell_word};

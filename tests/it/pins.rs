@@ -169,6 +169,42 @@ fn strict_trust_runs_nothing_unasked() {
 }
 
 #[test]
+fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
+    let home = home(STRICT);
+    let whole = version("2", "Does a thing.");
+    let mut modules = b"\0asm\x01\0\0\0".to_vec();
+    modules.extend([0, 2, 1, b'x']);
+    let broken: [(&str, &[u8], &str); 6] = [
+        ("empty", b"", "failed to load an empty file"),
+        ("text", b"no plugin", "failed to load a text file"),
+        ("page", b"<!doctype html><title>404</title>", "failed to load a web page"),
+        ("module", &modules, "failed to load a core WebAssembly module"),
+        ("cut", &whole[..whole.len() / 2], "failed to read the component, which is damaged or cut off"),
+        ("nothing", b"\0asm\x0d\0\x01\0", "failed to find a plugin interface in the component"),
+    ];
+    for (name, bytes, _) in &broken {
+        home.put_bytes(bytes, name);
+    }
+    let mut client = Client::start(&home);
+    assert_eq!(client.tools(), [""; 0]);
+    let log = client.process().log_with("held: nobody has approved it");
+    let output = folder_command(&home, &["status"]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    for (name, _, reason) in &broken {
+        client.process().log_with(reason);
+        assert!(text.contains(&format!("state    refused: {reason}")), "no {reason:?} in {text}");
+        assert!(!log.contains(&format!("wharf approve {name} ")), "{log}");
+        assert!(!text.contains(&format!("wharf approve {name} ")), "{text}");
+    }
+    // What is refused for its signature too: none would help it.
+    home.configure(&format!("{STRICT}[signatures]\nkeys = [{:?}]\nrequired = true\n", signatures::a_key()));
+    let output = folder_command(&home, &["status"]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(broken.iter().all(|(.., reason)| text.contains(reason)), "{text}");
+    assert!(text.contains("failed to find the signature"), "{text}");
+}
+
+#[test]
 fn what_came_by_itself_is_not_approved_for_strict_trust() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
@@ -299,10 +335,24 @@ fn a_pin_by_hand_is_the_only_version_that_runs() {
     assert_eq!(output.status.code(), Some(1));
     home.put_bytes(&wanted, "p");
     client.tools_until(|tools| tools.len() == 2);
-    // Live, like all of the configuration.
+    // Live, like all of the configuration. What it pins next takes over without a gap.
+    let next = version("3", "Does another thing.");
+    home.put_bytes(&next, "p");
+    client.process().log_with("still_serving=true");
+    home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", blake3::hash(&next)));
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // One that is out of service is no tool.
+        let answer = client.text("p_version", json!({}));
+        if answer == "3" {
+            break;
+        }
+        assert_eq!(answer, "2");
+        assert!(Instant::now() < deadline, "it does not take over:\n{}", client.process().log());
+    }
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", "0".repeat(64)));
     client.tools_until(|tools| tools.is_empty());
     home.configure("");
     client.tools_until(|tools| tools.len() == 2);
-    assert_eq!(client.text("p_version", json!({})), "2");
+    assert_eq!(client.text("p_version", json!({})), "3");
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::PluginSettings;
 use crate::pins::{Decision, Guard, Outcome, Reason, Seen, Version};
-use crate::plugin::{Digest, LoadError, Plugin, PluginId, Provider as _, Sandbox, read_component};
+use crate::plugin::{
+    Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
+};
 
 /// A plugin that has said what it offers. It may not serve before it is pinned.
 pub struct Asked {
@@ -57,10 +59,16 @@ pub async fn ask(
     let (signatures, file) = (guard.signatures(), path.to_owned());
     let verified = tokio::task::spawn_blocking(move || (signatures.check(&file, &component), component)).await;
     let (signer, component) = verified.map_err(|error| LoadError::Host(error.to_string()))?;
-    let mut seen =
-        Seen { content, signer: signer?, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
+    let signer = match signer {
+        Ok(signer) => signer,
+        Err(error) => return Err(denial(component, &settings.limits, error.into()).await),
+    };
+    let mut seen = Seen { content, signer, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
     let held = |seen: &Seen, reason: Reason| held(id, seen, reason);
-    let trusted = guard.may_ask(id, &seen).await.map_err(|reason| held(&seen, reason))?;
+    let trusted = match guard.may_ask(id, &seen).await {
+        Ok(trusted) => trusted,
+        Err(reason) => return Err(denial(component, &settings.limits, held(&seen, reason)).await),
+    };
     let grants = if trusted { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();
     let mut plugin = match sandbox.load(id.clone(), component, limits.clone(), grants).await {
@@ -94,6 +102,17 @@ pub async fn admit(guard: &Arc<Guard>, asked: Vec<Asked>) -> Vec<Result<Admissio
         Ok(Admission { plugin, seen, decision })
     };
     asked.into_iter().zip(outcomes).map(admitted).collect()
+}
+
+/// Why a file is not served. One that cannot be a plugin is told as that: no signature and no approval
+/// would let it run.
+async fn denial(component: Vec<u8>, limits: &Limits, denial: Denial) -> Denial {
+    let limits = limits.clone();
+    match tokio::task::spawn_blocking(move || could_be_plugin(&component, &limits)).await {
+        Ok(Ok(())) => denial,
+        Ok(Err(error)) => error.into(),
+        Err(error) => LoadError::Host(error.to_string()).into(),
+    }
 }
 
 fn held(id: &PluginId, seen: &Seen, reason: Reason) -> Denial {

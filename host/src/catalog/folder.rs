@@ -6,6 +6,7 @@
 mod decide;
 mod gone;
 mod look;
+mod reprieve;
 mod settle;
 mod unserved;
 
@@ -28,6 +29,7 @@ use super::watcher::{Signal, Watcher};
 use super::{Admission, Asked, Catalog, Denial, FolderEvent, Naming, ask};
 use crate::pins::{Guard, Reason, Seen};
 use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
+use reprieve::Reprieve;
 use unserved::Unserved;
 
 /// Loads under way at once: one that compiles must not hold up those that need not.
@@ -98,6 +100,8 @@ struct File {
     serving: bool,
     /// Its exports say so; what serves may be another version.
     completions: bool,
+    /// What serves may not stay, and goes on until what may has been loaded.
+    reprieve: Option<Reprieve>,
     /// There is no file of that name any more; until when it serves on.
     gone: Option<time::Instant>,
 }

@@ -3,7 +3,7 @@
 //! Neither grants anything: grants are in the configuration alone.
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use dialoguer::Confirm;
@@ -14,8 +14,8 @@ use super::pins::{Candidate, lock, unusable};
 use super::{Options, audit, local, plugin_folder};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
-use crate::config::Config;
-use crate::pins::Version;
+use crate::config::{self, Config};
+use crate::pins::{Version, approval};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 
@@ -73,7 +73,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn revoke(options: &Options, name: &str) -> Result<ExitCode, Failure> {
+pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let id = plugin(name)?;
     let log = audit::open(&config)?;
@@ -85,12 +85,21 @@ pub(super) fn revoke(options: &Options, name: &str) -> Result<ExitCode, Failure>
     match revoked.map_err(unusable)? {
         Some(content) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
-            report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; wharf approve {id} takes it back"));
+            report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {}", takes_back(&id, dir)));
             Ok(ExitCode::SUCCESS)
         }
         None => Err(Failure::usage(format!("revoke what has never run: {id}"))
             .hint("delete its file, and it is not served".to_owned())),
     }
+}
+
+/// What takes a revocation back. A pin does not say in which folder its file is.
+fn takes_back(id: &PluginId, dir: Option<&Path>) -> String {
+    let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
+    if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
+        return format!("to take it back: {}", approval(id, dir));
+    }
+    format!("to take it back: {}, where DIR is the folder of its file", approval(id, Some(Path::new("DIR"))))
 }
 
 fn plugin(name: &str) -> Result<PluginId, Failure> {

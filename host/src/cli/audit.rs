@@ -96,8 +96,7 @@ pub(super) fn decided(
     if recorded || config.audit.enabled != Some(true) {
         return Ok(());
     }
-    let hint =
-        format!("it has been done all the same: wharf status shows it, and there is no '{}' record", event.name());
+    let hint = format!("it has been done all the same, and there is no '{}' record", event.name());
     Err(Failure::new(format!("write to the audit log: {id}")).hint(hint))
 }
 

@@ -9,7 +9,9 @@ use super::serve::plugin_settings;
 use crate::catalog::PluginSettings;
 use crate::config::{self, Config};
 use crate::pins::{Guard, Lock, LockError, Seen, Trust, Version};
-use crate::plugin::{Digest, Grants, LoadError, Plugin, PluginId, Provider as _, Sandbox, read_component};
+use crate::plugin::{
+    Digest, Grants, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
+};
 use crate::report::Failure;
 
 /// What a server of that configuration holds versions against.
@@ -46,6 +48,7 @@ impl Candidate {
     /// Reads a file and checks its signature.
     pub(super) async fn read(config: &Config, path: &Path, id: &PluginId) -> Result<Self, Refused> {
         let component = read_component(path).await.map_err(refused)?;
+        could_be_plugin(&component, &config.limits(id)).map_err(refused)?;
         let signer = config.signatures().check(path, &component).map_err(refused)?;
         let grants = config.grants(id).kinds();
         let seen = Seen { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };

@@ -15,7 +15,7 @@ use super::{Options, audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
-use crate::pins::Trust;
+use crate::pins::{Trust, shell_word};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
@@ -206,5 +206,5 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
 
 fn example(dir: &Path, snapshot: &Snapshot) -> String {
     let tool = snapshot.tools.entries().first().map_or("TOOL", |tool| tool.name.as_str());
-    format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", dir.display())
+    format!("wharf call {} {tool} '{{…}}'    (wharf list {0} --json shows the arguments)", shell_word(dir))
 }

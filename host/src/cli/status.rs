@@ -2,6 +2,7 @@
 //!
 //! It asks no server: it looks at the folder and at what is pinned, as a server does.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;
 use crate::pins::{Decision, Guard, Lock, Pin, Pins, Reason, Seen};
-use crate::plugin::{PluginId, Sandbox};
+use crate::plugin::{Access, PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 
 pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> Result<ExitCode, Failure> {
@@ -60,6 +61,8 @@ struct Look {
 struct Status {
     id: PluginId,
     pin: Option<Pin>,
+    /// What the configuration grants now, whatever the pinned version held.
+    granted: BTreeSet<Access>,
     /// Of the file, if it can be read.
     seen: Option<Seen>,
     /// From what is pinned to what is in the file.
@@ -75,7 +78,8 @@ enum NotRunning {
 impl Look {
     async fn at(&self, id: PluginId, path: &Path) -> Status {
         let pin = self.pins.of(&id).cloned();
-        let mut status = Status { id, pin, seen: None, changes: Vec::new(), state: Ok(()) };
+        let granted = self.config.grants(&id).kinds();
+        let mut status = Status { id, pin, granted, seen: None, changes: Vec::new(), state: Ok(()) };
         status.state = self.examine(&mut status, path).await;
         status
     }
@@ -91,19 +95,15 @@ impl Look {
                 status.changes = changes(pinned.as_deref(), &version.words);
             }
             status.seen = Some(candidate.seen.clone());
+            let is_silent = match asked {
+                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
+                // Nobody could approve it.
+                Err(error) => return Err(NotRunning::Refused(refused(error))),
+                Ok(_) => false,
+            };
             // One that says nothing without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            return match asked {
-                Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => {
-                    if with_grants {
-                        Ok(())
-                    } else {
-                        Err(NotRunning::Held(Reason::Silent))
-                    }
-                }
-                Err(error) => Err(NotRunning::Refused(refused(error))),
-                Ok(_) => Ok(()),
-            };
+            return if is_silent && !with_grants { Err(NotRunning::Held(Reason::Silent)) } else { Ok(()) };
         }
         self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }
@@ -127,6 +127,20 @@ impl Status {
         }
     }
 
+    /// What is granted, and what was when the version was pinned if that was something else.
+    fn granted_line(&self) -> String {
+        let now: BTreeSet<&str> = self.granted.iter().map(|access| access.name()).collect();
+        let pinned: BTreeSet<&str> = self.pin.iter().flat_map(|pin| &pin.grants).map(String::as_str).collect();
+        let written = |names: &BTreeSet<&str>| match names.is_empty() {
+            true => "nothing".to_owned(),
+            false => names.iter().copied().collect::<Vec<_>>().join(", "),
+        };
+        if self.pin.is_some() && pinned != now {
+            return format!("  granted  {} (when it was pinned: {})\n", written(&now), written(&pinned));
+        }
+        listed("granted", now.into_iter())
+    }
+
     fn to_text(&self, dir: &Path) -> String {
         let mut text = format!("{NAME}{}{NAME:#}\n", self.id);
         match &self.pin {
@@ -136,12 +150,12 @@ impl Status {
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
                 text += &listed("needs", pin.needs.iter().map(String::as_str));
-                text += &listed("granted", pin.grants.iter().map(String::as_str));
                 if let Some(signer) = &pin.signer {
                     text += &format!("  signer   {signer}\n");
                 }
             }
         }
+        text += &self.granted_line();
         if let Some(seen) =
             self.seen.as_ref().filter(|seen| self.pin.as_ref().is_none_or(|pin| pin.content != seen.content))
         {

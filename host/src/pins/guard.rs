@@ -82,6 +82,11 @@ impl Guard {
         }
     }
 
+    /// The one content of a plugin that the configuration lets run.
+    pub fn by_hand(&self, id: &PluginId) -> Option<Digest> {
+        (self.rules)(id).by_hand
+    }
+
     /// What is pinned now. A round of decisions reads it once.
     pub fn known(&self) -> Known {
         let Some(lock) = &self.lock else { return Some(Pins::default()) };

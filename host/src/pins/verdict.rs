@@ -57,7 +57,7 @@ impl Decision {
         let command = self.command(folder);
         match &self.outcome {
             Err(Reason::NotTheOnePinned | Reason::NoLock | Reason::NotKept) => command,
-            _ => format!("to see what it would change: wharf status {}; {command}", word(folder)),
+            _ => format!("to see what it would change: wharf status {}; {command}", shell_word(folder)),
         }
     }
 
@@ -72,14 +72,22 @@ impl Decision {
                  or pin it by hand: pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
                 self.content
             ),
-            _ => format!("to let it run: wharf approve {id} {}", word(folder)),
+            _ => format!("to let it run: {}", approval(id, Some(folder))),
         }
     }
 }
 
-/// A path as one word of the shell.
-fn word(path: &Path) -> String {
-    let path = path.display().to_string();
+/// The command that approves the version in a folder, which is the user's own if it is not given.
+pub fn approval(id: &PluginId, folder: Option<&Path>) -> String {
+    folder.map_or_else(|| format!("wharf approve {id}"), |folder| format!("wharf approve {id} {}", shell_word(folder)))
+}
+
+/// A path as one word of the shell that is no option either.
+pub fn shell_word(path: &Path) -> String {
+    let mut path = path.display().to_string();
+    if path.starts_with('-') {
+        path.insert_str(0, "./");
+    }
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
     if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::id::Digest;
 use super::load::LoadError;
 
 /// Bytes of the largest component.
@@ -48,6 +49,11 @@ pub(super) fn read_most(path: &Path, most: u64) -> Result<Vec<u8>, LoadError> {
         return Err(LoadError::Changed);
     }
     Ok(bytes)
+}
+
+/// What is in a component's file now, if it can be read. On the calling thread.
+pub fn content_of(path: &Path) -> Option<Digest> {
+    read(path).ok().map(|component| Digest::of(&component))
 }
 
 /// Opens a file that may be read.

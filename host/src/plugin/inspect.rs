@@ -6,6 +6,7 @@
 use wasmparser::{Parser, Payload};
 
 use super::grants::Access;
+use super::kind::{Kind, portray};
 use super::limits::Limits;
 use super::load::{LoadError, prescan};
 use super::text::quote;
@@ -56,6 +57,21 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
         }
     }
     Ok(found)
+}
+
+/// Whether bytes could be a plugin, as far as that can be told without compiling them.
+///
+/// # Errors
+/// Why they cannot, whoever would have them run.
+pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadError> {
+    prescan(component, limits)?;
+    let found = inspect(component)?;
+    match portray(component).kind {
+        Kind::Command | Kind::HttpServer | Kind::WitPackage | Kind::Component => {
+            Err(LoadError::no_interface(found.exports))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The interfaces that the linker has, without versions. `load` tries them for real; this

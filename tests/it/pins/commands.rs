@@ -107,3 +107,54 @@ fn a_server_that_others_reach_runs_nothing_unasked() {
     home.configure("[server]\ntrust = \"default\"\n");
     serve(&home, &remote).log_with("loaded");
 }
+
+#[test]
+fn status_tells_what_is_granted_now_and_not_what_was() {
+    let home = home(GRANTED);
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    let text = |home: &Home| String::from_utf8(folder_command(home, &["status"]).stdout).expect("UTF-8");
+    assert!(text(&home).contains("  granted  elicit\n"), "{}", text(&home));
+    home.configure("");
+    assert!(text(&home).contains("  granted  nothing (when it was pinned: elicit)\n"), "{}", text(&home));
+    home.configure("[plugins.p.grants]\nroots = true\nelicit = true\n");
+    assert!(text(&home).contains("  granted  elicit, roots (when it was pinned: elicit)\n"), "{}", text(&home));
+    let status = status(&home);
+    assert_eq!(
+        (&status["pinned"]["grants"], &status["file"]["grants"]),
+        (&json!(["elicit"]), &json!(["elicit", "roots"]))
+    );
+}
+
+/// Runs the command that a text tells after these words, as a shell would.
+fn told_command(home: &Home, text: &str, before: &str) -> Output {
+    let told = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
+    let line = told.lines().next().expect("a line");
+    let told = line.trim_start().strip_prefix("wharf ").unwrap_or_else(|| panic!("no command: {line}"));
+    let words: Vec<&OsStr> = told.split(' ').map(|word| OsStr::new(word.trim_matches('\''))).collect();
+    run(home, words.into_iter().chain(["--yes".as_ref()]))
+}
+
+#[test]
+fn a_command_that_is_told_works_as_it_stands() {
+    let home = home("");
+    Client::start(&home).tools_until(|tools| tools.len() == 2);
+    let output = folder_command(&home, &["revoke", "p"]);
+    let approved = told_command(&home, &err(&output), "to take it back:");
+    assert!(approved.status.success(), "{}", err(&approved));
+    assert_eq!(status(&home)["state"], "runs");
+
+    assert!(folder_command(&home, &["revoke", "p"]).status.success());
+    let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
+    let approved = told_command(&home, &text, "to let it run:");
+    assert!(approved.status.success(), "{}", err(&approved));
+
+    // Where its file is not known, it is not said to be in the folder of the user.
+    let output = run(&home, ["revoke", "p"]);
+    assert!(err(&output).contains("wharf approve p DIR"), "{}", err(&output));
+    let own = home.path("data/wharf/plugins");
+    fs::create_dir_all(&own).expect("a folder");
+    fs::copy(home.plugin("p"), own.join("p.wasm")).expect("a file");
+    let output = run(&home, ["revoke", "p"]);
+    let approved = told_command(&home, &err(&output), "to take it back:");
+    assert!(approved.status.success(), "{}", err(&approved));
+}

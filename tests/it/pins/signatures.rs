@@ -27,6 +27,11 @@ impl Author {
     }
 }
 
+/// A key that has signed nothing.
+pub(super) fn a_key() -> String {
+    Author::new().key()
+}
+
 fn beside(home: &Home) -> std::path::PathBuf {
     home.plugin("p").with_extension("wasm.minisig")
 }

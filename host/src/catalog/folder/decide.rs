@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::{File, Folder, State};
 use crate::catalog::{FolderEvent, Held, NewSettings};
-use crate::pins::{Decision, Guard};
+use crate::pins::{Decision, Guard, Reason};
 use crate::plugin::{Digest, PluginId};
 
 impl Folder {
@@ -76,8 +76,13 @@ impl Folder {
                 file.state = State::Waiting;
             }
             let Some(seen) = file.seen.clone().filter(|_| file.serving) else { continue };
-            if let Err(reason) = self.guard.may_stay(&known, &file.id, &seen) {
-                (file.serving, file.loaded) = (false, None);
+            let Err(reason) = self.guard.may_stay(&known, &file.id, &seen) else {
+                file.reprieve = None;
+                continue;
+            };
+            let named = self.guard.by_hand(&file.id).filter(|_| reason == Reason::NotTheOnePinned);
+            if !named.is_some_and(|named| file.is_reprieved(path, named)) {
+                (file.serving, file.loaded, file.reprieve) = (false, None, None);
                 let decision = Decision::new(file.id.clone(), &seen, Err(reason.clone()));
                 // A newer one may be held already.
                 file.held.get_or_insert((seen, reason));

@@ -87,7 +87,7 @@ impl Folder {
                 // What was loaded of the other file is not this one's affair.
                 self.taken_up += 1;
                 (file.number, file.state, file.gone) = (self.taken_up, State::Resting, None);
-                (file.held, file.unsigned) = (None, None);
+                (file.held, file.unsigned, file.reprieve) = (None, None, None);
                 self.files.insert(heir.clone(), file);
                 taken_over.push(heir);
             } else {

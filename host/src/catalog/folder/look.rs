@@ -92,6 +92,7 @@ impl File {
             unsigned: None,
             serving: false,
             completions: false,
+            reprieve: None,
             gone: None,
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::task::{Id, JoinError};
 
 use super::decide::fixed;
-use super::{Folder, Load, Loaded, State};
+use super::{File, Folder, Load, Loaded, State};
 use crate::catalog::lookalike::look_alike;
 use crate::catalog::{Admission, Asked, Denial, FolderEvent, Member, Refusal, admit};
 use crate::pins::{Decision, Known};
@@ -95,7 +95,7 @@ impl Folder {
         for id in batch.to_list {
             self.catalog.list_again(&id);
         }
-        if decided {
+        if decided || self.files.values().any(File::is_reprieve_over) {
             self.decide_again();
         }
     }
@@ -106,6 +106,7 @@ impl Folder {
         let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
         file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
         file.unsigned = None;
+        file.shorten_reprieve();
         let id = file.id.clone();
         let settings = (self.settings)(&id);
         let stopped = |seen: &_| known.and_then(|known| self.guard.may_stay(known, &id, seen).err());
@@ -124,7 +125,7 @@ impl Folder {
                 let digest = *plugin.digest();
                 let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
-                (file.seen, file.held) = (Some(seen), None);
+                (file.seen, file.held, file.reprieve) = (Some(seen), None, None);
                 file.surface = fixed(&self.guard, file);
                 let (naming, surface) = (settings.naming, file.surface);
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -127,4 +127,112 @@ async fn a_file_that_is_gone_is_served_for_a_while_unless_it_may_not_stay() {
     folder.end_graces(later + Duration::from_secs(3600), |_| false);
     assert_eq!(served(), ["replaced_same"]);
     assert_eq!(refusals(&mut events), [""; 0]);
+}
+
+/// A folder that serves the first version of `p`, and whose pin by hand can be changed.
+async fn pinned_by_hand(root: &Path) -> (Folder, Arc<Catalog>, Arc<Mutex<Digest>>) {
+    let named = Arc::new(Mutex::new(Digest::of(&version(1))));
+    let of_rules = named.clone();
+    let rules = move |_: &PluginId| Rules { by_hand: Some(*of_rules.lock().expect("a pin")), ..Rules::default() };
+    fs::write(root.join("p.wasm"), version(1)).expect("a file");
+    let (mut folder, catalog, _) = following(root, Guard::new(None, rules, Signatures::default));
+    folder.load_once().await.expect("a folder");
+    assert_eq!(served(&catalog), Some(Digest::of(&version(1))));
+    (folder, catalog, named)
+}
+
+/// Other bytes for each number, of the same plugin.
+fn version(number: u8) -> Vec<u8> {
+    let mut component = wat::parse_str(PLUGIN).expect("valid text");
+    // A custom section: its number, its length, the length of its name, its name.
+    component.extend([0, 2, 1, number]);
+    component
+}
+
+fn served(catalog: &Catalog) -> Option<Digest> {
+    catalog.snapshot().members().first().map(|member| *member.provider.digest())
+}
+
+/// Takes up a pin as [`Folder::follow`] does.
+fn pin(folder: &mut Folder, named: &Mutex<Digest>, content: &[u8]) {
+    *named.lock().expect("a pin") = Digest::of(content);
+    folder.decisions += 1;
+    folder.decide_again();
+}
+
+/// Waits for all loads that are under way, and for those that follow from them.
+async fn loaded(folder: &mut Folder) {
+    loop {
+        tokio::select! {
+            Some(load) = folder.loads.join_next_with_id() => folder.finish(load),
+            Some(pinned) = folder.pinning.join_next() => folder.pinned(pinned),
+            else => break,
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_pin_by_hand_stops_serves_until_the_version_that_it_names_is_loaded() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("p.wasm");
+    let (mut folder, catalog, named) = pinned_by_hand(root.path()).await;
+    // The new version is held, and then pinned.
+    fs::write(&path, version(2)).expect("a file");
+    folder.look(path.clone());
+    loaded(&mut folder).await;
+    assert_eq!(served(&catalog), Some(Digest::of(&version(1))));
+    pin(&mut folder, &named, &version(2));
+    folder.decide_again();
+    assert_eq!(served(&catalog), Some(Digest::of(&version(1))), "it serves while the new one is loaded");
+    loaded(&mut folder).await;
+    assert_eq!(served(&catalog), Some(Digest::of(&version(2))));
+
+    // It is pinned while it is being loaded, and judged by the pin before.
+    fs::write(&path, version(3)).expect("a file");
+    folder.look(path.clone());
+    assert!(!folder.loads.is_empty());
+    pin(&mut folder, &named, &version(3));
+    assert_eq!(served(&catalog), Some(Digest::of(&version(2))));
+    loaded(&mut folder).await;
+    assert_eq!(served(&catalog), Some(Digest::of(&version(3))));
+
+    // It is pinned before anybody saw that it came.
+    fs::write(&path, version(4)).expect("a file");
+    pin(&mut folder, &named, &version(4));
+    assert_eq!(served(&catalog), Some(Digest::of(&version(3))));
+    loaded(&mut folder).await;
+    assert_eq!(served(&catalog), Some(Digest::of(&version(4))));
+}
+
+#[tokio::test]
+async fn a_pin_by_hand_of_what_is_not_there_or_does_not_load_keeps_nothing_in_service() {
+    for on_disk in [version(1), version(2)] {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("p.wasm");
+        let (mut folder, catalog, named) = pinned_by_hand(root.path()).await;
+        fs::write(&path, on_disk).expect("a file");
+        folder.look(path);
+        pin(&mut folder, &named, &version(3));
+        assert_eq!(served(&catalog), None, "at once");
+        loaded(&mut folder).await;
+        assert_eq!(served(&catalog), None);
+    }
+
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("p.wasm");
+    let (mut folder, catalog, named) = pinned_by_hand(root.path()).await;
+    // A component that cannot be compiled.
+    let broken = b"\0asm\x0d\0\x01\0\x0b\x03\x01\x00\x00";
+    fs::write(&path, broken).expect("a file");
+    pin(&mut folder, &named, broken);
+    assert_eq!(served(&catalog), Some(Digest::of(&version(1))), "until it has failed");
+    // Its file is touched meanwhile.
+    folder.look(path.clone());
+    while served(&catalog).is_some() {
+        let load = folder.loads.join_next_with_id().await.expect("it ends with a load");
+        folder.finish(load);
+        folder.look(path.clone());
+    }
+    loaded(&mut folder).await;
+    assert_eq!(served(&catalog), None);
 }

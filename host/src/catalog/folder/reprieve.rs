@@ -1,0 +1,48 @@
+//! What the configuration does not pin any more, and which serves on while the version that it pins
+//! now is loaded.
+//!
+//! It ends with that load, however that ends: a pin that names what cannot be loaded, or is not in
+//! the folder, keeps nothing in service.
+
+use std::path::Path;
+
+use super::{File, State};
+use crate::plugin::{Digest, content_of};
+
+/// Of one file.
+pub(super) struct Reprieve {
+    /// The content that is waited for.
+    named: Digest,
+    /// How many loads may still end before it does.
+    loads: u8,
+}
+
+impl File {
+    /// Whether what serves goes on although `named` is what is pinned. The file at `path` is loaded
+    /// if that is what it holds; it is read here, at most once for each change of a pin.
+    pub(super) fn is_reprieved(&mut self, path: &Path, named: Digest) -> bool {
+        if let Some(reprieve) = self.reprieve.as_ref().filter(|reprieve| reprieve.named == named) {
+            return reprieve.loads > 0;
+        }
+        let is_there = content_of(path) == Some(named);
+        if is_there {
+            // What is under way may have read other bytes, or been judged by the pin before.
+            let under_way = matches!(self.state, State::Loading | State::LoadingAgain);
+            self.reprieve = Some(Reprieve { named, loads: if under_way { 2 } else { 1 } });
+            self.load_again();
+        }
+        is_there
+    }
+
+    /// Notes that a load has ended.
+    pub(super) fn shorten_reprieve(&mut self) {
+        if let Some(reprieve) = &mut self.reprieve {
+            reprieve.loads = reprieve.loads.saturating_sub(1);
+        }
+    }
+
+    /// Whether it has to be decided again if what serves goes on.
+    pub(super) fn is_reprieve_over(&self) -> bool {
+        self.serving && self.reprieve.as_ref().is_some_and(|reprieve| reprieve.loads == 0)
+    }
+}
