@@ -3,6 +3,8 @@
 //! Nothing here blocks, fails or lets a guest fill a queue: what is over a limit is
 //! dropped.
 
+use std::borrow::Cow;
+
 use super::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use super::json;
 use super::provider::{Event, LogBody};
@@ -17,8 +19,18 @@ const URI: usize = 8 << 10;
 
 impl State {
     /// What the guest said, without what nobody sees and without its secrets.
-    fn redacted(&self, mut said: String) -> String {
-        text::drop_hidden(&mut said);
+    fn redacted(&mut self, mut said: String) -> String {
+        text::drop_hidden(&mut said, &mut self.hidden);
+        self.without_secrets(said)
+    }
+
+    /// The same for JSON text.
+    fn redacted_json(&mut self, mut json: String) -> String {
+        text::drop_hidden_in_json(&mut json, &mut self.hidden);
+        self.without_secrets(json)
+    }
+
+    fn without_secrets(&self, mut said: String) -> String {
         if let Some(redactor) = &self.granted.redactor {
             said.redact(redactor);
         }
@@ -56,19 +68,14 @@ impl HostCalls for State {
         if !budget.admit(data.len() + logger.len()) {
             return self.drop_message();
         }
-        let (logger, mut data) = (self.redacted(logger), self.redacted(data));
-        text::drop_hidden_in_json(&mut data);
-        let logger = text::prefix(&logger, SHORT).to_owned();
-        budget.write(level, &logger, &data);
+        let logger = text::prefix(&self.redacted(logger), SHORT).to_owned();
         // Text that is not JSON is still worth reading.
-        let data = match json::one_line(&data) {
-            Ok(line) => {
-                let mut line = line.into_owned();
-                text::drop_hidden_in_json(&mut line);
-                LogBody::Json(line)
-            }
-            Err(_) => LogBody::Text(data),
-        };
+        let is_json = json::one_line(&data).is_ok();
+        let data = if is_json { self.redacted_json(data) } else { self.redacted(data) };
+        budget.write(level, &logger, &data);
+        // What is dropped may have made one name of two.
+        let line = if is_json { json::one_line(&data).ok().map(Cow::into_owned) } else { None };
+        let data = line.map_or(LogBody::Text(data), LogBody::Json);
         self.tell(Event::Log { level, logger: Some(logger), data });
     }
 
@@ -77,11 +84,8 @@ impl HostCalls for State {
             return;
         }
         self.progress = progress;
-        self.tell(Event::Progress {
-            progress,
-            total: total.filter(|total| total.is_finite()),
-            message: message.map(|message| text::prefix(&self.redacted(message), SHORT).to_owned()),
-        });
+        let message = message.map(|message| text::prefix(&self.redacted(message), SHORT).to_owned());
+        self.tell(Event::Progress { progress, total: total.filter(|total| total.is_finite()), message });
     }
 
     fn list_changed(&mut self, listing: Listing) {
@@ -89,12 +93,58 @@ impl HostCalls for State {
     }
 
     fn resource_updated(&mut self, uri: String) {
-        if uri.len() <= URI {
-            self.tell(Event::ResourceUpdated(self.redacted(uri)));
+        if uri.len() <= URI && text::hidden_in_name(&uri).is_none() {
+            let uri = self.without_secrets(uri);
+            self.tell(Event::ResourceUpdated(uri));
         }
     }
 
     fn cancelled(&mut self) -> bool {
         self.cancelled.is_cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::plugin::cpu::CpuMeter;
+    use crate::plugin::events::Events;
+    use crate::plugin::granted::Granted;
+    use crate::plugin::id::PluginId;
+    use crate::plugin::quota::Quota;
+    use crate::plugin::sandbox::{Sandbox, SandboxSettings};
+    use crate::plugin::{Grants, text};
+
+    #[tokio::test]
+    async fn all_messages_of_a_call_share_what_may_pass() {
+        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+        let plugin = PluginId::parse("guest").expect("an id");
+        let granted = Granted::new(plugin.clone(), Grants::default(), &sandbox);
+        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
+        let (cpu, events) = (CpuMeter::new(Duration::from_secs(1)), Arc::new(Events::default()));
+        let cancelled = CancellationToken::new();
+        let mut state = State::new(plugin, quota, cpu, 1 << 20, Some(events.clone()), cancelled, granted);
+        let said = "one\u{a0}two\u{2009}three";
+        for n in 0..20 {
+            HostCalls::log(&mut state, LogLevel::Info, said.into());
+            state.log_data(LogLevel::Info, said.into(), format!("{{\"a\":\"{said}\"}}"));
+            state.progress(f64::from(n), None, Some(said.into()));
+            state.resource_updated(format!("note://{n}\u{200b}"));
+        }
+        let all: Vec<Event> = std::iter::from_fn(|| events.take()).collect();
+        let texts = all.iter().map(|event| match event {
+            Event::Log { logger, data: LogBody::Text(text) | LogBody::Json(text), .. } => {
+                format!("{}{text}", logger.as_deref().unwrap_or_default())
+            }
+            Event::Progress { message, .. } => message.clone().unwrap_or_default(),
+            Event::ListChanged(_) | Event::ResourceUpdated(_) => panic!("nothing of that was said: {event:?}"),
+        });
+        assert_eq!(all.len(), 60);
+        assert_eq!(texts.map(|text| text.matches(text::is_unusual_space).count()).sum::<usize>(), 8);
     }
 }

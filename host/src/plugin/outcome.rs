@@ -2,14 +2,15 @@
 //!
 //! Turns nothing into wire types; `server` does.
 
+mod shown;
 mod size;
 pub(super) mod tidy;
 
 use std::collections::HashSet;
 
 use super::abi::{
-    Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceBody, ResourceContents,
-    SamplingContent, ToolOutcome, ToolResult,
+    Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent,
+    ToolOutcome, ToolResult,
 };
 use super::allowance::Allowance;
 use super::call::Program;
@@ -18,6 +19,7 @@ use super::forms::Forms;
 use super::schema::Schema;
 use super::text;
 
+use shown::Shown;
 use size::Size as _;
 use tidy::{annotations, json};
 
@@ -37,13 +39,11 @@ type Checked<T> = Result<T, Fault>;
 /// Checks a tool's outcome against the tool's output schema, if it has one.
 pub(super) async fn tool(program: &Program, mut outcome: ToolOutcome, schema: Option<&Schema>) -> Checked<ToolOutcome> {
     fits(outcome.size(), program.limits.output)?;
+    show(&mut outcome);
     match &mut outcome {
         ToolOutcome::InputRequired(wanted) => input_required(wanted, &program.forms)?,
         ToolOutcome::Complete(result) => {
-            contents(&mut result.content)?;
-            result.meta = checked_meta(result.meta.take())?;
-            result.structured =
-                result.structured.take().map(|text| checked_json(text, "structured content")).transpose()?;
+            parts(result)?;
             if let Some(schema) = schema
                 && !result.is_error
             {
@@ -64,6 +64,13 @@ pub(super) async fn tool(program: &Program, mut outcome: ToolOutcome, schema: Op
     Ok(outcome)
 }
 
+fn parts(result: &mut ToolResult) -> Checked<()> {
+    contents(&mut result.content)?;
+    result.meta = checked_meta(result.meta.take())?;
+    result.structured = result.structured.take().map(|text| checked_json(text, "structured content")).transpose()?;
+    Ok(())
+}
+
 /// Whether so many of these that a client may have requests in flight are little to hold.
 pub(super) fn is_light(outcome: &ToolOutcome) -> bool {
     outcome.size() <= LIGHT
@@ -72,6 +79,7 @@ pub(super) fn is_light(outcome: &ToolOutcome) -> bool {
 /// Checks what a resource is read as.
 pub(super) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Checked<ReadOutcome> {
     fits(outcome.size(), limit)?;
+    show(&mut outcome);
     match &mut outcome {
         ReadOutcome::InputRequired(wanted) => input_required(wanted, forms)?,
         ReadOutcome::Complete(result) => {
@@ -85,13 +93,13 @@ pub(super) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Check
 /// Checks a prompt's messages.
 pub(super) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> Checked<PromptOutcome> {
     fits(outcome.size(), limit)?;
+    show(&mut outcome);
     match &mut outcome {
         PromptOutcome::InputRequired(wanted) => input_required(wanted, forms)?,
         PromptOutcome::Complete(result) => {
             for message in &mut result.messages {
                 content(&mut message.content)?;
             }
-            result.description.iter_mut().for_each(text::drop_hidden);
             result.meta = checked_meta(result.meta.take())?;
         }
     }
@@ -102,34 +110,34 @@ pub(super) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> C
 /// still of use.
 pub(super) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
     fits(completion.size(), limit)?;
-    completion.values.retain(|value| value.len() <= MAX_SUGGESTION && text::deceptive_in_line(value).is_none());
+    let mut allowance = text::Allowance::default();
+    completion
+        .values
+        .retain(|value| value.len() <= MAX_SUGGESTION && text::deceptive_in_line(value, &mut allowance).is_none());
     Ok(completion)
 }
 
 /// Checks the result of a plugin's own method.
 pub(super) fn method(mut result: String, limit: u64) -> Checked<String> {
     fits(result.len(), limit)?;
+    text::drop_hidden_in_json(&mut result, &mut text::Allowance::default());
     object(&mut result, "a result")?;
     Ok(result)
 }
 
 /// A guest's own error, its texts cut to a length that is still read.
-pub(super) fn guest_error(error: GuestError) -> CallError {
-    let cut = |reason: String| {
-        let mut reason = text::prefix(&reason, MAX_REASON).to_owned();
-        text::drop_hidden(&mut reason);
-        reason
-    };
-    CallError::Guest(match error {
-        GuestError::NotFound => GuestError::NotFound,
-        GuestError::Failed(reason) => GuestError::Failed(cut(reason)),
-        GuestError::InvalidInput(mut input) => {
-            input.path = text::prefix(&input.path, 1024).to_owned();
-            text::drop_hidden(&mut input.path);
-            input.reason = cut(input.reason);
-            GuestError::InvalidInput(input)
+pub(super) fn guest_error(mut error: GuestError) -> CallError {
+    let cut = |said: &mut String, max| said.truncate(text::prefix(said, max).len());
+    match &mut error {
+        GuestError::NotFound => {}
+        GuestError::Failed(reason) => cut(reason, MAX_REASON),
+        GuestError::InvalidInput(input) => {
+            cut(&mut input.path, 1024);
+            cut(&mut input.reason, MAX_REASON);
         }
-    })
+    }
+    show(&mut error);
+    CallError::Guest(error)
 }
 
 /// What a failed result says.
@@ -138,6 +146,11 @@ pub(super) fn first_text(result: ToolResult) -> Option<String> {
         Content::Text(text) => Some(text.text),
         _ => None,
     })
+}
+
+/// Drops what nobody sees.
+fn show(said: &mut impl Shown) {
+    said.show(&mut text::Allowance::default());
 }
 
 fn fits(size: usize, limit: u64) -> Checked<()> {
@@ -171,12 +184,10 @@ fn contents(list: &mut [Content]) -> Checked<()> {
 fn content(content: &mut Content) -> Checked<()> {
     match content {
         Content::Text(said) => {
-            text::drop_hidden(&mut said.text);
             annotations(&mut said.annotations);
             said.meta = checked_meta(said.meta.take())?;
         }
         Content::Image(media) | Content::Audio(media) => {
-            text::drop_hidden(&mut media.mime_type);
             annotations(&mut media.annotations);
             media.meta = checked_meta(media.meta.take())?;
         }
@@ -187,8 +198,6 @@ fn content(content: &mut Content) -> Checked<()> {
         }
         Content::Link(link) => {
             uri(&link.uri)?;
-            text::drop_hidden(&mut link.name);
-            link.title.iter_mut().chain(&mut link.description).chain(&mut link.mime_type).for_each(text::drop_hidden);
             annotations(&mut link.annotations);
             link.meta = checked_meta(link.meta.take())?;
         }
@@ -198,13 +207,16 @@ fn content(content: &mut Content) -> Checked<()> {
 
 fn resource(contents: &mut ResourceContents) -> Checked<()> {
     uri(&contents.uri)?;
-    contents.mime_type.iter_mut().for_each(text::drop_hidden);
-    // Who needs every character of it sends bytes.
-    if let ResourceBody::Text(said) = &mut contents.body {
-        text::drop_hidden(said);
-    }
     contents.meta = checked_meta(contents.meta.take())?;
     Ok(())
+}
+
+/// What others find something by: it stays as it is, or is refused.
+fn name(name: &str, what: &str) -> Checked<()> {
+    match text::hidden_in_name(name) {
+        None => Ok(()),
+        Some(c) => bad(format!("{what} with an invisible or deceptive character: U+{:04X}", u32::from(c))),
+    }
 }
 
 fn uri(uri: &str) -> Checked<()> {
@@ -233,6 +245,7 @@ fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
     }
     let (mut keys, mut allowance) = (HashSet::new(), Allowance::new());
     for question in &mut wanted.questions {
+        name(&question.key, "a question's key")?;
         if !keys.insert(question.key.clone()) {
             return bad("two questions with the same key".into());
         }
@@ -244,25 +257,20 @@ fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
 fn ask(ask: &mut Ask, forms: &Forms, allowance: &mut Allowance) -> Checked<()> {
     match ask {
         Ask::Form(form) => {
-            text::drop_hidden(&mut form.message);
             object(&mut form.schema, "a form's schema")?;
             match forms.compile(&form.schema, allowance) {
                 Ok(_) => Ok(()),
                 Err(why) => bad(format!("a form with a bad schema: {why}")),
             }
         }
-        Ask::Url(visit) => {
-            text::drop_hidden(&mut visit.message);
-            page(&visit.url)
-        }
+        Ask::Url(visit) => page(&visit.url),
         Ask::Roots => Ok(()),
         Ask::Sample(sampling) => {
             for message in &mut sampling.messages {
                 message.content.iter_mut().try_for_each(sampled)?;
             }
-            sampling.system_prompt.iter_mut().for_each(text::drop_hidden);
             for tool in &mut sampling.tools {
-                tool.description.iter_mut().for_each(text::drop_hidden);
+                name(&tool.name, "a sampling tool's name")?;
                 object(&mut tool.input_schema, "a sampling tool's schema")?;
             }
             if let Some(metadata) = &mut sampling.metadata {
@@ -286,17 +294,20 @@ fn ask(ask: &mut Ask, forms: &Forms, allowance: &mut Allowance) -> Checked<()> {
 fn sampled(content: &mut SamplingContent) -> Checked<()> {
     match content {
         SamplingContent::Text(said) => {
-            text::drop_hidden(&mut said.text);
             annotations(&mut said.annotations);
             said.meta = checked_meta(said.meta.take())?;
         }
         SamplingContent::Image(media) | SamplingContent::Audio(media) => {
-            text::drop_hidden(&mut media.mime_type);
             annotations(&mut media.annotations);
             media.meta = checked_meta(media.meta.take())?;
         }
-        SamplingContent::ToolUse(tool_use) => object(&mut tool_use.input, "a tool use's input")?,
+        SamplingContent::ToolUse(tool_use) => {
+            name(&tool_use.id, "a tool use's id")?;
+            name(&tool_use.name, "a tool use's name")?;
+            object(&mut tool_use.input, "a tool use's input")?;
+        }
         SamplingContent::ToolResult(answer) => {
+            name(&answer.tool_use_id, "a tool result's id")?;
             contents(&mut answer.content)?;
             answer.structured =
                 answer.structured.take().map(|text| checked_json(text, "structured content")).transpose()?;

@@ -20,6 +20,7 @@ use super::guest_log::{LogBudget, Printed};
 use super::id::PluginId;
 use super::outbound::Door;
 use super::quota::Quota;
+use super::text::Allowance;
 
 /// Handles that a guest may hold of the host's resources; files and buckets are among them.
 const HANDLES: usize = 128;
@@ -37,6 +38,8 @@ pub(super) struct State {
     pub(super) granted: Arc<Granted>,
     /// The highest progress so far.
     pub(super) progress: f64,
+    /// What its messages may still have that hardly anybody sees.
+    pub(super) hidden: Allowance,
     /// What it has open of its folders.
     pub(super) held: Held,
     log_limit: u64,
@@ -66,6 +69,7 @@ impl State {
             cancelled,
             granted,
             progress: f64::NEG_INFINITY,
+            hidden: Allowance::default(),
             held: Held::default(),
             log_limit,
             log: None,

@@ -15,7 +15,7 @@ use super::load::LoadError;
 use super::outcome::tidy;
 use super::schema::{Mirrored, Schema, Wrapping, mirrored};
 use super::template::UriTemplate;
-use super::text::quote;
+use super::text::{self, quote};
 use crate::json;
 
 use checks::Refused;
@@ -64,14 +64,14 @@ impl FrozenTool {
     /// # Errors
     /// Why it is none: a fragment for people.
     pub fn freeze(tool: Tool) -> Result<Self, String> {
-        Self::freeze_within(tool, &mut Allowance::new())
+        Self::freeze_within(tool, &mut Allowance::new(), &mut text::Allowance::default())
     }
 
-    fn freeze_within(mut tool: Tool, allowance: &mut Allowance) -> Result<Self, String> {
+    fn freeze_within(mut tool: Tool, allowance: &mut Allowance, hidden: &mut text::Allowance) -> Result<Self, String> {
         let mut wrapping = Wrapping::None;
         checks::name(&tool.name)?;
-        checks::texts(tool.title.as_deref(), tool.description.as_deref())?;
-        checks::schema_text(&tool.input_schema)?;
+        checks::texts(tool.title.as_deref(), tool.description.as_deref(), hidden)?;
+        checks::schema_text(&tool.input_schema, hidden)?;
         let input =
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
@@ -80,7 +80,7 @@ impl FrozenTool {
         let output = match &tool.output_schema {
             None => None,
             Some(text) => {
-                checks::schema_text(text)?;
+                checks::schema_text(text, hidden)?;
                 let output =
                     Schema::compile_within(text, allowance).map_err(|why| format!("its output schema: {why}"))?;
                 if !output.source().is_object() {
@@ -92,8 +92,8 @@ impl FrozenTool {
                 Some(output)
             }
         };
-        checks::icons(&mut tool.icons);
-        tool.meta = checks::meta(tool.meta)?;
+        checks::icons(&mut tool.icons, hidden);
+        tool.meta = checks::meta(tool.meta, hidden)?;
         let mirrored = mirrored(input.source()).map_err(|why| format!("its input schema: {why}"))?;
         Ok(Self { tool, input, output, wrapping, mirrored, long_name: None })
     }
@@ -137,99 +137,119 @@ impl Listed {
             return Err(LoadError::ListingTooLarge { what: "bytes", limit: MAX_SIZE });
         }
         let (mut warnings, mut allowance) = (Vec::new(), Allowance::new());
-        let mut tool = |tool| FrozenTool::freeze_within(tool, &mut allowance);
-        let tools = self.tools.map(|list| keep(list, "tool", |t| &t.name, &mut tool, &mut warnings));
-        let mut template = |listed| template(listed, &mut allowance);
+        let mut seen = text::Allowance::of_listing();
+        let hidden = &mut seen;
+        let tool = |tool, hidden: &mut _| FrozenTool::freeze_within(tool, &mut allowance, hidden);
+        let tools = self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, hidden, &mut warnings));
+        let template = |listed, hidden: &mut _| template(listed, &mut allowance, hidden);
         let surface = Surface {
             tools,
-            resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, &mut warnings)),
-            templates: keep(self.templates, "resource template", |t| &t.uri_template, &mut template, &mut warnings),
-            prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, &mut warnings)),
+            resources: self.resources.map(|list| keep(list, "resource", |r| &r.uri, resource, hidden, &mut warnings)),
+            templates: keep(self.templates, "resource template", |t| &t.uri_template, template, hidden, &mut warnings),
+            prompts: self.prompts.map(|list| keep(list, "prompt", |p| &p.name, prompt, hidden, &mut warnings)),
             completions: self.completions,
             offer: self.offer.map(|offered| Offer {
                 experimental: keep(
                     offered.experimental,
                     "experimental capability",
                     |c| &c.name,
-                    |c| capability(c, extension::experimental_name),
+                    |c, hidden| capability(c, extension::experimental_name, hidden),
+                    hidden,
                     &mut warnings,
                 ),
                 extensions: keep(
                     offered.extensions,
                     "extension",
                     |c| &c.name,
-                    |c| capability(c, extension::name),
+                    |c, hidden| capability(c, extension::name, hidden),
+                    hidden,
                     &mut warnings,
                 ),
-                methods: keep(offered.methods, "method", |m| m, method, &mut warnings),
+                methods: keep(offered.methods, "method", |m| m, |m, _| method(m), hidden, &mut warnings),
             }),
         };
         Ok((surface, warnings))
     }
 }
 
-/// Freezes each entry of a list whose key is new, in order.
+/// Freezes each entry of a list whose key is new, in order. What is dropped takes nothing of what
+/// the others may have that hardly anybody sees.
 fn keep<T, F>(
     list: Vec<T>,
     kind: &str,
     key: impl Fn(&T) -> &String,
-    mut freeze: impl FnMut(T) -> Result<F, Refused>,
+    mut freeze: impl FnMut(T, &mut text::Allowance) -> Result<F, Refused>,
+    hidden: &mut text::Allowance,
     warnings: &mut Vec<String>,
 ) -> Vec<F> {
     let mut names = HashSet::new();
     let mut kept = Vec::with_capacity(list.len());
     for entry in list {
         let name = key(&entry).clone();
-        let frozen = if names.insert(name.clone()) { freeze(entry) } else { Err("the name is there already".into()) };
+        let before = hidden.clone();
+        hidden.begin_entry();
+        let frozen =
+            if names.insert(name.clone()) { freeze(entry, hidden) } else { Err("the name is there already".into()) };
         match frozen {
             Ok(frozen) => kept.push(frozen),
-            Err(why) => warnings.push(format!("dropped the {kind} '{}': {why}", quote(&name, 80))),
+            Err(why) => {
+                *hidden = before;
+                warnings.push(format!("dropped the {kind} '{}': {why}", quote(&name, 80)));
+            }
         }
     }
     kept
 }
 
-fn resource(mut resource: ResourceDescription) -> Result<ResourceDescription, Refused> {
+fn resource(mut resource: ResourceDescription, hidden: &mut text::Allowance) -> Result<ResourceDescription, Refused> {
     checks::uri(&resource.uri)?;
-    checks::label(&resource.name)?;
-    checks::texts(resource.title.as_deref(), resource.description.as_deref())?;
+    checks::label(&resource.name, hidden)?;
+    checks::texts(resource.title.as_deref(), resource.description.as_deref(), hidden)?;
     checks::mime(resource.mime_type.as_deref())?;
-    checks::icons(&mut resource.icons);
+    checks::icons(&mut resource.icons, hidden);
     tidy::annotations(&mut resource.annotations);
-    resource.meta = checks::meta(resource.meta)?;
+    resource.meta = checks::meta(resource.meta, hidden)?;
     Ok(resource)
 }
 
-fn template(mut template: ResourceTemplate, allowance: &mut Allowance) -> Result<FrozenTemplate, Refused> {
+fn template(
+    mut template: ResourceTemplate,
+    allowance: &mut Allowance,
+    hidden: &mut text::Allowance,
+) -> Result<FrozenTemplate, Refused> {
     let uri = UriTemplate::compile_within(&template.uri_template, allowance)?;
-    checks::label(&template.name)?;
-    checks::texts(template.title.as_deref(), template.description.as_deref())?;
+    checks::label(&template.name, hidden)?;
+    checks::texts(template.title.as_deref(), template.description.as_deref(), hidden)?;
     checks::mime(template.mime_type.as_deref())?;
-    checks::icons(&mut template.icons);
+    checks::icons(&mut template.icons, hidden);
     tidy::annotations(&mut template.annotations);
-    template.meta = checks::meta(template.meta)?;
+    template.meta = checks::meta(template.meta, hidden)?;
     Ok(FrozenTemplate { template, uri })
 }
 
-fn prompt(mut prompt: Prompt) -> Result<Prompt, Refused> {
+fn prompt(mut prompt: Prompt, hidden: &mut text::Allowance) -> Result<Prompt, Refused> {
     checks::name(&prompt.name)?;
-    checks::texts(prompt.title.as_deref(), prompt.description.as_deref())?;
+    checks::texts(prompt.title.as_deref(), prompt.description.as_deref(), hidden)?;
     let mut names = HashSet::new();
     for argument in &prompt.arguments {
-        checks::label(&argument.name)?;
-        checks::texts(argument.title.as_deref(), argument.description.as_deref())?;
+        checks::label(&argument.name, hidden)?;
+        checks::texts(argument.title.as_deref(), argument.description.as_deref(), hidden)?;
         if !names.insert(&argument.name) {
             return Err(format!("it has the argument '{}' twice", quote(&argument.name, 80)));
         }
     }
-    checks::icons(&mut prompt.icons);
-    prompt.meta = checks::meta(prompt.meta)?;
+    checks::icons(&mut prompt.icons, hidden);
+    prompt.meta = checks::meta(prompt.meta, hidden)?;
     Ok(prompt)
 }
 
-fn capability(mut capability: Capability, name: impl Fn(&str) -> Result<(), Refused>) -> Result<Capability, Refused> {
+fn capability(
+    mut capability: Capability,
+    name: impl Fn(&str) -> Result<(), Refused>,
+    hidden: &mut text::Allowance,
+) -> Result<Capability, Refused> {
     name(&capability.name)?;
-    capability.settings = extension::settings(&capability.settings)?;
+    capability.settings = extension::settings(&capability.settings, hidden)?;
     Ok(capability)
 }
 

@@ -9,9 +9,11 @@ mod layout;
 
 use std::fmt::Write as _;
 
+pub(super) use hidden::Allowance;
 pub use hidden::is_unusual_space;
-use hidden::{Allowance, Hidden, instead, is_plain, is_suspect};
-pub use in_json::{drop_hidden_in_json, escape_hidden_in_json, hidden_in_json};
+use hidden::{Hidden, instead, is_plain, is_suspect};
+pub use in_json::escape_hidden_in_json;
+pub(super) use in_json::{drop_hidden_in_json, hidden_in_json};
 
 /// Whether a character can change how the text around it looks or reads, or is seen by nobody.
 /// Some of these are needed in some places, which [`drop_hidden`] knows.
@@ -21,30 +23,35 @@ pub fn is_deceptive(c: char) -> bool {
 
 /// The first hidden or deceptive character of a text that may have several lines, and that a plugin
 /// says of itself.
-pub fn deceptive_in(text: &str) -> Option<char> {
-    deceptive(text, &mut Allowance::default())
-}
-
-fn deceptive(text: &str, allowance: &mut Allowance) -> Option<char> {
-    let hidden = if is_plain(text) { None } else { Hidden::of(text, allowance).next().map(|(_, c)| c) };
+pub(super) fn deceptive_in(text: &str, allowance: &mut Allowance) -> Option<char> {
+    let hidden = if has_nothing(text, allowance) { None } else { Hidden::of(text, allowance).next().map(|(_, c)| c) };
     hidden.or_else(|| layout::unseen_blank(text))
 }
 
 /// The same for a text of one line: no line break or tab either.
-pub fn deceptive_in_line(text: &str) -> Option<char> {
-    text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text))
+pub(super) fn deceptive_in_line(text: &str, allowance: &mut Allowance) -> Option<char> {
+    text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text, allowance))
+}
+
+/// The first character of a name or an id that may not be there: nothing in it is a choice.
+pub(super) fn hidden_in_name(name: &str) -> Option<char> {
+    let hidden = |c| matches!(c, '\n' | '\t') || is_deceptive(c) || is_unusual_space(c);
+    let marks = || Hidden::of(name, &mut Allowance::none()).next().map(|(_, c)| c);
+    name.chars().find(|c| hidden(*c)).or_else(marks)
+}
+
+/// Whether a text, by its bytes alone, hides nothing, and is none of several ways to write what was
+/// written before.
+fn has_nothing(text: &str, allowance: &Allowance) -> bool {
+    is_plain(text) && !allowance.has_ways()
 }
 
 /// Drops what is hidden: controls but for tabs and line breaks, and what nobody sees, but for
 /// what scripts and emoji need in its place. Of unusual spaces usual ones are left.
-pub fn drop_hidden(text: &mut String) {
-    drop_more(text, &mut Allowance::default());
-}
-
-/// Whether it dropped something.
-fn drop_more(text: &mut String, allowance: &mut Allowance) -> bool {
-    // Most texts, by their bytes alone.
-    if is_plain(text) {
+///
+/// Returns whether there was something.
+pub(super) fn drop_hidden(text: &mut String, allowance: &mut Allowance) -> bool {
+    if has_nothing(text, allowance) {
         return false;
     }
     let mut hidden = Hidden::of(text, allowance).peekable();

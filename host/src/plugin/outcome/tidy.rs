@@ -7,15 +7,13 @@ use std::borrow::Cow;
 
 use crate::plugin::abi::Annotations;
 use crate::plugin::json::{object_line, one_line};
-use crate::plugin::text::drop_hidden_in_json;
 
 /// Bytes of a moment.
 const MAX_MOMENT: usize = 64;
 
-/// JSON text, checked and on one line, without what nobody sees. That goes first: it may make one
-/// name of two, or another name of one.
-pub(in crate::plugin) fn json(mut text: String) -> Result<String, String> {
-    drop_hidden_in_json(&mut text);
+/// JSON text, checked and on one line. What nobody sees is dropped before: that may make one name
+/// of two, or another name of one.
+pub(in crate::plugin) fn json(text: String) -> Result<String, String> {
     match one_line(&text)? {
         Cow::Owned(line) => Ok(line),
         Cow::Borrowed(_) => Ok(text),
@@ -24,12 +22,7 @@ pub(in crate::plugin) fn json(mut text: String) -> Result<String, String> {
 
 /// The same for the text of a JSON object.
 pub(in crate::plugin) fn object(text: &str) -> Result<String, String> {
-    let mut text = text.to_owned();
-    drop_hidden_in_json(&mut text);
-    match object_line(&text)? {
-        Cow::Owned(line) => Ok(line),
-        Cow::Borrowed(_) => Ok(text),
-    }
+    object_line(text).map(Cow::into_owned)
 }
 
 /// Drops a priority that is not from 0 to 1, and what cannot be a moment of ISO 8601.

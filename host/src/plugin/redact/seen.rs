@@ -16,18 +16,27 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Without hidden characters, and without these and their JSON escapes. An escape may also be
-    /// a backslash and a letter, so that one does not stand for the other. None that change nothing.
+    /// a backslash and a letter, so that one does not stand for the other; and with those that become a space
+    /// or the end of a line. None that change nothing.
     pub(super) fn of(said: &[u8]) -> impl Iterator<Item = Self> {
         let plain = said.iter().fold(true, |plain, byte| plain & matches!(byte, 0x20..0x7f | b'\n' | b'\t'));
         let characters = if plain { Vec::new() } else { hidden_characters(said) };
         let mut escapes = hidden_escapes(said);
+        // Some become a space or the end of a line.
+        let gone: Vec<_> = characters.iter().chain(&escapes).filter(|h| !is_replaced(&said[(*h).clone()])).collect();
+        let replaced = !gone.is_empty() && gone.len() < characters.len() + escapes.len();
+        let kept = replaced.then(|| {
+            let mut gone: Vec<_> = gone.into_iter().cloned().collect();
+            gone.sort_unstable_by_key(|hidden| hidden.start);
+            Self::without(said, &gone)
+        });
         let both = (!escapes.is_empty()).then(|| {
             escapes.extend(characters.iter().cloned());
             escapes.sort_unstable_by_key(|hidden| hidden.start);
             Self::without(said, &escapes)
         });
         let first = (!characters.is_empty()).then(|| Self::without(said, &characters));
-        first.into_iter().chain(both)
+        first.into_iter().chain(both).chain(kept)
     }
 
     fn without(said: &[u8], hidden: &[Range<usize>]) -> Self {
@@ -51,6 +60,11 @@ impl Seen {
         };
         origin(part.start)..origin(part.end - 1) + 1
     }
+}
+
+/// Whether the host puts something in the place of a hidden character, see `text::drop_hidden`.
+fn is_replaced(hidden: &[u8]) -> bool {
+    matches!(hidden, b"\xe2\x80\xa8" | b"\xe2\x80\xa9" | b"\xe2\xa0\x80" | b"\\u2028" | b"\\u2029" | b"\\u2800")
 }
 
 fn hidden_characters(said: &[u8]) -> Vec<Range<usize>> {

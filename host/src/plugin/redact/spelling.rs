@@ -15,8 +15,8 @@ const SPELT: usize = 512;
 /// `\u0026amp;VerticalLine;`.
 pub(super) const LONGER: usize = 24;
 
-/// Spaces of all kinds, as they are in UTF-8 and as escapes.
-const UNUSUAL_SPACE: &str = r" |\xC2\xA0|\xE1\x9A\x80|\xE2\x80[\x80-\x8A\xAF]|\xE2\x81\x9F|\xE3\x80\x80|\\+u(?:00[aA]0|1680|20(?:0[0-9aA]|2[fF]|5[fF])|3000)";
+/// Spaces of all kinds, and blank braille, as they are in UTF-8 and as escapes.
+const UNUSUAL_SPACE: &str = r" |\xC2\xA0|\xE1\x9A\x80|\xE2\x80[\x80-\x8A\xAF]|\xE2\x81\x9F|\xE2\xA0\x80|\xE3\x80\x80|\\+u(?:00[aA]0|1680|20(?:0[0-9aA]|2[fF]|5[fF])|2800|3000)";
 
 /// The pattern of one secret.
 pub(super) fn pattern(value: &str) -> String {

@@ -217,7 +217,7 @@ fn a_secret_is_found_behind_what_nobody_sees() {
         let units = |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect::<String>();
         for escaped in [text.replace(hidden, &units(hidden)), serde_json::to_string(&text).expect("JSON")] {
             let mut json = format!("\"{}\"", redactor.text(escaped.trim_matches('"')));
-            crate::plugin::text::drop_hidden_in_json(&mut json);
+            crate::plugin::text::drop_hidden_in_json(&mut json, &mut Default::default());
             assert_eq!(json, format!("\"{told}\""), "{hidden:?}");
         }
     }
@@ -225,11 +225,15 @@ fn a_secret_is_found_behind_what_nobody_sees() {
     assert_eq!(redactor.text(shown), shown);
 }
 
-/// Nor does what the host puts in the place of other spaces and separators of lines.
+/// Nor does what the host puts in the place of other spaces, blank braille and separators of lines.
 #[test]
 fn a_secret_is_found_whatever_its_spaces_are() {
     let (value, told) = ("open sesame\n1234 5678", "[redacted token]");
     let redactor = redactor(value).expect("a secret");
+    for mixed in ["open\u{2800}sesame\u{2028}1234\\u28005678", "op\u{ad}en\u{2800}sesame\u{2028}1234\\u28005\\u00ad678"]
+    {
+        assert_eq!(redactor.text(mixed), told, "{}", mixed.escape_unicode());
+    }
     for space in (0..=0xffff).filter_map(char::from_u32).filter(|c| crate::plugin::text::is_unusual_space(*c)) {
         for line in ["\n", "\u{2028}", "\u{2029}"] {
             let text = value.replace(' ', &space.to_string()).replace('\n', line);

@@ -9,7 +9,7 @@ use crate::json;
 use crate::plugin::abi::Icon;
 use crate::plugin::json::tree;
 use crate::plugin::schema::Schema;
-use crate::plugin::text::{deceptive_in, deceptive_in_line, hidden_in_json};
+use crate::plugin::text::{Allowance, deceptive_in, deceptive_in_line, hidden_in_json};
 
 /// Why an entry is dropped.
 pub(super) type Refused = String;
@@ -30,32 +30,32 @@ pub(super) fn name(name: &str) -> Result<(), Refused> {
 }
 
 /// A name for people, of one line.
-pub(super) fn label(label: &str) -> Result<(), Refused> {
+pub(super) fn label(label: &str, hidden: &mut Allowance) -> Result<(), Refused> {
     if label.is_empty() || label.len() > MAX_LABEL {
         return Err(format!("a name has 1 to {MAX_LABEL} bytes"));
     }
-    deceptive(deceptive_in_line(label), "a name")
+    deceptive(deceptive_in_line(label, hidden), "a name")
 }
 
-pub(super) fn texts(title: Option<&str>, description: Option<&str>) -> Result<(), Refused> {
+pub(super) fn texts(title: Option<&str>, description: Option<&str>, hidden: &mut Allowance) -> Result<(), Refused> {
     if let Some(title) = title {
         if title.len() > MAX_LABEL {
             return Err(format!("its title has more than {MAX_LABEL} bytes"));
         }
-        deceptive(deceptive_in_line(title), "its title")?;
+        deceptive(deceptive_in_line(title, hidden), "its title")?;
     }
     if let Some(description) = description {
         if description.len() > MAX_DESCRIPTION {
             return Err(format!("its description has more than {MAX_DESCRIPTION} bytes"));
         }
-        deceptive(deceptive_in(description), "its description")?;
+        deceptive(deceptive_in(description, hidden), "its description")?;
     }
     Ok(())
 }
 
 /// A schema's texts reach the model like a description does, as they are and as escapes.
-pub(super) fn schema_text(schema: &str) -> Result<(), Refused> {
-    deceptive(hidden_in_json(schema), "its schema")
+pub(super) fn schema_text(schema: &str, hidden: &mut Allowance) -> Result<(), Refused> {
+    deceptive(hidden_in_json(schema, hidden), "its schema")
 }
 
 fn deceptive(found: Option<char>, place: &str) -> Result<(), Refused> {
@@ -78,28 +78,28 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
 }
 
 /// What is sent of it, which is what is pinned.
-pub(super) fn meta(meta: Option<String>) -> Result<Option<String>, Refused> {
-    meta.map(|meta| object(&meta, "its meta", "is").map(|tree| json::canonical(&tree))).transpose()
+pub(super) fn meta(meta: Option<String>, hidden: &mut Allowance) -> Result<Option<String>, Refused> {
+    meta.map(|meta| object(&meta, "its meta", "is", hidden).map(|tree| json::canonical(&tree))).transpose()
 }
 
 /// The tree of a JSON object that stands in an entry. Its texts reach the model, too.
-pub(super) fn object(text: &str, place: &str, verb: &str) -> Result<Value, Refused> {
+pub(super) fn object(text: &str, place: &str, verb: &str, hidden: &mut Allowance) -> Result<Value, Refused> {
     let tree = tree(text).map_err(|why| format!("{place} {verb} {why}"))?;
     if !tree.is_object() {
         return Err(format!("{place} {verb} not a JSON object"));
     }
-    deceptive(hidden_in_json(text), place)?;
+    deceptive(hidden_in_json(text, hidden), place)?;
     Ok(tree)
 }
 
 /// Drops icons that a client must not fetch.
-pub(super) fn icons(icons: &mut Vec<Icon>) {
+pub(super) fn icons(icons: &mut Vec<Icon>, hidden: &mut Allowance) {
     icons.retain(|icon| {
         let good = icon.src.starts_with("https:") || icon.src.starts_with("data:");
-        let texts = icon.mime_type.iter().chain(&icon.sizes);
+        let mut texts = icon.mime_type.iter().chain(&icon.sizes);
         good && icon.src.len() <= MAX_ICON
-            && deceptive_in_line(&icon.src).is_none()
-            && texts.into_iter().all(|text| text.len() <= 128 && deceptive_in_line(text).is_none())
+            && deceptive_in_line(&icon.src, hidden).is_none()
+            && texts.all(|text| text.len() <= 128 && deceptive_in_line(text, hidden).is_none())
     });
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::checks::{self, Refused};
 use crate::json;
+use crate::plugin::text::Allowance;
 
 /// Bytes of a capability's settings: they are in every handshake.
 const MAX_SETTINGS: usize = 8 << 10;
@@ -60,11 +61,11 @@ fn is_own_name(name: &str) -> bool {
 }
 
 /// The settings as they are sent.
-pub(super) fn settings(settings: &str) -> Result<String, Refused> {
+pub(super) fn settings(settings: &str, hidden: &mut Allowance) -> Result<String, Refused> {
     if settings.len() > MAX_SETTINGS {
         return Err(format!("its settings have more than {MAX_SETTINGS} bytes"));
     }
-    let settings = checks::object(settings, "its settings", "are")?;
+    let settings = checks::object(settings, "its settings", "are", hidden)?;
     match is_plain(&settings) {
         true => Ok(json::canonical(&settings)),
         false => Err("its settings have null, a fraction or too large a number".into()),

@@ -1,6 +1,11 @@
 use super::{Listed, checks, extension};
 use crate::plugin::LoadError;
-use crate::plugin::abi::{Capability, Offer};
+use crate::plugin::abi::{Capability, Offer, Prompt};
+use crate::plugin::text::Allowance;
+
+fn settings(text: &str) -> Result<String, String> {
+    extension::settings(text, &mut Allowance::default())
+}
 
 #[test]
 fn uris() {
@@ -43,12 +48,12 @@ fn names_of_extensions_have_a_prefix_of_their_owner() {
 
 #[test]
 fn settings_are_objects_that_the_schema_knows() {
-    assert_eq!(extension::settings("{\n\"a\": [1, \"x\", {}]}"), Ok(r#"{"a":[1,"x",{}]}"#.into()));
+    assert_eq!(settings("{\n\"a\": [1, \"x\", {}]}"), Ok(r#"{"a":[1,"x",{}]}"#.into()));
     for bad in ["", "[]", "1", "{", r#"{"a":1.5}"#, r#"{"a":[1e3]}"#, r#"{"a":null}"#, r#"{"a":99999999999999999999}"#]
     {
-        assert!(extension::settings(bad).is_err(), "{bad}");
+        assert!(settings(bad).is_err(), "{bad}");
     }
-    assert!(extension::settings(&format!(r#"{{"a":"{}"}}"#, "x".repeat(8 << 10))).is_err());
+    assert!(settings(&format!(r#"{{"a":"{}"}}"#, "x".repeat(8 << 10))).is_err());
 }
 
 #[test]
@@ -82,4 +87,34 @@ fn what_is_bad_in_an_offer_is_dropped_alone() {
     let methods = (0..33).map(|n| format!("m{n}")).collect();
     let many = listed(Offer { experimental: Vec::new(), extensions: Vec::new(), methods }).freeze();
     assert!(matches!(many, Err(LoadError::ListingTooLarge { limit: 32, .. })));
+}
+
+/// How many of a hundred prompts with these descriptions are kept.
+fn kept(description: impl Fn(usize) -> String) -> usize {
+    let prompt = |n| Prompt {
+        name: format!("p{n}"),
+        title: None,
+        description: Some(description(n)),
+        arguments: Vec::new(),
+        icons: Vec::new(),
+        meta: None,
+    };
+    let listed = Listed { prompts: Some((0..100).map(prompt).collect()), ..Listed::default() };
+    let (surface, warnings) = listed.freeze().expect("a surface");
+    let kept = surface.prompts.map_or(0, |prompts| prompts.len());
+    assert_eq!(kept + warnings.len(), 100);
+    kept
+}
+
+#[test]
+fn the_entries_of_a_listing_share_what_may_pass() {
+    // As good typographers write French, and a star as telephones do.
+    assert_eq!(kept(|n| format!("Fichier {n}\u{a0}: ouvrir\u{202f}? «\u{a0}Oui\u{a0}» ⚠\u{fe0f} ⭐\u{fe0f}")), 100);
+    // Two choices each, of 32 for all.
+    assert_eq!(kept(|_| "one\u{a0}two\u{2009}three".into()), 16);
+    // What is dropped for more than eight takes nothing from the others.
+    let many = "one\u{a0}two\u{2009}three ".repeat(5);
+    assert_eq!(kept(|n| if n < 50 { many.clone() } else { "one\u{a0}two".into() }), 32);
+    // Which entries are written plainly is a choice, too: fifty of them, the first, and 32.
+    assert_eq!(kept(|n| format!("Fichier{}: ouvrir", if n % 2 == 0 { ' ' } else { '\u{a0}' })), 83);
 }

@@ -4,7 +4,7 @@
 //! What a model reads and a person does not is a way to speak to it past the person. Unicode says
 //! what is ignored when it is shown; scripts and emoji need a few of those, in certain places.
 //! There they pass: freely where the text would look otherwise without them, else no more than an
-//! allowance for each text, so that no message fits into them.
+//! allowance that all texts of one message share, so that nothing can be written in them.
 //!
 //! Source: Unicode 17, Default_Ignorable_Code_Point and General_Category.
 
@@ -13,7 +13,7 @@ mod needed;
 mod spaces;
 mod unseen;
 
-pub(super) use allowance::Allowance;
+pub(in crate::plugin) use allowance::Allowance;
 use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, shown, units};
 pub(super) use unseen::is_suspect;
 pub use unseen::is_unusual_space;
@@ -35,6 +35,8 @@ pub(super) fn is_plain(text: &str) -> bool {
 pub(super) fn instead(c: char) -> &'static str {
     match c {
         '\u{2028}' | '\u{2029}' => "\n",
+        // A picture of braille signs stays in its columns.
+        '\u{2800}' => " ",
         c if is_unusual_space(c) => " ",
         _ => "",
     }
@@ -146,8 +148,8 @@ impl<'a> Hidden<'a> {
         if self.around.before == self.around.base {
             self.allowance.write_plainly(shown(self.around.base));
         }
-        if !instead(c).is_empty() {
-            self.pass('\n');
+        if let Some(instead) = instead(c).chars().next() {
+            self.pass(instead);
         }
         (true, 0)
     }

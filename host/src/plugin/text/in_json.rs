@@ -6,28 +6,26 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::hidden::{Allowance, is_plain, is_suspect, is_unusual_space};
-use super::{deceptive, drop_more};
+use super::hidden::{is_suspect, is_unusual_space};
+use super::{Allowance, deceptive_in, drop_hidden, has_nothing};
 use crate::json;
 
 /// The first hidden or deceptive character of the strings and names in it, which
 /// are one text: what may be in one is not for each of them.
-pub fn hidden_in_json(text: &str) -> Option<char> {
-    let mut allowance = Allowance::default();
-    literals(text).find_map(|literal| deceptive(&decoded(&text[literal])?, &mut allowance))
+pub(in crate::plugin) fn hidden_in_json(text: &str, allowance: &mut Allowance) -> Option<char> {
+    literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?, allowance))
 }
 
 /// Drops what is hidden from its strings and names, as [`super::drop_hidden`] does.
-pub fn drop_hidden_in_json(text: &mut String) {
-    if is_harmless(text) {
+pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, allowance: &mut Allowance) {
+    if is_harmless(text, allowance) {
         return;
     }
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;
-    let mut allowance = Allowance::default();
     for literal in literals(text) {
         let Some(mut said) = decoded(&text[literal.clone()]) else { continue };
-        if drop_more(&mut said, &mut allowance) {
+        if drop_hidden(&mut said, allowance) {
             kept.push_str(&text[from..literal.start]);
             kept.push_str(&json::quote(&said));
             from = literal.end;
@@ -56,10 +54,10 @@ pub fn escape_hidden_in_json(text: &str) -> String {
 }
 
 /// Whether it can be seen from the bytes alone that nothing is hidden.
-fn is_harmless(text: &str) -> bool {
+fn is_harmless(text: &str, allowance: &Allowance) -> bool {
     let bytes = text.as_bytes();
     let mut escapes = memchr::memchr_iter(b'\\', bytes).map(|at| bytes.get(at + 1));
-    is_plain(text) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
+    has_nothing(text, allowance) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
 }
 
 /// The string literals with their quotes.

@@ -1,14 +1,19 @@
-//! How much of what may be needed passes in one text.
+//! How much of what may be needed passes in the texts of one message.
 //!
 //! Some characters may stand in a place or not, and the text looks much the same. Each such choice
-//! can carry a bit, so a text has few of them. To write the same as the last time is no choice.
+//! can carry a few bits, so there are few of them, however many texts there are. To write the same
+//! as the last time is no choice.
 
 use std::collections::HashMap;
 
-/// Choices in one text: some 8 bits, and where they are.
+/// Choices in one message, or in one entry of a listing.
 const CHOICES: u32 = 8;
+/// Choices in all entries of a listing.
+const LISTING: u32 = 32;
 /// Marks that a text may put its first unusual space beside: more than French or German needs.
 const USUAL: u32 = 12;
+/// Emoji with two looks that may first be written with a selector.
+const LOOKS: u32 = 12;
 /// What one character costs that a script is spelt with, in the units of [`Allowance::earn`].
 const SPELLING: u32 = 32;
 
@@ -18,13 +23,19 @@ pub(super) enum First {
     Free,
     /// Typographers do it there.
     Usual,
+    /// It is how an emoji is shown.
+    Look,
     Costs(u32),
 }
 
-/// What is left for one text, or for all strings of one JSON text.
-pub(in crate::plugin::text) struct Allowance {
+/// What is left for the texts of one result, the messages of one call, or the entries of a listing.
+#[derive(Clone)]
+pub(in crate::plugin) struct Allowance {
     choices: u32,
+    /// Choices of the entries to come.
+    later: u32,
     usual: u32,
+    looks: u32,
     earned: u32,
     /// How each thing was written the last time.
     ways: HashMap<(char, char), char>,
@@ -32,11 +43,28 @@ pub(in crate::plugin::text) struct Allowance {
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self { choices: CHOICES, usual: USUAL, earned: 0, ways: HashMap::new() }
+        Self { choices: CHOICES, later: 0, usual: USUAL, looks: LOOKS, earned: 0, ways: HashMap::new() }
     }
 }
 
 impl Allowance {
+    /// For what has no choices.
+    pub(in crate::plugin::text) fn none() -> Self {
+        Self { choices: 0, usual: 0, looks: 0, ..Self::default() }
+    }
+
+    /// For the entries of a listing.
+    pub(in crate::plugin) fn of_listing() -> Self {
+        Self { later: LISTING - CHOICES, ..Self::default() }
+    }
+
+    /// Another entry of the listing begins. What the one before it left is for all.
+    pub(in crate::plugin) fn begin_entry(&mut self) {
+        let all = self.later + self.choices;
+        self.choices = all.min(CHOICES);
+        self.later = all - self.choices;
+    }
+
     pub(super) fn choose(&mut self, cost: u32) -> bool {
         let left = self.choices.checked_sub(cost);
         self.choices = left.unwrap_or(self.choices);
@@ -69,7 +97,11 @@ impl Allowance {
                 self.usual -= 1;
                 true
             }
-            First::Free | First::Usual => self.choose(1),
+            First::Look if last.is_none() && self.looks > 0 => {
+                self.looks -= 1;
+                true
+            }
+            First::Free | First::Usual | First::Look => self.choose(1),
             First::Costs(cost) => self.choose(*cost),
         };
         if passes {
@@ -79,7 +111,7 @@ impl Allowance {
     }
 
     /// Whether something was written in one of several ways.
-    pub(super) fn has_ways(&self) -> bool {
+    pub(in crate::plugin::text) fn has_ways(&self) -> bool {
         !self.ways.is_empty()
     }
 

@@ -28,6 +28,9 @@ const HALF_LETTERS: &str = "\u{930}\u{931}\u{d15}\u{d23}\u{d28}\u{d30}\u{d32}\u{
 /// RA of Bengali and Kannada, which a joiner before the virama keeps as it is.
 const KEPT_LETTERS: &str = "\u{9b0}\u{cb0}";
 
+/// The mark of Duployan that says that a letter is twice there.
+const DOUBLE_MARK: char = '\u{1bc9d}';
+
 /// What is around a place.
 pub(super) struct Around {
     /// The last one that is seen and is no mark on another.
@@ -79,9 +82,9 @@ pub(super) fn need(c: char, around: &Around) -> Need {
             when(is_emoji(before) && next == '\u{20e3}', Need::Way(shown(before), First::Free))
         }
         '\u{fe0e}' | '\u{fe0f}' if before == base && is_emoji(base) => {
-            // Most of the later ones are pictures whatever follows.
-            let idle = base > '\u{1f000}' && CodePointSetData::new::<EmojiPresentation>().contains(base);
-            Need::Way(shown(base), if idle { First::Costs(1) } else { First::Free })
+            // Some are pictures whatever follows.
+            let idle = CodePointSetData::new::<EmojiPresentation>().contains(base);
+            Need::Way(shown(base), if idle { First::Costs(1) } else { First::Look })
         }
         '\u{fe00}'..='\u{fe06}' if before == base && is_hieroglyph(base) => Need::Spelling,
         '\u{fe00}' if before == base && !base.is_ascii() && category(base) == Category::MathSymbol => {
@@ -118,10 +121,14 @@ pub(super) fn need(c: char, around: &Around) -> Need {
             let takes = if is_digit_of_a_script(next) { Need::Seen } else { Need::Spelling };
             when(in_a_row == 0 && (right_to_left || is_right_to_left(next) || matches!(takes, Need::Seen)), takes)
         }
+        DOUBLE_MARK => when(in_a_row == 0 && is_duployan(base), Need::Spelling),
         c if is_modifier_of_a_script(c) => when(script(base) == script(c), Need::Seen),
         c if is_joiner_of_a_script(c) => {
             let joins = in_a_row == 0 && [base, next].map(script) == [script(c); 2] && !is_mark(next);
-            when(joins && category(next) != Category::SpacingMark, Need::Seen)
+            // Fonts that do not know them show the same without.
+            let rare = matches!(c, '\u{2d7f}' | '\u{16fe4}' | '\u{1107f}');
+            let need = if rare { Need::Spelling } else { Need::Seen };
+            when(joins && category(next) != Category::SpacingMark, need)
         }
         _ => Need::Nothing,
     }
@@ -173,11 +180,11 @@ fn joiner(around: &Around) -> Need {
 }
 
 /// Units that a letter gives to characters that its script is spelt with: Khmer, Thai, Mongolian,
-/// hieroglyphs and braille have one for some three letters, others for thirty-two.
+/// hieroglyphs, braille and scripts that few fonts know have one for some three letters, others for thirty-two.
 pub(super) fn units(c: char) -> u32 {
     match c {
         '\0'..'\u{590}' | '\u{3000}'..'\u{a000}' | '\u{ac00}'..'\u{d7b0}' => 0,
-        c if is_complex(c) || is_mongolian(c) || is_braille(c) || is_hieroglyph(c) => 10,
+        c if is_complex(c) || is_mongolian(c) || is_braille(c) || is_hieroglyph(c) || is_rarely_joined(c) => 10,
         c if c.is_alphabetic() && (is_right_to_left(c) || is_joined(c) && !is_mark(c)) => 1,
         _ => 0,
     }
@@ -268,6 +275,15 @@ fn is_mongolian(c: char) -> bool {
 
 fn is_hieroglyph(c: char) -> bool {
     matches!(c, '\u{13000}'..='\u{1342f}' | '\u{13443}'..='\u{13446}' | '\u{13460}'..='\u{143fa}')
+}
+
+fn is_duployan(c: char) -> bool {
+    script(c) == Script::Duployan && c.is_alphabetic()
+}
+
+fn is_rarely_joined(c: char) -> bool {
+    matches!(script(c), Script::Tifinagh | Script::KhitanSmallScript | Script::Brahmi) && c.is_alphanumeric()
+        || is_duployan(c)
 }
 
 fn is_complex(c: char) -> bool {

@@ -5,7 +5,7 @@ use super::*;
 
 fn cleaned(text: &str) -> String {
     let mut text = text.to_owned();
-    crate::plugin::text::drop_hidden(&mut text);
+    crate::plugin::text::drop_hidden(&mut text, &mut Allowance::default());
     text
 }
 
@@ -41,7 +41,7 @@ fn texts_of_many_scripts_pass_whole() {
         // Mongolian, hieroglyphs, Khitan, Brahmi, Tifinagh, Ogham, braille.
         "ᠮᠣᠩᠭᠣᠯ\u{202f}ᠤᠨ ᠭᠠᠷ\u{180e}ᠠ ᠠ\u{180b}ᠮᠢᠳᠤᠷᠠᠯ ᠤᠯᠤᠰ ",
         "𓇋\u{13430}𓏏\u{13431}𓈖 𓊹\u{13437}𓂋\u{13430}𓏏\u{13438}\u{13431}𓀀 \u{1343c}𓇳\u{13430}𓏺\u{1343d} ",
-        "𘬀\u{16fe4}𘬁 𑁒\u{1107f}𑁓 ",
+        "𘬀\u{16fe4}𘬁𘬂𘬃 𑁒\u{1107f}𑁓𑁒𑁓 ⵜⴰⵎⴰⵣⵉⵖ\u{2d7f}ⵜ 𛰀\u{1bc9d}𛰁𛰂𛰃 ",
         "ᚁᚂ\u{1680}ᚃᚄ ",
         "⠃⠗⠁⠊⠇\u{2800}⠇⠑⠎⠑⠝ ",
         // Emoji.
@@ -90,7 +90,7 @@ fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
     // Letters; numbers, signs; marks, which are seen on what they are on; what is not assigned.
     assert!(free[0] > 130_000 && free[1] > 8_000 && free[2] > 2_000 && free[3] > 50_000, "{free:?}");
     // What is blank by its name, or joins and fills, is known.
-    let blank = "\u{115f}\u{1160}\u{3164}\u{ffa0}\u{2800}\u{1d159}\u{13441}\u{13442}\u{fffc}\u{fff9}\u{34f}\u{17b4}\
+    let blank = "\u{115f}\u{1160}\u{3164}\u{ffa0}\u{1d159}\u{13441}\u{13442}\u{fffc}\u{fff9}\u{34f}\u{17b4}\
                  \u{1039}\u{17d2}\u{1a60}\u{1bab}\u{2d7f}\u{aaf6}\u{10a3f}\u{1107f}\u{11133}\u{113d0}\u{11a47}\
                  \u{11a99}\u{11f42}\u{16fe4}\u{1bc9d}\u{1bca0}\u{1d173}\u{180e}\u{2061}\u{2065}\u{e0001}\u{85}\u{2028}";
     for c in blank.chars() {
@@ -140,6 +140,7 @@ fn no_message_fits_into_what_looks_the_same() {
         ("❤ ", "❤\u{fe0f} "),
         ("❤\u{fe0e} ", "❤\u{fe0f} "),
         ("😀 ", "😀\u{fe0f} "),
+        ("⭐ ", "⭐\u{fe0f} "),
         ("1\u{20e3}", "1\u{fe0f}\u{20e3}"),
         ("😀😀 ", "😀\u{200d}😀 "),
         ("∩ ", "∩\u{fe00} "),
@@ -159,9 +160,22 @@ fn no_message_fits_into_what_looks_the_same() {
     let selected: String = ('\u{4e00}'..'\u{4f00}').zip('\u{e0100}'..='\u{e01ef}').flat_map(|(c, s)| [c, s]).collect();
     let left = cleaned(&selected).chars().filter(|c| is_suspect(*c)).count();
     assert_eq!(left, 4);
+    // Emoji with two looks, and those that are pictures whatever follows, each once.
+    let once = |emoji: &str| emoji.chars().map(|c| format!("{c}\u{fe0f} ")).collect::<String>();
+    let selected = |emoji| cleaned(&once(emoji)).matches('\u{fe0f}').count();
+    assert_eq!(selected("☀☁☂☃☄☎☑☘☝☠☢☣☦☪☮☯☸☹♀♂♠♣♥♦"), 12 + 8);
+    assert_eq!(selected("⌚⌛⏩⏰☔☕♈♉♊♿⚓⚡⚪⚫⚽⭐⭕🌍🍸😀"), 8);
     // What scripts are spelt with is a share of their letters.
-    for (spelt, share) in [("क\u{94d}\u{200d}त", 16), ("رو\u{200c}", 16), ("ខ\u{200b}", 3), ("ᠠ\u{180b}", 3)]
-    {
+    for (spelt, share) in [
+        ("क\u{94d}\u{200d}त", 16),
+        ("رو\u{200c}", 16),
+        ("ខ\u{200b}", 3),
+        ("ᠠ\u{180b}", 3),
+        ("ⴰ\u{2d7f}", 3),
+        ("𘬀\u{16fe4}", 3),
+        ("𑁒\u{1107f}", 3),
+        ("𛰀\u{1bc9d}", 3),
+    ] {
         let clean = cleaned(&spelt.repeat(1000));
         let left = clean.chars().filter(|c| is_suspect(*c)).count();
         let letters = clean.chars().filter(|c| units(*c) > 0).count();
@@ -172,4 +186,11 @@ fn no_message_fits_into_what_looks_the_same() {
     let spaced: String = signs.repeat(20).replace(' ', "\u{202f}");
     let left = cleaned(&spaced).chars().filter(|c| is_unusual_space(*c)).count();
     assert!(left <= (8 + 12) * 20, "{left}");
+}
+
+/// Columns of a picture that is made of braille signs.
+#[test]
+fn blank_braille_that_does_not_pass_leaves_a_space() {
+    assert_eq!(cleaned("⣿\u{2800}\u{2800}\u{2800}⣿\n\u{2800}\u{2800}⣿").chars().count(), 9);
+    assert_eq!(cleaned("a\u{2800}\u{2800}b"), "a  b");
 }

@@ -1,0 +1,113 @@
+//! What nobody sees is dropped from every text of an outcome. All of them share one allowance.
+//!
+//! Members are named in full, so that one more of them does not compile before it is looked
+//! into: first what is or has text, then JSON text, then what has none or what a check of its own
+//! refuses (URIs, moments, names).
+
+use crate::plugin::abi::*;
+use crate::plugin::text::{Allowance, drop_hidden, drop_hidden_in_json};
+
+/// What has texts that people or models read.
+pub(super) trait Shown {
+    fn show(&mut self, allowance: &mut Allowance);
+}
+
+impl Shown for String {
+    fn show(&mut self, allowance: &mut Allowance) {
+        drop_hidden(self, allowance);
+    }
+}
+
+impl<T: Shown> Shown for Option<T> {
+    fn show(&mut self, allowance: &mut Allowance) {
+        self.iter_mut().for_each(|said| said.show(allowance));
+    }
+}
+
+impl<T: Shown> Shown for Vec<T> {
+    fn show(&mut self, allowance: &mut Allowance) {
+        self.iter_mut().for_each(|said| said.show(allowance));
+    }
+}
+
+/// JSON text.
+trait Json {
+    fn show_strings(&mut self, allowance: &mut Allowance);
+}
+
+impl Json for String {
+    fn show_strings(&mut self, allowance: &mut Allowance) {
+        drop_hidden_in_json(self, allowance);
+    }
+}
+
+impl Json for Option<String> {
+    fn show_strings(&mut self, allowance: &mut Allowance) {
+        self.iter_mut().for_each(|json| json.show_strings(allowance));
+    }
+}
+
+macro_rules! records {
+    ($($record:ident { $($text:ident),*; $($json:ident),*; $($other:ident),* })*) => {$(
+        impl Shown for $record {
+            fn show(&mut self, allowance: &mut Allowance) {
+                let Self { $($text,)* $($json,)* $($other: _,)* } = self;
+                $($text.show(allowance);)*
+                $($json.show_strings(allowance);)*
+            }
+        }
+    )*};
+}
+
+macro_rules! variants {
+    ($($variant:ident { $($case:ident),*; $($empty:pat),* })*) => {$(
+        impl Shown for $variant {
+            fn show(&mut self, allowance: &mut Allowance) {
+                match self {
+                    $(Self::$case(said) => said.show(allowance),)*
+                    $($empty => {})*
+                }
+            }
+        }
+    )*};
+}
+
+records! {
+    ToolResult { content; structured, meta; is_error }
+    ReadResult { contents; meta; caching }
+    PromptResult { description, messages; meta; }
+    PromptMessage { content; ; role }
+    TextContent { text; meta; annotations }
+    MediaContent { mime_type; meta; data, annotations }
+    EmbeddedResource { contents; meta; annotations }
+    ResourceContents { mime_type, body; meta; uri }
+    ResourceDescription { name, title, description, mime_type, icons; meta; uri, size, annotations }
+    Icon { src, mime_type, sizes; ; theme }
+    // The state leaves sealed.
+    InputRequired { questions; ; state }
+    Question { ask; ; key }
+    Form { message; schema; }
+    UrlVisit { message; ; url }
+    Sampling {
+        messages, system_prompt, stop_sequences, model_preferences, tools; metadata;
+        max_tokens, temperature, include_context, tool_choice
+    }
+    SamplingMessage { content; ; role }
+    SamplingTool { description; input_schema; name }
+    ModelPreferences { hints; ; cost_priority, speed_priority, intelligence_priority }
+    ToolUse { ; input; id, name }
+    ToolAnswer { content; structured; tool_use_id, is_error }
+    InvalidInput { path, reason; ; }
+}
+
+variants! {
+    ToolOutcome { Complete, InputRequired; }
+    ReadOutcome { Complete, InputRequired; }
+    PromptOutcome { Complete, InputRequired; }
+    Content { Text, Image, Audio, Embedded, Link; }
+    // Who needs every character of a text sends bytes.
+    ResourceBody { Text; Self::Blob(_) }
+    Ask { Form, Url, Sample; Self::Roots }
+    SamplingContent { Text, Image, Audio, ToolUse, ToolResult; }
+    GuestError { Failed, InvalidInput; Self::NotFound }
+}
