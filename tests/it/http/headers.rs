@@ -53,6 +53,9 @@ fn p16_headers_say_what_the_body_says() {
         ("no name", good.clone().without("Mcp-Name")),
         ("another name", good.clone().set("Mcp-Name", "echo_add")),
         ("a name in capitals", good.clone().set("Mcp-Name", "ECHO")),
+        ("two versions of one value", good.clone().with("MCP-Protocol-Version", MODERN)),
+        ("two methods of one value", good.clone().with("mcp-method", "tools/call")),
+        ("two names of one value", good.clone().with("Mcp-Name", "echo")),
         ("two names", good.clone().with("Mcp-Name", "echo_add")),
         ("a name in no base64", good.clone().set("Mcp-Name", "=?base64?ZWNo*w==?=")),
         ("a name in base64 of no UTF-8", good.clone().set("Mcp-Name", "=?base64?//8=?=")),
@@ -67,7 +70,6 @@ fn p16_headers_say_what_the_body_says() {
     for (what, request) in [
         ("names in any case", good.clone().without("Mcp-Name").with("mCP-nAME", "echo")),
         ("a coded name", good.clone().set("Mcp-Name", "=?base64?ZWNobw==?=")),
-        ("the same twice", good.clone().with("Mcp-Name", "echo")),
         ("blanks around", good.clone().set("Mcp-Name", "  echo \t ")),
     ] {
         assert_eq!(text(&front.ask(&request)), "x", "{what}");
@@ -155,6 +157,7 @@ fn p17_arguments_in_headers_say_the_same() {
         (json!({"plain": "eu"}), &[("Mcp-Param-Region", "=?base64?dXM=?=")]),
         (json!({"plain": "eu"}), &[("Mcp-Param-Region", "=?base64?Z*U=?=")]),
         (json!({"plain": "eu"}), &[("Mcp-Param-Region", "eu"), ("Mcp-Param-Region", "us")]),
+        (json!({"plain": "eu"}), &[("Mcp-Param-Region", "eu"), ("Mcp-Param-Region", "eu")]),
         (json!({}), &[("Mcp-Param-Region", "eu")]),
         (json!({"plain": null}), &[("Mcp-Param-Region", "null")]),
         (json!({"count": 42}), &[("Mcp-Param-Count", "43")]),

@@ -1,6 +1,6 @@
 //! MCP's own headers, read from those of a request.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 
 use crate::jsonrpc::ErrorObject;
 use crate::server::Headers;
@@ -8,13 +8,14 @@ use crate::server::Headers;
 const PARAM_PREFIX: &str = "mcp-param-";
 
 /// # Errors
-/// If one of them comes twice with different values, or is no text.
+/// If one of them comes twice, or is no text. Twice with one value is no better: a proxy before the
+/// server may read another line of them than the server, or join them.
 pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
     let one = |name: &str| {
-        let mut values = headers.get_all(name).iter().map(|value| value.to_str().map(str::trim));
-        let Some(first) = values.next() else { return Ok(None) };
-        match first {
-            Ok(first) if values.all(|other| other.is_ok_and(|other| other == first)) => Ok(Some(first.to_owned())),
+        let mut values = headers.get_all(name).iter();
+        match (values.next().map(HeaderValue::to_str), values.next()) {
+            (None, _) => Ok(None),
+            (Some(Ok(only)), None) => Ok(Some(only.trim().to_owned())),
             _ => Err(Headers::unclear(name)),
         }
     };
