@@ -8,6 +8,7 @@ mod base;
 mod folders;
 mod grants;
 mod http;
+mod limits;
 mod live;
 mod outbound;
 mod private;
@@ -16,7 +17,6 @@ mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use bytesize::ByteSize;
 use serde::de::DeserializeOwned;
@@ -27,13 +27,17 @@ pub use base::{Base, base};
 pub use folders::{FolderConfig, FolderModeConfig};
 pub use grants::{GrantsConfig, KeyvalueConfig, KeyvalueLimits};
 pub use http::{HttpConfig, TlsConfig, TokenConfig};
+pub use limits::LimitsConfig;
 pub use live::Live;
 pub use outbound::HttpEntry;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 
+use crate::files;
 use crate::plugin::{Grants, Limits, PluginId};
 
+/// Bytes of the largest file.
+const MAX_SIZE: u64 = 1 << 20;
 /// Characters of the shortest state key: 128 bits in hexadecimal.
 const SHORTEST_STATE_KEY: usize = 32;
 
@@ -87,33 +91,6 @@ impl Default for ServerConfig {
             http: HttpConfig::default(),
         }
     }
-}
-
-/// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct LimitsConfig {
-    /// From a call's start to its end.
-    #[serde(with = "duration", skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Duration>,
-    /// Of the processor, in one call.
-    #[serde(with = "duration", skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<Duration>,
-    /// All memories and tables of one instance.
-    #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
-    pub memory: Option<ByteSize>,
-    /// Of one result.
-    #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
-    pub output: Option<ByteSize>,
-    /// Calls that run at the same time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<u32>,
-    /// Calls that wait for their turn; one more is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<u32>,
-    /// What one call may write to the log.
-    #[serde(serialize_with = "plain_size", skip_serializing_if = "Option::is_none")]
-    pub log: Option<ByteSize>,
 }
 
 /// What stands around all plugins.
@@ -174,7 +151,7 @@ impl Config {
     /// # Errors
     /// If it cannot be read, is not TOML, or holds a key or a value that means nothing.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let text = files::read_text(path, MAX_SIZE)
             .map_err(|error| ConfigError { reason: format!("{}: {error}", path.display()), hint: None })?;
         let config = Self::parse(&text)
             .map_err(|error| ConfigError { reason: format!("{}: {}", path.display(), error.reason), ..error })?;
@@ -312,33 +289,6 @@ const EXAMPLES: &str = "
 # config = { unit = \"metric\" }  # what it finds in wasi:config
 # change-lists = true         # say other things of itself at any time, while it holds grants
 ";
-
-impl LimitsConfig {
-    fn apply(&self, limits: &mut Limits) {
-        let bytes = |size: ByteSize| size.as_u64();
-        limits.timeout = self.timeout.unwrap_or(limits.timeout);
-        limits.cpu = self.cpu.unwrap_or(limits.cpu);
-        limits.memory = self.memory.map_or(limits.memory, bytes);
-        limits.output = self.output.map_or(limits.output, bytes);
-        limits.concurrency = self.concurrency.unwrap_or(limits.concurrency);
-        limits.queue = self.queue.unwrap_or(limits.queue);
-        limits.log = self.log.map_or(limits.log, bytes);
-    }
-}
-
-impl From<&Limits> for LimitsConfig {
-    fn from(limits: &Limits) -> Self {
-        Self {
-            timeout: Some(limits.timeout),
-            cpu: Some(limits.cpu),
-            memory: Some(ByteSize(limits.memory)),
-            output: Some(ByteSize(limits.output)),
-            concurrency: Some(limits.concurrency),
-            queue: Some(limits.queue),
-            log: Some(ByteSize(limits.log)),
-        }
-    }
-}
 
 /// Reads TOML; what is wrong is told with its place, and perhaps with what was meant.
 pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, (String, Option<String>)> {

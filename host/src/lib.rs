@@ -7,6 +7,7 @@ pub mod budget;
 pub mod catalog;
 pub mod cli;
 pub mod config;
+mod files;
 pub mod json;
 pub mod jsonrpc;
 pub mod pins;

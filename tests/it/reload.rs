@@ -13,6 +13,7 @@ use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
 use crate::support::process::{Process, command};
 
+mod fifo;
 mod many;
 mod moved;
 mod replaced;

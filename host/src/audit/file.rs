@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use super::Settings;
 use super::chain;
 use super::line::Link;
+use crate::files::{self, FileError};
 
 /// How much of a file is looked at first for its last line.
 const TAIL: u64 = 4 << 10;
@@ -171,8 +172,7 @@ impl LogFile {
         }
         let mut aside = 0;
         for number in 1..self.files {
-            let Ok(mut file) = File::open(generation(&self.path, number)) else { continue };
-            let found = file.metadata()?;
+            let Ok((mut file, found)) = files::open(&generation(&self.path, number), OFlags::empty()) else { continue };
             if is_left(&found) {
                 return Ok((!holds(&mut file, &found)?).then_some("records were changed after it was put aside"));
             }
@@ -213,13 +213,10 @@ impl LogFile {
         if let Some((line, end)) = last_line(file, length)? {
             return Ok((link(&line), end));
         }
-        let line = match File::open(generation(&self.path, 1)) {
-            Ok(mut before) => {
-                let length = before.metadata()?.len();
-                last_line(&mut before, length)?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+        let line = match files::open(&generation(&self.path, 1), OFlags::empty()) {
+            Ok((mut before, found)) => last_line(&mut before, found.len())?,
+            Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(io::Error::other(error)),
         };
         Ok((line.map_or(Link::START, |(line, _)| link(&line)), 0))
     }

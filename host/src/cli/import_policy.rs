@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::config::Config;
+use crate::files;
 use crate::json::Foreign;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure};
@@ -25,11 +26,7 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
         Failure::usage(error.to_string()).hint("name the plugin that it is for: --name PLUGIN".to_owned())
     })?;
     let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.display()));
-    let size = std::fs::metadata(file).map_err(|error| read(error.to_string()))?.len();
-    if size > MAX_SIZE {
-        return Err(read(format!("more than {MAX_SIZE} bytes")));
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| read(error.to_string()))?;
+    let text = files::read_text(file, MAX_SIZE).map_err(|error| read(error.to_string()))?;
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
     let Imported { toml, left_out } = policy::import(&policy, &id).map_err(read)?;
     for why in &left_out {

@@ -8,10 +8,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError};
+use crate::files;
 use crate::plugin::Missing;
 
 /// Characters of the names of secrets beside letters and digits.
 const NAME: [char; 2] = ['_', '-'];
+/// Bytes of the largest file of a secret.
+const MAX_SIZE: u64 = 64 << 10;
 /// The environment of a process stays as it was at its start.
 const SET_IT: &str = "set its variable, then start the server again";
 const PUT_IT_THERE: &str = "put it into its file, then send the server SIGHUP";
@@ -55,7 +58,7 @@ impl SecretConfig {
             (None, Some(file)) => {
                 let path = config.beside(file);
                 let place = path.display().to_string();
-                (std::fs::read_to_string(&path).map_err(|error| format!("is not there: {error}: {place}"))?, place)
+                (files::read_text(&path, MAX_SIZE).map_err(|error| format!("is not there: {error}: {place}"))?, place)
             }
             (None, None) => (String::new(), "no place".into()),
         };

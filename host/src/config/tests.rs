@@ -43,6 +43,51 @@ fn wrong_values_are_errors() {
 }
 
 #[test]
+fn a_limit_that_lets_no_call_run_is_an_error_with_its_place() {
+    for table in ["limits", "plugins.slow.limits"] {
+        for nothing in ["timeout = '0s'", "cpu = '0ms'", "memory = 0", "output = '0 KiB'", "concurrency = 0"] {
+            let said = error(&format!("[{table}]\nlog = '1KiB'\n{nothing}\n")).to_string();
+            let column = nothing.find("= ").expect("a value") + 3;
+            let place = format!("read the configuration: line 3, column {column}: with 0 no call could run");
+            assert!(said.starts_with(&place), "{table} {nothing}: {said}");
+        }
+    }
+    // Nobody waits, and nothing is logged.
+    let config = Config::parse("[limits]\nqueue = 0\nlog = 0\nconcurrency = 1\ntimeout = '1ms'\noutput = 1\n");
+    let limits = config.expect("valid").limits(&PluginId::parse("slow").expect("a valid id"));
+    assert_eq!((limits.queue, limits.log, limits.concurrency, limits.output), (0, 0, 1, 1));
+}
+
+#[test]
+fn what_is_no_regular_file_is_neither_a_configuration_nor_a_secret() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    mknodat(CWD, at("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+    let said = Config::read(&at("fifo")).expect_err("a FIFO").to_string();
+    assert_eq!(
+        said,
+        format!("read the configuration: {}: a FIFO is in its place: use a regular file", at("fifo").display())
+    );
+    let large = std::fs::File::create(at("large")).expect("a file");
+    large.set_len(super::MAX_SIZE).expect("a sparse file");
+    assert!(Config::read(&at("large")).expect_err("zeros").to_string().contains("line 1"), "it is read");
+    large.set_len(super::MAX_SIZE + 1).expect("a sparse file");
+    assert!(Config::read(&at("large")).expect_err("too much").to_string().contains("more than 1048576 bytes"));
+    let text = "[secrets]\nq = { file = 'fifo' }\nr = { file = 'link' }\n                [server]\nstate-key = { file = 'large' }\nhttp.tokens = [{ name = 'me', file = 'fifo' }]\n";
+    std::fs::write(at("wharf.toml"), text).expect("the configuration");
+    std::fs::write(at("target"), "secret").expect("a file");
+    std::os::unix::fs::symlink("target", at("link")).expect("a link");
+    let config = Config::read(&at("wharf.toml")).expect("valid");
+    let fifo = format!("is not there: a FIFO is in its place: use a regular file: {}", at("fifo").display());
+    assert_eq!(config.secret("q").map_err(|missing| missing.why), Err(fifo.clone()));
+    assert_eq!(config.secret("r").as_deref(), Ok("secret"));
+    let token = config.server.http.tokens[0].read(&config).expect_err("a FIFO").to_string();
+    assert!(token.ends_with(&fifo), "{token}");
+    assert!(config.state_key().expect_err("too much").to_string().contains("more than 65536 bytes are in its place"));
+}
+
+#[test]
 fn a_grant_is_given_by_name_or_not_at_all() {
     let granted = |grants: &str| {
         let config = Config::parse(&format!("[plugins.notes.grants]\n{grants}\n")).expect("valid");
@@ -150,7 +195,7 @@ fn a_token_comes_from_its_file_and_is_no_word() {
     std::fs::write(&file, "[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n").expect("the configuration");
     let config = Config::read(&file).expect("valid");
     let read = || config.server.http.tokens[0].read(&config).map_err(|error| error.to_string());
-    assert!(read().expect_err("no such file").contains("the token of \"me\" is not there"));
+    assert!(read().expect_err("no such file").contains("the token of \"me\" is not there: No such file"));
     for wrong in ["", "\n", "short", "two words that are long enough"] {
         std::fs::write(folder.path().join("token"), wrong).expect("a file");
         assert!(read().expect_err("no token").contains("16 or more"), "{wrong:?}");

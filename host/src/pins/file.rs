@@ -3,7 +3,7 @@
 //! What stands in it is taken as it is; a file that cannot be trusted or read is left alone.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::pin::{Pins, VERSION};
+use crate::files::{self, FileError};
 
 const FILE: &str = "lock.toml";
 /// Where the next file is written; only whoever holds the turn does.
@@ -116,29 +117,22 @@ impl Lock {
     }
 
     fn text(&self) -> Result<Option<String>, LockError> {
-        let failed = |error: io::Error| self.error(format!("read the pins: {error}"), None);
-        // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(self.folder.join(FILE));
-        let mut file = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        let failed = |error: FileError| self.error(format!("read the pins: {error}"), None);
+        let (file, found) = match files::open(&self.folder.join(FILE), OFlags::NOFOLLOW) {
+            Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(failed)?,
         };
-        let found = file.metadata().map_err(failed)?;
-        let folder = fs::symlink_metadata(&self.folder).map_err(failed)?;
-        if let Some((why, hint)) = distrust(&found, found.is_file()).or(distrust(&folder, folder.is_dir())) {
+        let folder = fs::symlink_metadata(&self.folder).map_err(|error| failed(error.into()))?;
+        if let Some((why, hint)) = distrust(&found, true).or(distrust(&folder, folder.is_dir())) {
             return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
         }
-        if found.len() > MAX_SIZE {
-            return Err(self.error(format!("read more than {MAX_SIZE} bytes of pins"), None));
-        }
-        let mut text = String::new();
-        (&mut file).take(MAX_SIZE).read_to_string(&mut text).map_err(failed)?;
-        Ok(Some(text))
+        let bytes = files::rest(file, &found, MAX_SIZE).map_err(failed)?;
+        String::from_utf8(bytes).map(Some).map_err(|_| failed(FileError::NotText))
     }
 
     fn turn(&self) -> io::Result<File> {
-        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // As it is for reading: a FIFO would wait for someone at its other end.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -192,7 +186,7 @@ impl Lock {
 /// Why something may have been written by others, and what to do.
 fn distrust(found: &Metadata, right_kind: bool) -> Option<(&'static str, &'static str)> {
     if !right_kind {
-        return Some(("the file or its folder is of the wrong kind", "put the file itself there"));
+        return Some(("its folder is of the wrong kind", "put the folder itself there"));
     }
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Some(("the file or its folder belongs to another user", "chown both to the user that runs wharf"));

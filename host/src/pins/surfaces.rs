@@ -11,14 +11,17 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use super::file::{Lock, LockError};
 use super::guard::Version;
 use super::pin::{Pin, Pins};
+use crate::files;
 use crate::plugin::{Digest, PluginId};
 
 const FOLDER: &str = "surfaces";
+/// Bytes of the longest text. What a plugin may say of itself has some hundred KiB; here it is escaped.
+const MAX_SIZE: u64 = 4 << 20;
 
 impl Lock {
     /// The text of that hash, if it is there.
     pub fn surface(&self, digest: Digest) -> Option<String> {
-        let text = fs::read_to_string(self.folder().join(FOLDER).join(name(digest))).ok()?;
+        let text = files::read_text(&self.folder().join(FOLDER).join(name(digest)), MAX_SIZE).ok()?;
         (Digest::of(text.as_bytes()) == digest).then_some(text)
     }
 

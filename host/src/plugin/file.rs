@@ -3,9 +3,9 @@
 //!
 //! Decides nothing about names and watches nothing.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::id::Digest;
 use super::load::LoadError;
+use crate::files::{self, FileError};
 
 /// Bytes of the largest component.
 pub(in crate::plugin) const MAX_SIZE: u64 = 64 << 20;
@@ -58,17 +59,12 @@ pub fn content_of(path: &Path) -> Option<Digest> {
 
 /// Opens a file that may be read.
 pub(super) fn open(path: &Path) -> Result<(File, Metadata), LoadError> {
-    // Without NONBLOCK, opening a FIFO would wait for someone to write to it.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file =
-        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).map_err(|error| {
-            match error.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(Errno::LOOP) => LoadError::Symlink,
-                Some(Errno::NXIO) => LoadError::NotAFile("a socket or device"),
-                _ => LoadError::Unreadable(error.to_string()),
-            }
-        })?;
-    let metadata = stat(&file)?;
+    let is_link = |error: &io::Error| error.raw_os_error().map(Errno::from_raw_os_error) == Some(Errno::LOOP);
+    let (file, metadata) = files::open(path, OFlags::NOFOLLOW).map_err(|error| match error {
+        FileError::System(error) if is_link(&error) => LoadError::Symlink,
+        FileError::NotAFile(kind) => LoadError::NotAFile(kind),
+        error => LoadError::Unreadable(error.to_string()),
+    })?;
     check(&metadata)?;
     Ok((file, metadata))
 }
@@ -95,18 +91,6 @@ fn stat(file: &File) -> Result<Metadata, LoadError> {
 }
 
 fn check(file: &Metadata) -> Result<(), LoadError> {
-    let kind = file.file_type();
-    if !kind.is_file() {
-        return Err(LoadError::NotAFile(if kind.is_dir() {
-            "a directory"
-        } else if kind.is_fifo() {
-            "a FIFO"
-        } else if kind.is_socket() {
-            "a socket"
-        } else {
-            "a device"
-        }));
-    }
     if file.uid() != 0 && file.uid() != rustix::process::geteuid().as_raw() {
         return Err(LoadError::ForeignOwner);
     }

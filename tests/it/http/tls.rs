@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::Signal;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto};
@@ -148,5 +149,9 @@ fn a_certificate_is_renewed_without_a_restart() {
     put(&home, "key.pem", "no key");
     let log = process.log_with("the certificate and its key stay as they were");
     assert!(log.contains("tls/key.pem"), "{log}");
+    assert!(connect(address, &second).ask(&host()).reached_mcp());
+    std::fs::remove_file(home.path("tls/key.pem")).expect("the key");
+    mkfifoat(CWD, home.path("tls/key.pem"), Mode::RUSR | Mode::WUSR).expect("a FIFO");
+    process.log_with("failed to read them again: a FIFO is in its place: use a regular file");
     assert!(connect(address, &second).ask(&host()).reached_mcp());
 }

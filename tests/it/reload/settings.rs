@@ -9,9 +9,9 @@ use crate::support::PATIENCE;
 use crate::support::client::Client;
 use crate::support::home::{Home, component};
 
-const MAY_KEEP: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
+pub(super) const MAY_KEEP: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
 /// The grant goes while the plugin goes on saying that its lists have changed.
-const MAY_NOT: &str = "[plugins.notes.grants]\nkeyvalue = false\n";
+pub(super) const MAY_NOT: &str = "[plugins.notes.grants]\nkeyvalue = false\n";
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -27,11 +27,11 @@ fn add(client: &mut Client) -> Value {
     client.call("notes_add", json!({"text": "milk"}))
 }
 
-fn denied(result: &Value) -> bool {
+pub(super) fn denied(result: &Value) -> bool {
     result["_meta"]["wharf/fault"]["code"] == "denied"
 }
 
-fn until(client: &mut Client, what: &str, wanted: impl Fn(&Value) -> bool) {
+pub(super) fn until(client: &mut Client, what: &str, wanted: impl Fn(&Value) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !wanted(&add(client)) {
         assert!(Instant::now() < deadline, "never {what}:\n{}", client.process().log());

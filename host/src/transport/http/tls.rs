@@ -16,6 +16,10 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::files;
+
+/// Bytes of each of the files; a chain has some thousands.
+const MAX_SIZE: u64 = 1 << 20;
 /// Between two looks at the files. A change is read when it stands for one.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -88,13 +92,14 @@ fn stamp(path: &Path) -> Stamp {
 
 fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {
     let in_file = |path: &Path, error: &dyn std::fmt::Display| format!("{error}: {}", path.display());
-    let chain = CertificateDer::pem_file_iter(certificates)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+    let read = |path: &Path| files::read(path, MAX_SIZE).map_err(|error| in_file(path, &error));
+    let chain = CertificateDer::pem_slice_iter(&read(certificates)?)
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|error| in_file(certificates, &error))?;
     if chain.is_empty() {
         return Err(in_file(certificates, &"there is no certificate in the file"));
     }
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| in_file(key, &error))?;
+    let secret = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| in_file(key, &error))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))

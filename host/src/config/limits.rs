@@ -1,0 +1,93 @@
+//! What the file says of how much a call may use, for all plugins or for one.
+//!
+//! It holds nobody to it: the sandbox does.
+
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::plugin::Limits;
+
+/// Without any of it no call could run.
+const NOTHING: &str = "with 0 no call could run: write more, or leave it out for the default";
+
+/// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct LimitsConfig {
+    /// From a call's start to its end.
+    #[serde(
+        serialize_with = "super::duration::serialize",
+        deserialize_with = "time",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub timeout: Option<Duration>,
+    /// Of the processor, in one call.
+    #[serde(
+        serialize_with = "super::duration::serialize",
+        deserialize_with = "time",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cpu: Option<Duration>,
+    /// All memories and tables of one instance.
+    #[serde(serialize_with = "super::plain_size", deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
+    /// Of one result.
+    #[serde(serialize_with = "super::plain_size", deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    pub output: Option<ByteSize>,
+    /// Calls that run at the same time.
+    #[serde(deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    /// Calls that wait for their turn; one more is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
+    /// What one call may write to the log.
+    #[serde(serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
+    pub log: Option<ByteSize>,
+}
+
+impl LimitsConfig {
+    pub(super) fn apply(&self, limits: &mut Limits) {
+        let bytes = |size: ByteSize| size.as_u64();
+        limits.timeout = self.timeout.unwrap_or(limits.timeout);
+        limits.cpu = self.cpu.unwrap_or(limits.cpu);
+        limits.memory = self.memory.map_or(limits.memory, bytes);
+        limits.output = self.output.map_or(limits.output, bytes);
+        limits.concurrency = self.concurrency.unwrap_or(limits.concurrency);
+        limits.queue = self.queue.unwrap_or(limits.queue);
+        limits.log = self.log.map_or(limits.log, bytes);
+    }
+}
+
+impl From<&Limits> for LimitsConfig {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            timeout: Some(limits.timeout),
+            cpu: Some(limits.cpu),
+            memory: Some(ByteSize(limits.memory)),
+            output: Some(ByteSize(limits.output)),
+            concurrency: Some(limits.concurrency),
+            queue: Some(limits.queue),
+            log: Some(ByteSize(limits.log)),
+        }
+    }
+}
+
+/// A time that is more than none.
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    more(super::duration::deserialize(deserializer)?)
+}
+
+/// A size or number that is more than nothing.
+fn some<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default + PartialEq,
+{
+    more(T::deserialize(deserializer)?)
+}
+
+fn more<T: Default + PartialEq, E: serde::de::Error>(value: T) -> Result<Option<T>, E> {
+    if value == T::default() { Err(E::custom(NOTHING)) } else { Ok(Some(value)) }
+}

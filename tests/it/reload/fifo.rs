@@ -1,0 +1,97 @@
+//! Whoever puts a FIFO, or a file without an end, where settings are read stops no later ones.
+
+use std::fs::{self, File};
+use std::time::Instant;
+
+use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::settings::{MAY_KEEP, MAY_NOT, denied, until};
+use crate::support::PATIENCE;
+use crate::support::client::Client;
+use crate::support::home::Home;
+use crate::support::process::run;
+
+const SECRET: &str = "[secrets]\nq = { file = 'q' }\n[plugins.echo.grants]\nsecrets = ['q']\n";
+
+/// What `make` makes takes the place of a file beside the configuration, at once.
+fn replace(home: &Home, name: &str, make: impl FnOnce(&std::path::Path)) {
+    let next = home.path("config/wharf/next");
+    make(&next);
+    fs::rename(next, home.path("config/wharf").join(name)).expect("a rename");
+}
+
+fn fifo(home: &Home, name: &str) {
+    replace(home, name, |next| mkfifoat(CWD, next, Mode::RUSR | Mode::WUSR).expect("a FIFO"));
+}
+
+fn text(home: &Home, name: &str, text: &str) {
+    replace(home, name, |next| fs::write(next, text).expect("a file"));
+}
+
+/// Until that secret is taken out of what the plugin says.
+fn until_hidden(client: &mut Client, secret: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    while client.text("echo", json!({"message": secret})) != "[redacted q]" {
+        assert!(Instant::now() < deadline, "never hidden: {secret}:\n{}", client.process().log());
+    }
+}
+
+#[test]
+fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
+    let home = Home::with(&["echo"]);
+    home.put("notes", "notes");
+    text(&home, "q", "the-first-secret");
+    home.configure(&format!("{SECRET}{MAY_KEEP}"));
+    let mut client = Client::start(&home);
+    until(&mut client, "allowed", |result| !denied(result));
+    until_hidden(&mut client, "the-first-secret");
+    fifo(&home, "q");
+    client.process().signal(Signal::HUP);
+    client
+        .process()
+        .log_with("its secret 'q' could not be read: it is not there: a FIFO is in its place: use a regular file");
+    text(&home, "q", "the-second-secret");
+    client.process().signal(Signal::HUP);
+    until_hidden(&mut client, "the-second-secret");
+    fifo(&home, "wharf.toml");
+    client.process().signal(Signal::HUP);
+    let log = client.process().log_with("the configuration stays as it was: failed to read the configuration");
+    assert!(log.contains("wharf.toml: a FIFO is in its place: use a regular file"), "{log}");
+    until(&mut client, "allowed", |result| !denied(result));
+    replace(&home, "wharf.toml", |next| File::create(next).and_then(|file| file.set_len(3 << 30)).expect("a file"));
+    client.process().log_with("more than 1048576 bytes are in its place: use a smaller file");
+    text(&home, "wharf.toml", &format!("{SECRET}{MAY_NOT}"));
+    until(&mut client, "denied", denied);
+    until_hidden(&mut client, "the-second-secret");
+    client.finish();
+}
+
+#[test]
+fn a_start_waits_for_no_fifo() {
+    let home = Home::with(&["echo"]);
+    fifo(&home, "q");
+    home.configure(SECRET);
+    let mut client = Client::start(&home);
+    assert_eq!(client.text("echo", json!({"message": "here"})), "here");
+    client.finish();
+    // What a server cannot be without: it says so and ends.
+    for settings in [
+        "[server]\nstate-key = { file = 'q' }\n",
+        "[server.http]\ntokens = [{ name = 'me', file = 'q' }]\n",
+        "[server.http]\ntls = { cert = 'q', key = 'q' }\n",
+        "",
+    ] {
+        if settings.is_empty() {
+            fifo(&home, "wharf.toml");
+        } else {
+            home.configure(settings);
+        }
+        let output =
+            run(&home, ["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{settings}: {said}");
+        assert!(said.contains("a FIFO is in its place: use a regular file"), "{settings}: {said}");
+    }
+}
