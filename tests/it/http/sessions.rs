@@ -218,11 +218,10 @@ fn the_versions_header_is_optional_and_must_be_known() {
                 let refused = front.ask(&request.clone().set("MCP-Protocol-Version", bad));
                 assert_eq!(refused.status, 400, "{revision} {bad:?}: {}", refused.text());
             }
-            let twice =
-                request.clone().set("MCP-Protocol-Version", revision).with("MCP-Protocol-Version", "2099-01-01");
-            assert_eq!(front.ask(&twice).status, 400);
-            let same = request.set("MCP-Protocol-Version", revision).with("mcp-protocol-version", revision);
-            assert_eq!(front.ask(&same).status, 200);
+            for other in ["2099-01-01", revision] {
+                let once = request.clone().set("MCP-Protocol-Version", revision);
+                assert_eq!(front.ask(&once.with("mcp-protocol-version", other)).status, 400);
+            }
         }
     }
 }
