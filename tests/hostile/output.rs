@@ -159,7 +159,7 @@ fn h32_floods(stage: Stage) -> Arena {
     arena.log_with("the host is broken");
     let log = arena.log_with(r"one\n2026");
     let line = log.lines().find(|line| line.contains("forged")).expect("just seen");
-    assert!(line.contains(r" WARN one\n2026") && line.ends_with(" plugin=hostile"), "{line}");
+    assert!(line.contains(r" WARN guest: one\n2026") && line.ends_with(" plugin=hostile"), "{line}");
     assert!(!log.contains(['\u{1b}', '\u{202e}']), "{log:?}");
 
     let started = Instant::now();
