@@ -110,17 +110,17 @@ pub(super) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> C
 /// still of use.
 pub(super) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
     fits(completion.size(), limit)?;
-    let mut allowance = text::Allowance::default();
+    let mut leeway = text::Leeway::default();
     completion
         .values
-        .retain(|value| value.len() <= MAX_SUGGESTION && text::deceptive_in_line(value, &mut allowance).is_none());
+        .retain(|value| value.len() <= MAX_SUGGESTION && text::deceptive_in_line(value, &mut leeway).is_none());
     Ok(completion)
 }
 
 /// Checks the result of a plugin's own method.
 pub(super) fn method(mut result: String, limit: u64) -> Checked<String> {
     fits(result.len(), limit)?;
-    text::drop_hidden_in_json(&mut result, &mut text::Allowance::default());
+    text::drop_hidden_in_json(&mut result, &mut text::Leeway::default());
     object(&mut result, "a result")?;
     Ok(result)
 }
@@ -150,7 +150,7 @@ pub(super) fn first_text(result: ToolResult) -> Option<String> {
 
 /// Drops what nobody sees.
 fn show(said: &mut impl Shown) {
-    said.show(&mut text::Allowance::default());
+    said.show(&mut text::Leeway::default());
 }
 
 fn fits(size: usize, limit: u64) -> Checked<()> {

@@ -20,7 +20,7 @@ use super::guest_log::{LogBudget, Printed};
 use super::id::PluginId;
 use super::outbound::Door;
 use super::quota::Quota;
-use super::text::Allowance;
+use super::text::Leeway;
 
 /// Handles that a guest may hold of the host's resources; files and buckets are among them.
 const HANDLES: usize = 128;
@@ -39,7 +39,7 @@ pub(super) struct State {
     /// The highest progress so far.
     pub(super) progress: f64,
     /// What its messages may still have that hardly anybody sees.
-    pub(super) hidden: Allowance,
+    pub(super) hidden: Leeway,
     /// What it has open of its folders.
     pub(super) held: Held,
     log_limit: u64,
@@ -69,7 +69,7 @@ impl State {
             cancelled,
             granted,
             progress: f64::NEG_INFINITY,
-            hidden: Allowance::default(),
+            hidden: Leeway::default(),
             held: Held::default(),
             log_limit,
             log: None,
@@ -194,19 +194,27 @@ impl HostWallClock for CoarseClock {
 }
 
 #[cfg(test)]
+impl State {
+    /// Of a call of a plugin that is granted nothing.
+    pub(super) fn without_grants(log_limit: u64, events: Option<Arc<Events>>, cancelled: CancellationToken) -> Self {
+        use super::sandbox::{Sandbox, SandboxSettings};
+        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+        let plugin = PluginId::parse("guest").expect("an id");
+        let granted = Granted::new(plugin.clone(), super::Grants::default(), &sandbox);
+        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
+        let cpu = CpuMeter::new(Duration::from_secs(1));
+        Self::new(plugin, quota, cpu, log_limit, events, cancelled, granted)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::Grants;
-    use crate::plugin::sandbox::{Sandbox, SandboxSettings};
 
     #[tokio::test]
     async fn nothing_is_held_when_the_call_is_over() {
-        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
-        let plugin = PluginId::parse("guest").expect("an id");
-        let granted = Granted::new(plugin.clone(), Grants::default(), &sandbox);
-        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
-        let (cpu, cancelled) = (CpuMeter::new(Duration::from_secs(1)), CancellationToken::new());
-        let mut state = State::new(plugin, quota, cpu, 0, None, cancelled.clone(), granted);
+        let cancelled = CancellationToken::new();
+        let mut state = State::without_grants(0, None, cancelled.clone());
         let open = Arc::new(());
         state.table().push(open.clone()).expect("a handle");
         state.ctx();

@@ -64,10 +64,10 @@ impl FrozenTool {
     /// # Errors
     /// Why it is none: a fragment for people.
     pub fn freeze(tool: Tool) -> Result<Self, String> {
-        Self::freeze_within(tool, &mut Allowance::new(), &mut text::Allowance::default())
+        Self::freeze_within(tool, &mut Allowance::new(), &mut text::Leeway::default())
     }
 
-    fn freeze_within(mut tool: Tool, allowance: &mut Allowance, hidden: &mut text::Allowance) -> Result<Self, String> {
+    fn freeze_within(mut tool: Tool, allowance: &mut Allowance, hidden: &mut text::Leeway) -> Result<Self, String> {
         let mut wrapping = Wrapping::None;
         checks::name(&tool.name)?;
         checks::texts(tool.title.as_deref(), tool.description.as_deref(), hidden)?;
@@ -137,7 +137,7 @@ impl Listed {
             return Err(LoadError::ListingTooLarge { what: "bytes", limit: MAX_SIZE });
         }
         let (mut warnings, mut allowance) = (Vec::new(), Allowance::new());
-        let mut seen = text::Allowance::of_listing();
+        let mut seen = text::Leeway::of_listing();
         let hidden = &mut seen;
         let tool = |tool, hidden: &mut _| FrozenTool::freeze_within(tool, &mut allowance, hidden);
         let tools = self.tools.map(|list| keep(list, "tool", |t| &t.name, tool, hidden, &mut warnings));
@@ -178,8 +178,8 @@ fn keep<T, F>(
     list: Vec<T>,
     kind: &str,
     key: impl Fn(&T) -> &String,
-    mut freeze: impl FnMut(T, &mut text::Allowance) -> Result<F, Refused>,
-    hidden: &mut text::Allowance,
+    mut freeze: impl FnMut(T, &mut text::Leeway) -> Result<F, Refused>,
+    hidden: &mut text::Leeway,
     warnings: &mut Vec<String>,
 ) -> Vec<F> {
     let mut names = HashSet::new();
@@ -201,7 +201,7 @@ fn keep<T, F>(
     kept
 }
 
-fn resource(mut resource: ResourceDescription, hidden: &mut text::Allowance) -> Result<ResourceDescription, Refused> {
+fn resource(mut resource: ResourceDescription, hidden: &mut text::Leeway) -> Result<ResourceDescription, Refused> {
     checks::uri(&resource.uri)?;
     checks::label(&resource.name, hidden)?;
     checks::texts(resource.title.as_deref(), resource.description.as_deref(), hidden)?;
@@ -215,7 +215,7 @@ fn resource(mut resource: ResourceDescription, hidden: &mut text::Allowance) -> 
 fn template(
     mut template: ResourceTemplate,
     allowance: &mut Allowance,
-    hidden: &mut text::Allowance,
+    hidden: &mut text::Leeway,
 ) -> Result<FrozenTemplate, Refused> {
     let uri = UriTemplate::compile_within(&template.uri_template, allowance)?;
     checks::label(&template.name, hidden)?;
@@ -227,7 +227,7 @@ fn template(
     Ok(FrozenTemplate { template, uri })
 }
 
-fn prompt(mut prompt: Prompt, hidden: &mut text::Allowance) -> Result<Prompt, Refused> {
+fn prompt(mut prompt: Prompt, hidden: &mut text::Leeway) -> Result<Prompt, Refused> {
     checks::name(&prompt.name)?;
     checks::texts(prompt.title.as_deref(), prompt.description.as_deref(), hidden)?;
     let mut names = HashSet::new();
@@ -246,7 +246,7 @@ fn prompt(mut prompt: Prompt, hidden: &mut text::Allowance) -> Result<Prompt, Re
 fn capability(
     mut capability: Capability,
     name: impl Fn(&str) -> Result<(), Refused>,
-    hidden: &mut text::Allowance,
+    hidden: &mut text::Leeway,
 ) -> Result<Capability, Refused> {
     name(&capability.name)?;
     capability.settings = extension::settings(&capability.settings, hidden)?;

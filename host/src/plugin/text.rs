@@ -9,9 +9,10 @@ mod layout;
 
 use std::fmt::Write as _;
 
-pub(super) use hidden::Allowance;
+pub(super) use hidden::Leeway;
+pub(super) use hidden::instead;
 pub use hidden::is_unusual_space;
-use hidden::{Hidden, instead, is_plain, is_suspect};
+use hidden::{Hidden, is_plain, is_suspect};
 pub use in_json::escape_hidden_in_json;
 pub(super) use in_json::{drop_hidden_in_json, hidden_in_json};
 
@@ -23,38 +24,38 @@ pub fn is_deceptive(c: char) -> bool {
 
 /// The first hidden or deceptive character of a text that may have several lines, and that a plugin
 /// says of itself.
-pub(super) fn deceptive_in(text: &str, allowance: &mut Allowance) -> Option<char> {
-    let hidden = if has_nothing(text, allowance) { None } else { Hidden::of(text, allowance).next().map(|(_, c)| c) };
+pub(super) fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
+    let hidden = if has_nothing(text, leeway) { None } else { Hidden::of(text, leeway).next().map(|(_, c)| c) };
     hidden.or_else(|| layout::unseen_blank(text))
 }
 
 /// The same for a text of one line: no line break or tab either.
-pub(super) fn deceptive_in_line(text: &str, allowance: &mut Allowance) -> Option<char> {
-    text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text, allowance))
+pub(super) fn deceptive_in_line(text: &str, leeway: &mut Leeway) -> Option<char> {
+    text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text, leeway))
 }
 
 /// The first character of a name or an id that may not be there: nothing in it is a choice.
 pub(super) fn hidden_in_name(name: &str) -> Option<char> {
     let hidden = |c| matches!(c, '\n' | '\t') || is_deceptive(c) || is_unusual_space(c);
-    let marks = || Hidden::of(name, &mut Allowance::none()).next().map(|(_, c)| c);
+    let marks = || Hidden::of(name, &mut Leeway::none()).next().map(|(_, c)| c);
     name.chars().find(|c| hidden(*c)).or_else(marks)
 }
 
 /// Whether a text, by its bytes alone, hides nothing, and is none of several ways to write what was
 /// written before.
-fn has_nothing(text: &str, allowance: &Allowance) -> bool {
-    is_plain(text) && !allowance.has_ways()
+fn has_nothing(text: &str, leeway: &Leeway) -> bool {
+    is_plain(text) && !leeway.has_ways()
 }
 
 /// Drops what is hidden: controls but for tabs and line breaks, and what nobody sees, but for
 /// what scripts and emoji need in its place. Of unusual spaces usual ones are left.
 ///
 /// Returns whether there was something.
-pub(super) fn drop_hidden(text: &mut String, allowance: &mut Allowance) -> bool {
-    if has_nothing(text, allowance) {
+pub(super) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
+    if has_nothing(text, leeway) {
         return false;
     }
-    let mut hidden = Hidden::of(text, allowance).peekable();
+    let mut hidden = Hidden::of(text, leeway).peekable();
     if hidden.peek().is_none() {
         return false;
     }
@@ -76,7 +77,7 @@ pub fn printable(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
-    for (at, c) in Hidden::of(&text, &mut Allowance::default()) {
+    for (at, c) in Hidden::of(&text, &mut Leeway::default()) {
         shown.push_str(&text[from..at]);
         spell(c, &mut shown);
         from = at + c.len_utf8();

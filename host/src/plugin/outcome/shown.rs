@@ -1,59 +1,59 @@
-//! What nobody sees is dropped from every text of an outcome. All of them share one allowance.
+//! What nobody sees is dropped from every text of an outcome. All of them share one leeway.
 //!
 //! Members are named in full, so that one more of them does not compile before it is looked
 //! into: first what is or has text, then JSON text, then what has none or what a check of its own
 //! refuses (URIs, moments, names).
 
 use crate::plugin::abi::*;
-use crate::plugin::text::{Allowance, drop_hidden, drop_hidden_in_json};
+use crate::plugin::text::{Leeway, drop_hidden, drop_hidden_in_json};
 
 /// What has texts that people or models read.
 pub(super) trait Shown {
-    fn show(&mut self, allowance: &mut Allowance);
+    fn show(&mut self, leeway: &mut Leeway);
 }
 
 impl Shown for String {
-    fn show(&mut self, allowance: &mut Allowance) {
-        drop_hidden(self, allowance);
+    fn show(&mut self, leeway: &mut Leeway) {
+        drop_hidden(self, leeway);
     }
 }
 
 impl<T: Shown> Shown for Option<T> {
-    fn show(&mut self, allowance: &mut Allowance) {
-        self.iter_mut().for_each(|said| said.show(allowance));
+    fn show(&mut self, leeway: &mut Leeway) {
+        self.iter_mut().for_each(|said| said.show(leeway));
     }
 }
 
 impl<T: Shown> Shown for Vec<T> {
-    fn show(&mut self, allowance: &mut Allowance) {
-        self.iter_mut().for_each(|said| said.show(allowance));
+    fn show(&mut self, leeway: &mut Leeway) {
+        self.iter_mut().for_each(|said| said.show(leeway));
     }
 }
 
 /// JSON text.
 trait Json {
-    fn show_strings(&mut self, allowance: &mut Allowance);
+    fn show_strings(&mut self, leeway: &mut Leeway);
 }
 
 impl Json for String {
-    fn show_strings(&mut self, allowance: &mut Allowance) {
-        drop_hidden_in_json(self, allowance);
+    fn show_strings(&mut self, leeway: &mut Leeway) {
+        drop_hidden_in_json(self, leeway);
     }
 }
 
 impl Json for Option<String> {
-    fn show_strings(&mut self, allowance: &mut Allowance) {
-        self.iter_mut().for_each(|json| json.show_strings(allowance));
+    fn show_strings(&mut self, leeway: &mut Leeway) {
+        self.iter_mut().for_each(|json| json.show_strings(leeway));
     }
 }
 
 macro_rules! records {
     ($($record:ident { $($text:ident),*; $($json:ident),*; $($other:ident),* })*) => {$(
         impl Shown for $record {
-            fn show(&mut self, allowance: &mut Allowance) {
+            fn show(&mut self, leeway: &mut Leeway) {
                 let Self { $($text,)* $($json,)* $($other: _,)* } = self;
-                $($text.show(allowance);)*
-                $($json.show_strings(allowance);)*
+                $($text.show(leeway);)*
+                $($json.show_strings(leeway);)*
             }
         }
     )*};
@@ -62,9 +62,9 @@ macro_rules! records {
 macro_rules! variants {
     ($($variant:ident { $($case:ident),*; $($empty:pat),* })*) => {$(
         impl Shown for $variant {
-            fn show(&mut self, allowance: &mut Allowance) {
+            fn show(&mut self, leeway: &mut Leeway) {
                 match self {
-                    $(Self::$case(said) => said.show(allowance),)*
+                    $(Self::$case(said) => said.show(leeway),)*
                     $($empty => {})*
                 }
             }

@@ -9,7 +9,7 @@ use crate::json;
 use crate::plugin::abi::Icon;
 use crate::plugin::json::tree;
 use crate::plugin::schema::Schema;
-use crate::plugin::text::{Allowance, deceptive_in, deceptive_in_line, hidden_in_json};
+use crate::plugin::text::{Leeway, deceptive_in, deceptive_in_line, hidden_in_json};
 
 /// Why an entry is dropped.
 pub(super) type Refused = String;
@@ -30,14 +30,14 @@ pub(super) fn name(name: &str) -> Result<(), Refused> {
 }
 
 /// A name for people, of one line.
-pub(super) fn label(label: &str, hidden: &mut Allowance) -> Result<(), Refused> {
+pub(super) fn label(label: &str, hidden: &mut Leeway) -> Result<(), Refused> {
     if label.is_empty() || label.len() > MAX_LABEL {
         return Err(format!("a name has 1 to {MAX_LABEL} bytes"));
     }
     deceptive(deceptive_in_line(label, hidden), "a name")
 }
 
-pub(super) fn texts(title: Option<&str>, description: Option<&str>, hidden: &mut Allowance) -> Result<(), Refused> {
+pub(super) fn texts(title: Option<&str>, description: Option<&str>, hidden: &mut Leeway) -> Result<(), Refused> {
     if let Some(title) = title {
         if title.len() > MAX_LABEL {
             return Err(format!("its title has more than {MAX_LABEL} bytes"));
@@ -54,7 +54,7 @@ pub(super) fn texts(title: Option<&str>, description: Option<&str>, hidden: &mut
 }
 
 /// A schema's texts reach the model like a description does, as they are and as escapes.
-pub(super) fn schema_text(schema: &str, hidden: &mut Allowance) -> Result<(), Refused> {
+pub(super) fn schema_text(schema: &str, hidden: &mut Leeway) -> Result<(), Refused> {
     deceptive(hidden_in_json(schema, hidden), "its schema")
 }
 
@@ -78,12 +78,12 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
 }
 
 /// What is sent of it, which is what is pinned.
-pub(super) fn meta(meta: Option<String>, hidden: &mut Allowance) -> Result<Option<String>, Refused> {
+pub(super) fn meta(meta: Option<String>, hidden: &mut Leeway) -> Result<Option<String>, Refused> {
     meta.map(|meta| object(&meta, "its meta", "is", hidden).map(|tree| json::canonical(&tree))).transpose()
 }
 
 /// The tree of a JSON object that stands in an entry. Its texts reach the model, too.
-pub(super) fn object(text: &str, place: &str, verb: &str, hidden: &mut Allowance) -> Result<Value, Refused> {
+pub(super) fn object(text: &str, place: &str, verb: &str, hidden: &mut Leeway) -> Result<Value, Refused> {
     let tree = tree(text).map_err(|why| format!("{place} {verb} {why}"))?;
     if !tree.is_object() {
         return Err(format!("{place} {verb} not a JSON object"));
@@ -93,7 +93,7 @@ pub(super) fn object(text: &str, place: &str, verb: &str, hidden: &mut Allowance
 }
 
 /// Drops icons that a client must not fetch.
-pub(super) fn icons(icons: &mut Vec<Icon>, hidden: &mut Allowance) {
+pub(super) fn icons(icons: &mut Vec<Icon>, hidden: &mut Leeway) {
     icons.retain(|icon| {
         let good = icon.src.starts_with("https:") || icon.src.starts_with("data:");
         let mut texts = icon.mime_type.iter().chain(&icon.sizes);

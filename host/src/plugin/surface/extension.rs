@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::checks::{self, Refused};
 use crate::json;
-use crate::plugin::text::Allowance;
+use crate::plugin::text::Leeway;
 
 /// Bytes of a capability's settings: they are in every handshake.
 const MAX_SETTINGS: usize = 8 << 10;
@@ -61,7 +61,7 @@ fn is_own_name(name: &str) -> bool {
 }
 
 /// The settings as they are sent.
-pub(super) fn settings(settings: &str, hidden: &mut Allowance) -> Result<String, Refused> {
+pub(super) fn settings(settings: &str, hidden: &mut Leeway) -> Result<String, Refused> {
     if settings.len() > MAX_SETTINGS {
         return Err(format!("its settings have more than {MAX_SETTINGS} bytes"));
     }

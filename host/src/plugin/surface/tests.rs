@@ -1,10 +1,10 @@
 use super::{Listed, checks, extension};
 use crate::plugin::LoadError;
 use crate::plugin::abi::{Capability, Offer, Prompt};
-use crate::plugin::text::Allowance;
+use crate::plugin::text::Leeway;
 
 fn settings(text: &str) -> Result<String, String> {
-    extension::settings(text, &mut Allowance::default())
+    extension::settings(text, &mut Leeway::default())
 }
 
 #[test]

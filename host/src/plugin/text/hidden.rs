@@ -4,16 +4,16 @@
 //! What a model reads and a person does not is a way to speak to it past the person. Unicode says
 //! what is ignored when it is shown; scripts and emoji need a few of those, in certain places.
 //! There they pass: freely where the text would look otherwise without them, else no more than an
-//! allowance that all texts of one message share, so that nothing can be written in them.
+//! leeway that all texts of one message share, so that nothing can be written in them.
 //!
 //! Source: Unicode 17, Default_Ignorable_Code_Point and General_Category.
 
-mod allowance;
+mod leeway;
 mod needed;
 mod spaces;
 mod unseen;
 
-pub(in crate::plugin) use allowance::Allowance;
+pub(in crate::plugin) use leeway::Leeway;
 use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, shown, units};
 pub(super) use unseen::is_suspect;
 pub use unseen::is_unusual_space;
@@ -32,7 +32,7 @@ pub(super) fn is_plain(text: &str) -> bool {
 }
 
 /// What stands for a hidden character where it is dropped.
-pub(super) fn instead(c: char) -> &'static str {
+pub(in crate::plugin) fn instead(c: char) -> &'static str {
     match c {
         '\u{2028}' | '\u{2029}' => "\n",
         // A picture of braille signs stays in its columns.
@@ -49,16 +49,16 @@ pub(super) struct Hidden<'a> {
     around: Around,
     /// Marks in a row up to here.
     marks: usize,
-    allowance: &'a mut Allowance,
+    leeway: &'a mut Leeway,
     /// Up to where letters have been counted for it.
     counted: usize,
 }
 
 impl<'a> Hidden<'a> {
-    pub(super) fn of(text: &'a str, allowance: &'a mut Allowance) -> Self {
+    pub(super) fn of(text: &'a str, leeway: &'a mut Leeway) -> Self {
         let around =
             Around { base: ' ', before: '\n', earlier: '\n', next: ' ', in_a_row: 0, indent: 0, right_to_left: false };
-        Self { text, at: 0, around, marks: 0, allowance, counted: 0 }
+        Self { text, at: 0, around, marks: 0, leeway, counted: 0 }
     }
 
     fn pass(&mut self, c: char) {
@@ -82,23 +82,23 @@ impl<'a> Hidden<'a> {
 
     /// Whether a character that is seen passes: not one more mark that is drawn over the others.
     fn passes(&mut self, c: char) -> bool {
-        c.is_ascii() || !is_mark(c) || self.marks < MARKS && (c != self.around.before || self.allowance.choose(1))
+        c.is_ascii() || !is_mark(c) || self.marks < MARKS && (c != self.around.before || self.leeway.choose(1))
     }
 
     fn is_needed(&mut self, need: Need) -> bool {
         match need {
             Need::Nothing => false,
             Need::Seen => true,
-            Need::Choice => self.allowance.choose(1),
+            Need::Choice => self.leeway.choose(1),
             Need::Way(what, first) => {
                 let c = self.text[self.at..].chars().next().unwrap_or(' ');
-                self.allowance.write(what, c, &first)
+                self.leeway.write(what, c, &first)
             }
             Need::Spelling => {
                 let letters = self.text[self.counted..self.at].chars();
-                self.allowance.earn(letters.map(units).sum());
+                self.leeway.earn(letters.map(units).sum());
                 self.counted = self.at;
-                self.allowance.spell()
+                self.leeway.spell()
             }
         }
     }
@@ -122,14 +122,14 @@ impl<'a> Hidden<'a> {
             if !self.passes(c) {
                 return (true, 0);
             }
-            if self.allowance.has_ways() && self.around.before == self.around.base {
+            if self.leeway.has_ways() && self.around.before == self.around.base {
                 // Not joined, if they are emoji.
-                self.allowance.write_plainly((self.around.base, c));
+                self.leeway.write_plainly((self.around.base, c));
             }
             self.pass(c);
             let selected = |next| matches!(next, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
-            if self.allowance.has_ways() && !next.is_some_and(|next| selected(next) || is_modifier(next)) {
-                self.allowance.write_plainly(shown(c));
+            if self.leeway.has_ways() && !next.is_some_and(|next| selected(next) || is_modifier(next)) {
+                self.leeway.write_plainly(shown(c));
             }
             return (false, if c == BLACK_FLAG { flag(rest) } else { 0 });
         }
@@ -146,7 +146,7 @@ impl<'a> Hidden<'a> {
             return (false, 0);
         }
         if self.around.before == self.around.base {
-            self.allowance.write_plainly(shown(self.around.base));
+            self.leeway.write_plainly(shown(self.around.base));
         }
         if let Some(instead) = instead(c).chars().next() {
             self.pass(instead);
@@ -157,7 +157,7 @@ impl<'a> Hidden<'a> {
     /// Whether a space is hidden: another than the usual one, where there is no reason for it.
     fn space(&mut self, c: char, rest: &str) -> bool {
         let usual = c == ' ';
-        if usual && !self.allowance.has_ways() {
+        if usual && !self.leeway.has_ways() {
             self.pass(c);
             return false;
         }
@@ -165,7 +165,7 @@ impl<'a> Hidden<'a> {
         let way = if let Need::Way(what, _) = &need { Some(*what) } else { None };
         let passes = usual || self.is_needed(need);
         if let Some(what) = way.filter(|_| usual || !passes) {
-            self.allowance.write_plainly(what);
+            self.leeway.write_plainly(what);
         }
         self.pass(if passes { c } else { ' ' });
         !passes

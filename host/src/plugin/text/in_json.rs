@@ -7,25 +7,25 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::hidden::{is_suspect, is_unusual_space};
-use super::{Allowance, deceptive_in, drop_hidden, has_nothing};
+use super::{Leeway, deceptive_in, drop_hidden, has_nothing};
 use crate::json;
 
 /// The first hidden or deceptive character of the strings and names in it, which
 /// are one text: what may be in one is not for each of them.
-pub(in crate::plugin) fn hidden_in_json(text: &str, allowance: &mut Allowance) -> Option<char> {
-    literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?, allowance))
+pub(in crate::plugin) fn hidden_in_json(text: &str, leeway: &mut Leeway) -> Option<char> {
+    literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?, leeway))
 }
 
 /// Drops what is hidden from its strings and names, as [`super::drop_hidden`] does.
-pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, allowance: &mut Allowance) {
-    if is_harmless(text, allowance) {
+pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, leeway: &mut Leeway) {
+    if is_harmless(text, leeway) {
         return;
     }
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;
     for literal in literals(text) {
         let Some(mut said) = decoded(&text[literal.clone()]) else { continue };
-        if drop_hidden(&mut said, allowance) {
+        if drop_hidden(&mut said, leeway) {
             kept.push_str(&text[from..literal.start]);
             kept.push_str(&json::quote(&said));
             from = literal.end;
@@ -54,10 +54,10 @@ pub fn escape_hidden_in_json(text: &str) -> String {
 }
 
 /// Whether it can be seen from the bytes alone that nothing is hidden.
-fn is_harmless(text: &str, allowance: &Allowance) -> bool {
+fn is_harmless(text: &str, leeway: &Leeway) -> bool {
     let bytes = text.as_bytes();
     let mut escapes = memchr::memchr_iter(b'\\', bytes).map(|at| bytes.get(at + 1));
-    has_nothing(text, allowance) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
+    has_nothing(text, leeway) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
 }
 
 /// The string literals with their quotes.

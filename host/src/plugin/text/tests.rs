@@ -1,15 +1,15 @@
 use super::*;
 
 fn deceptive_in(text: &str) -> Option<char> {
-    super::deceptive_in(text, &mut Allowance::default())
+    super::deceptive_in(text, &mut Leeway::default())
 }
 
 fn hidden_in_json(json: &str) -> Option<char> {
-    super::hidden_in_json(json, &mut Allowance::default())
+    super::hidden_in_json(json, &mut Leeway::default())
 }
 
 fn drop_hidden_in_json(json: &mut String) {
-    super::drop_hidden_in_json(json, &mut Allowance::default());
+    super::drop_hidden_in_json(json, &mut Leeway::default());
 }
 
 /// What people write: Persian, Hindi, Malayalam, Hebrew, Thai, Mongolian, Chinese and Japanese,
@@ -37,7 +37,7 @@ const NEEDED: [&str; 18] = [
 
 fn cleaned(text: &str) -> String {
     let mut text = text.to_owned();
-    drop_hidden(&mut text, &mut Allowance::default());
+    drop_hidden(&mut text, &mut Leeway::default());
     text
 }
 
@@ -186,7 +186,7 @@ fn what_is_printed_steers_no_terminal() {
     assert_eq!(quote("abcdef", 3), "abc…");
     assert_eq!(quote("a\u{2003}b\u{a0}c\u{13430}", 100), "a\\u{2003}b\\u{a0}c\\u{13430}");
     assert_eq!(deceptive_in("a\nb"), None);
-    assert_eq!(deceptive_in_line("a\nb", &mut Allowance::default()), Some('\n'));
+    assert_eq!(deceptive_in_line("a\nb", &mut Leeway::default()), Some('\n'));
     assert_eq!(prefix("aé", 2), "a");
     assert_eq!(printable("a\r\n\tb\rc\u{9b}31m\u{1b}[0m ❤\u{fe0f}"), "a\n\tb\\u{d}c\\u{9b}31m\\u{1b}[0m ❤\u{fe0f}");
     for c in '\0'..=char::MAX {

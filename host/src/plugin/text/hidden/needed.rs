@@ -10,7 +10,7 @@ use icu_properties::props::{
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-use super::allowance::First;
+use super::leeway::First;
 use super::unseen::{category, is_joiner_of_a_script, is_modifier_of_a_script, script};
 
 /// Hidden characters in a row that are needed: a heart is one and a joiner behind it another.

@@ -2,7 +2,7 @@
 
 use icu_properties::props::Script;
 
-use super::allowance::First;
+use super::leeway::First;
 use super::needed::{Around, Need};
 use super::unseen::{is_unusual_space, script};
 

@@ -5,11 +5,11 @@ use super::*;
 
 fn cleaned(text: &str) -> String {
     let mut text = text.to_owned();
-    crate::plugin::text::drop_hidden(&mut text, &mut Allowance::default());
+    crate::plugin::text::drop_hidden(&mut text, &mut Leeway::default());
     text
 }
 
-/// Texts as people write them, long enough that no allowance lets them through.
+/// Texts as people write them, long enough that no leeway lets them through.
 #[test]
 fn texts_of_many_scripts_pass_whole() {
     let many = [
@@ -53,14 +53,14 @@ fn texts_of_many_scripts_pass_whole() {
     ];
     for once in many {
         let text = once.repeat(40);
-        let first = Hidden::of(&text, &mut Allowance::default()).next();
+        let first = Hidden::of(&text, &mut Leeway::default()).next();
         let place = first.map(|(at, c)| (format!("U+{:04X}", u32::from(c)), at, at % once.len()));
         assert_eq!(place, None, "{}", once.escape_unicode());
     }
 }
 
 /// All of Unicode, as often as one likes, between letters and beside signs: what Latin text can
-/// carry and shows nothing is no more than the allowance.
+/// carry and shows nothing is no more than the leeway.
 #[test]
 fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
     let mut free = [0; 4];

@@ -14,7 +14,7 @@ const LISTING: u32 = 32;
 const USUAL: u32 = 12;
 /// Emoji with two looks that may first be written with a selector.
 const LOOKS: u32 = 12;
-/// What one character costs that a script is spelt with, in the units of [`Allowance::earn`].
+/// What one character costs that a script is spelt with, in the units of [`Leeway::earn`].
 const SPELLING: u32 = 32;
 
 /// What it costs to write something in one of several ways for the first time.
@@ -30,7 +30,7 @@ pub(super) enum First {
 
 /// What is left for the texts of one result, the messages of one call, or the entries of a listing.
 #[derive(Clone)]
-pub(in crate::plugin) struct Allowance {
+pub(in crate::plugin) struct Leeway {
     choices: u32,
     /// Choices of the entries to come.
     later: u32,
@@ -41,13 +41,13 @@ pub(in crate::plugin) struct Allowance {
     ways: HashMap<(char, char), char>,
 }
 
-impl Default for Allowance {
+impl Default for Leeway {
     fn default() -> Self {
         Self { choices: CHOICES, later: 0, usual: USUAL, looks: LOOKS, earned: 0, ways: HashMap::new() }
     }
 }
 
-impl Allowance {
+impl Leeway {
     /// For what has no choices.
     pub(in crate::plugin::text) fn none() -> Self {
         Self { choices: 0, usual: 0, looks: 0, ..Self::default() }
