@@ -125,17 +125,8 @@ impl Plugin {
         told: impl FnOnce(I::Outcome) -> Result<R, CallError> + Send + 'static,
         check: impl FnOnce(&Program, R) -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, CallError> {
-        let denials = Denials::of(&call);
-        let (program, after_denials) = (self.program.clone(), denials.clone());
-        let after = move |outcome: I::Outcome| {
-            let told = after_denials.tell(Ok(told(outcome)));
-            ready(told.and_then(|outcome| Ok(check(&program, outcome)?)))
-        };
-        match self.program.perform_checked(invocation, call, ready(Ok(())), after, |_| false).await {
-            // The guest itself did not end well.
-            Err(CallError::Fault(fault)) => denials.tell(Err(fault)),
-            ended => ended,
-        }
+        let check = |program: Arc<Program>, _, outcome| ready(check(&program, outcome).map_err(CallError::from));
+        checked(&self.program, invocation, call, ready(Ok(())), told, check, |_| false).await
     }
 
     /// As [`Self::perform`], by a function that is called alone.
@@ -158,10 +149,36 @@ impl Plugin {
 
 const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 
+/// Makes a call between a check of what goes in and one of what comes out; what fails after a denial
+/// is told as that.
+async fn checked<I: Invocation, R: Send + 'static, F>(
+    program: &Arc<Program>,
+    invocation: I,
+    call: Call,
+    before: impl Future<Output = Result<(), CallError>> + Send + 'static,
+    told: impl FnOnce(I::Outcome) -> Result<R, CallError> + Send + 'static,
+    check: impl FnOnce(Arc<Program>, Denials, R) -> F + Send + 'static,
+    is_light: fn(&R) -> bool,
+) -> Result<R, CallError>
+where
+    F: Future<Output = Result<R, CallError>> + Send + 'static,
+{
+    let denials = Denials::of(&call);
+    let (own, of_check) = (program.clone(), denials.clone());
+    let after = move |outcome: I::Outcome| async move {
+        let outcome = of_check.tell(Ok(told(outcome)))?;
+        check(own, of_check, outcome).await
+    };
+    match program.perform_checked(invocation, call, before, after, is_light).await {
+        // The guest itself did not end well.
+        Err(CallError::Fault(fault)) => denials.tell(Err(fault)),
+        ended => ended,
+    }
+}
+
 /// What a tool's call is checked with, before and after it.
 struct Checks {
     program: Arc<Program>,
-    denials: Denials,
     input: Schema,
     output: Option<Schema>,
 }
@@ -175,24 +192,18 @@ impl Checks {
         call: Call,
         told: impl FnOnce(I::Outcome) -> Result<ToolOutcome, CallError> + Send + 'static,
     ) -> Result<ToolOutcome, CallError> {
-        let Self { program, denials, input, output } = self;
-        let (before, after) = (program.clone(), program.clone());
-        let after_denials = denials.clone();
-        let before = async move { before.sandbox.check(&input, &arguments).await?.map_err(CallError::Input) };
-        let after = move |outcome: I::Outcome| async move {
-            let outcome = after_denials.tell(Ok(told(outcome)))?;
-            match (outcome::tool(&after, outcome, output.as_ref()).await?, after_denials.last()) {
+        let Self { program, input, output } = self;
+        let own = program.clone();
+        let before = async move { own.sandbox.check(&input, &arguments).await?.map_err(CallError::Input) };
+        let check = move |program: Arc<Program>, denials: Denials, outcome| async move {
+            match (outcome::tool(&program, outcome, output.as_ref()).await?, denials.last()) {
                 (ToolOutcome::Complete(result), Some(denial)) if result.is_error => {
                     Err(Fault::Denied { denial, said: outcome::first_text(result) }.into())
                 }
                 (outcome, _) => Ok(outcome),
             }
         };
-        match program.perform_checked(invocation, call, before, after, outcome::is_light).await {
-            // The guest itself did not end well.
-            Err(CallError::Fault(fault)) => denials.tell(Err(fault)),
-            ended => ended,
-        }
+        checked(&program, invocation, call, before, told, check, outcome::is_light).await
     }
 }
 
@@ -269,12 +280,7 @@ impl Provider for Plugin {
         };
         let (name, given) = (name.to_owned(), arguments.clone());
         let caller = call.caller.clone();
-        let checks = Checks {
-            program: self.program.clone(),
-            denials: Denials::of(&call),
-            input: tool.input.clone(),
-            output: tool.output.clone(),
-        };
+        let checks = Checks { program: self.program.clone(), input: tool.input.clone(), output: tool.output.clone() };
         let called = async {
             match &self.program.linked.dialect {
                 Dialect::Wharf(exports) => {
