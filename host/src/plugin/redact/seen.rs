@@ -6,7 +6,7 @@
 use std::iter::successors;
 use std::ops::Range;
 
-use crate::plugin::text::is_deceptive;
+use crate::plugin::text::{instead, is_deceptive};
 
 pub(super) struct Seen {
     pub(super) bytes: Vec<u8>,
@@ -14,39 +14,52 @@ pub(super) struct Seen {
     dropped: Vec<(usize, usize)>,
 }
 
+/// A hidden character or its escape.
+#[derive(Clone)]
+struct Hidden {
+    at: Range<usize>,
+    /// The host puts something in its place.
+    replaced: bool,
+}
+
+impl Hidden {
+    fn of(c: char, at: Range<usize>) -> Self {
+        Self { at, replaced: !instead(c).is_empty() }
+    }
+}
+
 impl Seen {
-    /// Without hidden characters, and without these and their JSON escapes. An escape may also be
-    /// a backslash and a letter, so that one does not stand for the other; and with those that become a space
-    /// or the end of a line. None that change nothing.
+    /// Without hidden characters; without these and their JSON escapes, since an escape may also be
+    /// a backslash and a letter; and without those of both that leave nothing. None that change
+    /// nothing.
     pub(super) fn of(said: &[u8]) -> impl Iterator<Item = Self> {
         let plain = said.iter().fold(true, |plain, byte| plain & matches!(byte, 0x20..0x7f | b'\n' | b'\t'));
         let characters = if plain { Vec::new() } else { hidden_characters(said) };
-        let mut escapes = hidden_escapes(said);
-        // Some become a space or the end of a line.
-        let gone: Vec<_> = characters.iter().chain(&escapes).filter(|h| !is_replaced(&said[(*h).clone()])).collect();
-        let replaced = !gone.is_empty() && gone.len() < characters.len() + escapes.len();
-        let kept = replaced.then(|| {
-            let mut gone: Vec<_> = gone.into_iter().cloned().collect();
-            gone.sort_unstable_by_key(|hidden| hidden.start);
-            Self::without(said, &gone)
-        });
-        let both = (!escapes.is_empty()).then(|| {
-            escapes.extend(characters.iter().cloned());
-            escapes.sort_unstable_by_key(|hidden| hidden.start);
-            Self::without(said, &escapes)
-        });
-        let first = (!characters.is_empty()).then(|| Self::without(said, &characters));
-        first.into_iter().chain(both).chain(kept)
+        let escapes = hidden_escapes(said);
+        let mut both = [&characters[..], &escapes].concat();
+        both.sort_unstable_by_key(|hidden| hidden.at.start);
+        let gone: Vec<Hidden> = both.iter().filter(|hidden| !hidden.replaced).cloned().collect();
+        let mut ways = Vec::new();
+        if !characters.is_empty() {
+            ways.push(Self::without(said, &characters));
+        }
+        if !escapes.is_empty() {
+            ways.push(Self::without(said, &both));
+        }
+        if !gone.is_empty() && gone.len() < both.len() {
+            ways.push(Self::without(said, &gone));
+        }
+        ways.into_iter()
     }
 
-    fn without(said: &[u8], hidden: &[Range<usize>]) -> Self {
+    fn without(said: &[u8], hidden: &[Hidden]) -> Self {
         let (mut bytes, mut dropped) = (Vec::with_capacity(said.len()), Vec::new());
         let (mut from, mut sum) = (0, 0);
-        for hidden in hidden {
-            bytes.extend_from_slice(&said[from..hidden.start]);
-            sum += hidden.len();
+        for Hidden { at, .. } in hidden {
+            bytes.extend_from_slice(&said[from..at.start]);
+            sum += at.len();
             dropped.push((bytes.len(), sum));
-            from = hidden.end;
+            from = at.end;
         }
         bytes.extend_from_slice(&said[from..]);
         Self { bytes, dropped }
@@ -62,17 +75,12 @@ impl Seen {
     }
 }
 
-/// Whether the host puts something in the place of a hidden character, see `text::drop_hidden`.
-fn is_replaced(hidden: &[u8]) -> bool {
-    matches!(hidden, b"\xe2\x80\xa8" | b"\xe2\x80\xa9" | b"\xe2\xa0\x80" | b"\\u2028" | b"\\u2029" | b"\\u2800")
-}
-
-fn hidden_characters(said: &[u8]) -> Vec<Range<usize>> {
+fn hidden_characters(said: &[u8]) -> Vec<Hidden> {
     let (mut hidden, mut at) = (Vec::new(), 0);
     for chunk in said.utf8_chunks() {
         for c in chunk.valid().chars() {
             if is_deceptive(c) {
-                hidden.push(at..at + c.len_utf8());
+                hidden.push(Hidden::of(c, at..at + c.len_utf8()));
             }
             at += c.len_utf8();
         }
@@ -82,31 +90,34 @@ fn hidden_characters(said: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// The escapes of JSON strings that stand for hidden characters.
-fn hidden_escapes(said: &[u8]) -> Vec<Range<usize>> {
+fn hidden_escapes(said: &[u8]) -> Vec<Hidden> {
     let next = |from: usize| Some(from + memchr::memchr(b'\\', said.get(from..)?)?);
     let mut hidden = Vec::new();
     // Two bytes on: a backslash that is escaped begins no escape.
     for at in successors(next(0), |at| next(at + 2)) {
-        if let Some(length) = hidden_escape(&said[at..]) {
-            hidden.push(at..at + length);
+        if let Some((c, length)) = hidden_escape(&said[at..]) {
+            hidden.push(Hidden::of(c, at..at + length));
         }
     }
     hidden
 }
 
-/// Bytes of the escape that a text begins with, if it is that of a hidden character.
-fn hidden_escape(said: &[u8]) -> Option<usize> {
+/// The hidden character whose escape a text begins with, and the bytes of that.
+fn hidden_escape(said: &[u8]) -> Option<(char, usize)> {
     let unit = |from: usize| {
         let digits = said.get(from..from + 6)?.strip_prefix(b"\\u")?;
         digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
     };
-    if let Some(b'b' | b'f' | b'r') = said.get(1) {
-        return Some(2);
+    match said.get(1)? {
+        b'b' => return Some(('\u{8}', 2)),
+        b'f' => return Some(('\u{c}', 2)),
+        b'r' => return Some(('\r', 2)),
+        _ => {}
     }
     let first = unit(0)?;
     let (c, length) = match first {
         0xd800..0xdc00 => (0x10000 + ((first - 0xd800) << 10) + unit(6)?.checked_sub(0xdc00)?, 12),
         _ => (first, 6),
     };
-    char::from_u32(c).filter(|c| is_deceptive(*c)).map(|_| length)
+    char::from_u32(c).filter(|c| is_deceptive(*c)).map(|c| (c, length))
 }
