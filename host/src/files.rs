@@ -59,11 +59,19 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
 
 /// The same of a text.
 pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, FileError> {
-    String::from_utf8(read(path, most)?).map_err(|_| FileError::NotText)
+    text(read(path, most)?)
 }
 
-/// The bytes of a file that was just opened.
-pub(crate) fn rest(file: File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, FileError> {
+/// The text of a file that was just opened.
+pub(crate) fn rest_of_text(file: File, metadata: &Metadata, most: u64) -> Result<String, FileError> {
+    text(rest(file, metadata, most)?)
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, FileError> {
+    String::from_utf8(bytes).map_err(|_| FileError::NotText)
+}
+
+fn rest(file: File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, FileError> {
     if metadata.len() > most {
         return Err(FileError::TooLarge(most));
     }

@@ -55,6 +55,9 @@ fn trim() {
     unsafe { libc::malloc_trim(0) };
 }
 
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn trim() {}
+
 /// Sets what the C library keeps. To be called while there is one thread.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "a function of the C library that takes no pointer")]
@@ -69,6 +72,3 @@ pub(super) fn keep_buffers() {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) fn keep_buffers() {}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn trim() {}

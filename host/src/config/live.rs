@@ -55,8 +55,8 @@ impl Live {
         self.changed.subscribe()
     }
 
-    /// Reads the file again whenever it changes, or a folder is made that it grants, for ever. One that cannot be read changes
-    /// nothing; `tell` hears of each reading.
+    /// Reads the file again whenever it changes, or a folder is made that it grants, for ever. One
+    /// that cannot be read changes nothing; `tell` hears of each reading.
     pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
         let Some(path) = self.get().file.clone() else { return };
         let mut read = self.read.clone();

@@ -123,11 +123,12 @@ impl Lock {
             opened => opened.map_err(failed)?,
         };
         let folder = fs::symlink_metadata(&self.folder).map_err(|error| failed(error.into()))?;
-        if let Some((why, hint)) = distrust(&found, true).or(distrust(&folder, folder.is_dir())) {
+        let no_folder = Some(("its folder is of the wrong kind", "put the folder itself there"));
+        let kind = if folder.is_dir() { None } else { no_folder };
+        if let Some((why, hint)) = distrust(&found).or(kind).or_else(|| distrust(&folder)) {
             return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
         }
-        let bytes = files::rest(file, &found, MAX_SIZE).map_err(failed)?;
-        String::from_utf8(bytes).map(Some).map_err(|_| failed(FileError::NotText))
+        files::rest_of_text(file, &found, MAX_SIZE).map(Some).map_err(failed)
     }
 
     fn turn(&self) -> io::Result<File> {
@@ -184,10 +185,7 @@ impl Lock {
 }
 
 /// Why something may have been written by others, and what to do.
-fn distrust(found: &Metadata, right_kind: bool) -> Option<(&'static str, &'static str)> {
-    if !right_kind {
-        return Some(("its folder is of the wrong kind", "put the folder itself there"));
-    }
+fn distrust(found: &Metadata) -> Option<(&'static str, &'static str)> {
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Some(("the file or its folder belongs to another user", "chown both to the user that runs wharf"));
     }

@@ -62,16 +62,16 @@ impl LogBudget {
     pub(super) fn write(&self, level: LogLevel, source: &str, message: &str) {
         // No line of the host's own begins so. The plugin comes last: what it says itself cannot
         // stand after its name.
-        let (plugin, message) = (&self.plugin, text::quote(message, LINE));
+        let (plugin, message) = (&self.plugin, format!("guest: {}", text::quote(message, LINE)));
         let source = text::quote(source, 64);
         match level {
-            LogLevel::Debug => tracing::debug!(target: "guest", source, %plugin, "guest: {message}"),
+            LogLevel::Debug => tracing::debug!(target: "guest", source, %plugin, "{message}"),
             LogLevel::Info | LogLevel::Notice => {
-                tracing::info!(target: "guest", source, %plugin, "guest: {message}");
+                tracing::info!(target: "guest", source, %plugin, "{message}");
             }
-            LogLevel::Warning => tracing::warn!(target: "guest", source, %plugin, "guest: {message}"),
+            LogLevel::Warning => tracing::warn!(target: "guest", source, %plugin, "{message}"),
             LogLevel::Error | LogLevel::Critical | LogLevel::Alert | LogLevel::Emergency => {
-                tracing::error!(target: "guest", source, %plugin, "guest: {message}");
+                tracing::error!(target: "guest", source, %plugin, "{message}");
             }
         }
     }
