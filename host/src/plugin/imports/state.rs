@@ -206,11 +206,13 @@ impl State {
         events: Option<Arc<Events>>,
         cancelled: CancellationToken,
     ) -> Self {
-        use crate::plugin::sandbox::{Sandbox, SandboxSettings};
-        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+        use super::granted::Resources;
+        use crate::plugin::limits::quota::Budget;
+
         let plugin = PluginId::parse("guest").expect("an id");
-        let granted = Granted::new(plugin.clone(), crate::plugin::policy::grants::Grants::default(), &sandbox);
-        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
+        let granted =
+            Granted::new(plugin.clone(), crate::plugin::policy::grants::Grants::default(), &Resources::for_tests());
+        let quota = Quota::new(Arc::new(Budget::new(1 << 20)), 1 << 20);
         let cpu = CpuMeter::new(Duration::from_secs(1));
         Self::new(plugin, quota, cpu, log_limit, events, cancelled, granted)
     }
