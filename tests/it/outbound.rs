@@ -1,4 +1,4 @@
-//! HTTP that plugins send, through both doors of the real binary: where they were granted it,
+//! HTTP that plugins send, through both front ends of the real binary: where they were granted it,
 //! and nowhere else; and the secrets that go with it. The guests are the sample `fetch` and
 //! `online`.
 
@@ -48,7 +48,7 @@ fn a_page_is_read_after_one_line() {
 }
 
 #[test]
-fn both_doors_send_the_same() {
+fn both_front_ends_send_the_same() {
     let site = Site::start(|head, connection| {
         let chunked = field(head, "transfer-encoding").is_some();
         let (seen, expected) = if chunked { ("chunked", "4\r\nmilk\r\n0\r\n\r\n") } else { ("whole", "milk") };
@@ -74,7 +74,7 @@ fn both_doors_send_the_same() {
 }
 
 #[test]
-fn without_a_grant_both_doors_are_closed_and_the_log_says_how_to_open_them() {
+fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() {
     let site = Site::page("text/plain", "inside");
     let home = home("");
     let mut client = Client::start_modern(&home);
