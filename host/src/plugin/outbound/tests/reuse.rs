@@ -233,6 +233,7 @@ async fn a_body_that_is_not_read_whole_closes_its_connection() {
     let server = Server::keeping(|request, stream| request > 1 || say(stream, OK));
     let call = to(sandbox(), &server);
     fetched(&call, server.url("/")).await;
+    server.take();
     let request = tokio::spawn(fetch(call.clone(), get(server.url("/"))));
     while server.take().is_empty() {
         tokio::task::yield_now().await;
