@@ -83,8 +83,7 @@ pub struct Caps {
     pub headers: usize,
     /// Exchanges of one plugin at the same time.
     pub exchanges: usize,
-    /// How long a connection is kept for the next request of its plugin; none is if it is zero. A
-    /// name's change of address takes that long to be noticed.
+    /// How long a connection is kept for the next request of its plugin; none is if it is zero.
     pub idle: Duration,
 }
 
