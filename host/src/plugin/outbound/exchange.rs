@@ -87,19 +87,23 @@ impl Exchange {
         connect: Instant,
     ) -> Result<(Connection, Response<Incoming>), Failure> {
         let Self { route, request, caps, pool, .. } = self;
-        let again = repeatable(&request);
-        let used = if again.is_some() { caps.idle } else { RECENT };
+        // RFC 9110, section 9.2.2. A body flows, and is gone once it was sent.
+        let repeatable = request.method().is_idempotent() && request.body().is_end_stream();
+        let used = if repeatable { caps.idle } else { RECENT };
         let (request, connect) = match pool.take(&route, used) {
             None => (request, connect),
-            Some(mut connection) => match begun(&mut connection, request, &caps).await? {
-                Ok(response) => return Ok((connection, response)),
-                // A second time at most, since the next connection is new.
-                Err(mut error) => {
-                    let unsent = error.take_message();
-                    let again = unsent.or(again.filter(|_| was_closed(error.error())));
-                    (again.ok_or_else(|| failure(error.error(), &caps))?, Instant::now() + caps.connect)
+            Some(mut connection) => {
+                let again = repeatable.then(|| without_body(&request));
+                match begun(&mut connection, request, &caps).await? {
+                    Ok(response) => return Ok((connection, response)),
+                    // A second time at most, since the next connection is new.
+                    Err(mut error) => {
+                        let unsent = error.take_message();
+                        let again = unsent.or(again.filter(|_| was_closed(error.error())));
+                        (again.ok_or_else(|| failure(error.error(), &caps))?, Instant::now() + caps.connect)
+                    }
                 }
-            },
+            }
         };
         let mut connection = open(outbound, route, &caps, turn, connect).await?;
         match begun(&mut connection, request, &caps).await? {
@@ -148,16 +152,13 @@ async fn open(
     opened.map_err(|error| failure(&error, caps))
 }
 
-/// The same request once more, if that does no harm (RFC 9110, section 9.2.2) and it has no body:
-/// one that flows is gone once it was sent.
-fn repeatable(request: &Request<Outgoing>) -> Option<Request<Outgoing>> {
-    (request.method().is_idempotent() && request.body().is_end_stream()).then(|| {
-        let mut again = Request::new(outgoing(Empty::new(), 0));
-        *again.method_mut() = request.method().clone();
-        *again.uri_mut() = request.uri().clone();
-        *again.headers_mut() = request.headers().clone();
-        again
-    })
+/// A copy of a request that has no body.
+fn without_body(request: &Request<Outgoing>) -> Request<Outgoing> {
+    let mut copy = Request::new(outgoing(Empty::new(), 0));
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.headers_mut() = request.headers().clone();
+    copy
 }
 
 /// Whether the server closed the connection before it answered, as it may with one that is idle.
@@ -170,7 +171,7 @@ fn was_closed(error: &hyper::Error) -> bool {
 /// (RFC 4559, section 6): the next request may be another caller's.
 fn authenticates_connection(headers: &HeaderMap) -> bool {
     headers.get_all(header::AUTHORIZATION).iter().any(|value| {
-        let scheme = value.as_bytes().split(|byte| *byte == b' ').next().unwrap_or_default();
+        let scheme = value.as_bytes().trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
         scheme.eq_ignore_ascii_case(b"ntlm") || scheme.eq_ignore_ascii_case(b"negotiate")
     })
 }

@@ -22,7 +22,7 @@ pub(super) const OF_ONE: usize = 8;
 pub(super) const IN_ALL: usize = 64;
 /// A connection that is older is not kept, so that a busy one, too, has its name looked up, its
 /// address checked and its certificate verified again.
-const AGE: Duration = Duration::from_secs(300);
+pub(super) const AGE: Duration = Duration::from_secs(300);
 /// For the rest of a request whose response is there already.
 const SETTLE: Duration = Duration::from_millis(100);
 

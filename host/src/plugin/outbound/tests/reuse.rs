@@ -7,8 +7,9 @@ use std::sync::Barrier;
 use http_body_util::{BodyExt as _, Empty, Full};
 use wasmtime_wasi_http::WasiHttpHooks as _;
 
+use super::super::connection::{Connection, Route};
 use super::super::fetch::fetch;
-use super::super::pool::{IN_ALL, OF_ONE};
+use super::super::pool::{AGE, IN_ALL, OF_ONE, Pool};
 use super::super::wasi;
 use super::server::Connections;
 use super::*;
@@ -111,6 +112,24 @@ async fn an_idle_connection_is_closed_in_time() {
     assert_eq!(server.settled(0).await, Connections { all: 1, open: 0 });
     fetched(&call, server.url("/")).await;
     assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn an_old_connection_is_not_kept() {
+    let places = Arc::new(Semaphore::new(1));
+    let pool = Pool::new(places.clone(), Duration::from_secs(20), Handle::current());
+    let target = grant("http://api.example").target;
+    let route = Route { target, private: false };
+    let turn = Arc::new(Arc::new(Semaphore::new(1)).acquire_owned().await.expect("a turn"));
+    for (age, kept) in [(Duration::ZERO, true), (AGE, false)] {
+        let (stream, _server) = tokio::io::duplex(64);
+        let mut connection = Connection::open(stream, route.clone(), 128).await.expect("a connection");
+        assert!(connection.ready().await);
+        connection.opened -= age;
+        pool.clone().keep(connection, turn.clone());
+        assert_eq!(places.available_permits(), usize::from(!kept));
+        assert_eq!(pool.take(&route, Duration::from_secs(20)).is_some(), kept);
+    }
 }
 
 #[tokio::test]
@@ -246,7 +265,8 @@ async fn a_body_that_is_not_read_whole_closes_its_connection() {
 async fn who_authenticates_the_connection_has_it_alone() {
     let server = keeping(OK);
     let call = to(sandbox(), &server);
-    for (value, connections) in [("Basic eDp5", 1), ("NTLM TlRM", 1), ("negotiate YII", 2), ("Bearer x", 3), ("x", 3)] {
+    for (value, connections) in [("Basic eDp5", 1), ("NTLM TlRM", 1), (" negotiate\tYII", 2), ("Bearer x", 3), ("x", 3)]
+    {
         let headers = vec![field("Authorization", value)];
         fetch(call.clone(), Http::Request { headers, ..get(server.url("/")) }).await.expect("a response");
         assert_eq!(server.connections(), connections, "{value}");
