@@ -25,11 +25,14 @@ use super::surface::{FrozenTool, Listed, Surface};
 /// exports any of our own interfaces is a plugin of those and of nothing else.
 const ALL: [Entry; 3] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY];
 
+/// The dialect of a component, if it is this one.
+type Found = Result<Option<Box<dyn Dialect>>, LoadError>;
+
 struct Entry {
     /// Gives components what they import beside what all may import.
     link: fn(&mut Linker<State>) -> wasmtime::Result<()>,
     /// Finds what a component exports in this dialect, if it does. The bytes are the component's.
-    find: fn(&InstancePre<State>, &[u8]) -> Result<Option<Box<dyn Dialect>>, LoadError>,
+    find: fn(&InstancePre<State>, &[u8]) -> Found,
     /// Whether a component with an export of this name has completions.
     completes: fn(&str) -> bool,
 }

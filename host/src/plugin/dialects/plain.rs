@@ -17,7 +17,7 @@ use wasmtime::Store;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Val};
 
-use super::{Dialect, Entry, LIFTED, NOT_FOUND};
+use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 
 use crate::plugin::abi::{
     CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult,
@@ -48,7 +48,7 @@ pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| f
 /// are known they are no functions for anybody else.
 const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
 
-fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Result<Option<Box<dyn Dialect>>, LoadError> {
+fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Found {
     let for_hosts = |name: &String| FOR_HOSTS.iter().any(|host| name.starts_with(host));
     if super::exported(pre).iter().any(for_hosts) {
         return Ok(None);

@@ -16,7 +16,7 @@ use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Type, Val};
 
-use super::{Dialect, Entry, LIFTED, NOT_FOUND};
+use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 
 use crate::json::{quote as json_text, write_str};
 use crate::plugin::abi::{
@@ -46,7 +46,7 @@ const REVISION: &str = "2025-11-25";
 pub(super) const ENTRY: Entry =
     Entry { link: link::link, find, completes: |export| interface(export) == Some("completions") };
 
-fn find(pre: &InstancePre<State>, _: &[u8]) -> Result<Option<Box<dyn Dialect>>, LoadError> {
+fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
     let exports = Exports::find(pre.component())?;
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }

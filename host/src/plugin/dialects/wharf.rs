@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wasmtime::component::InstancePre;
 
-use super::{Dialect, Entry, NOT_FOUND};
+use super::{Dialect, Entry, Found, NOT_FOUND};
 use crate::plugin::abi::*;
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::CallError;
@@ -21,7 +21,7 @@ use crate::plugin::surface::{FrozenTool, Listed as Lists};
 /// Its imports are those of all components.
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |export| export == Exports::COMPLETIONS };
 
-fn find(pre: &InstancePre<State>, _: &[u8]) -> Result<Option<Box<dyn Dialect>>, LoadError> {
+fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
     let exports = Exports::find(pre)?;
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }

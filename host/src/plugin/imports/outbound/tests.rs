@@ -3,6 +3,7 @@
 mod corpus;
 mod exchange;
 mod parts;
+mod reuse;
 mod server;
 
 use std::collections::BTreeMap;
