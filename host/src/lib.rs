@@ -8,6 +8,8 @@ pub mod catalog;
 pub mod cli;
 pub mod config;
 mod files;
+pub mod idle;
+mod inline;
 pub mod json;
 pub mod jsonrpc;
 pub mod pins;

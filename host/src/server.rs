@@ -182,11 +182,6 @@ impl Server {
         })
     }
 
-    /// For a transport that waits for its client: what can be done ahead is done now.
-    pub fn rest(&self) {
-        self.catalog.rest();
-    }
-
     /// Ends the listen streams of all clients with their results.
     pub fn stop(&self) {
         self.stopping.send_replace(true);

@@ -9,24 +9,26 @@ use crate::support::home::repository;
 
 /// What each module of the host may use of its siblings, and words that it must not know.
 /// `*` is everything.
-const FLOORS: [(&str, &[&str], &[&str]); 18] = [
+const FLOORS: [(&str, &[&str], &[&str]); 20] = [
     ("audit", &["files"], &["tokio", "wasmtime"]),
     ("budget", &[], &["wasmtime", "mcp"]),
     ("files", &[], &["tokio", "wasmtime"]),
+    ("idle", &[], &["tokio", "wasmtime"]),
+    ("inline", &[], &["tokio", "wasmtime"]),
     ("json", &[], &["tokio", "wasmtime"]),
     ("jsonrpc", &["json"], &["tokio", "wasmtime", "mcp"]),
     ("sync", &[], &["wasmtime"]),
     ("wall", &[], &["tokio", "wasmtime", "plugin"]),
-    ("plugin", &["audit", "budget", "files", "json", "sync", "wall"], &["jsonrpc"]),
+    ("plugin", &["audit", "budget", "files", "inline", "json", "sync", "wall"], &["jsonrpc"]),
     ("protocol", &["json", "jsonrpc"], &["tokio", "wasmtime"]),
     ("pins", &["files", "plugin"], &["serde_json", "jsonrpc"]),
     ("catalog", &["json", "plugin", "pins"], &["serde_json"]),
     (
         "server",
-        &["audit", "budget", "json", "jsonrpc", "protocol", "plugin", "catalog", "sync"],
+        &["audit", "budget", "inline", "json", "jsonrpc", "protocol", "plugin", "catalog", "sync"],
         &["std::net", "tokio::net", "io::stdin", "io::stdout", "HeaderMap"],
     ),
-    ("transport", &["budget", "files", "json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),
+    ("transport", &["budget", "files", "idle", "json", "jsonrpc", "server", "protocol::revision"], &["wasmtime"]),
     ("config", &["audit", "files", "json", "plugin", "pins"], &[]),
     ("cli", &["*"], &[]),
     ("report", &["*"], &[]),

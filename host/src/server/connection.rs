@@ -10,7 +10,6 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -26,6 +25,7 @@ use super::outgoing::Outgoing;
 use super::room::{Room, Taken};
 use super::session::Session;
 use super::unread::Unread;
+use crate::inline::poll_inline;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::headers::Headers;
@@ -252,11 +252,6 @@ impl Connection {
         &self.principal
     }
 
-    /// For whoever brings frames and waits for the next one; see [`Server::rest`].
-    pub fn rest(&self) {
-        self.server.rest();
-    }
-
     /// Puts a message into the connection's own stream.
     pub(super) async fn send(&self, mut message: Outgoing) {
         message.hold(self.unread());
@@ -289,11 +284,11 @@ impl Connection {
             Begun::Now(message) => return Answered::now(message),
             Begun::Work(work) => work,
         };
-        // Whoever polls it next registers a waker of its own.
-        if !arrival.more
-            && let Poll::Ready(answered) = work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-        {
-            return answered;
+        if !arrival.more {
+            work = match poll_inline(work) {
+                Ok(answered) => return answered,
+                Err(pending) => pending,
+            };
         }
         let (stream, bounds) = (arrival.stream.clone(), self.bounds.clone());
         tokio::spawn(async move {

@@ -39,6 +39,7 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::task::JoinSet;
 
+use crate::idle::IdleHook;
 use crate::server::Server;
 use admission::Admission;
 use front::Front;
@@ -89,6 +90,8 @@ pub struct Settings {
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
+    /// Runs on the thread of a connection that waits for its client.
+    pub idle: IdleHook,
 }
 
 impl Default for Settings {
@@ -108,6 +111,7 @@ impl Default for Settings {
             tls: None,
             sessions: SessionSettings::default(),
             sse: false,
+            idle: IdleHook::default(),
         }
     }
 }

@@ -60,15 +60,15 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
         .serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
     // What was answered has been written when the connection has to wait.
-    let resting = poll_fn(|context| {
+    let served = poll_fn(|context| {
         let polled = connection.as_mut().poll(context);
         if polled.is_pending() {
-            front.rest();
+            front.settings.idle.run();
         }
         polled
     });
     let ended = tokio::select! {
-        ended = resting => ended,
+        ended = served => ended,
         () = stop.cancelled() => {
             // Hyper would wait for the rest of a first head; of a later one it does not.
             if !asked.load(Ordering::Relaxed) {

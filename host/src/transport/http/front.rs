@@ -52,11 +52,6 @@ impl Front {
         Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
     }
 
-    /// A connection waits for its client.
-    pub(super) fn rest(&self) {
-        self.mcp.server.rest();
-    }
-
     /// Cancelled when the server is about to end: what was begun is the last.
     pub(super) fn stop(&self) -> &CancellationToken {
         &self.stop

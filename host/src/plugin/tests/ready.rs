@@ -28,12 +28,12 @@ async fn a_spare_serves_one_call_of_its_plugin() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let (one, other) = (plugin(&sandbox).await, plugin(&sandbox).await);
     for plugin in [&one, &other, &one, &one, &other, &other] {
-        plugin.program.earn_quick();
+        plugin.program.make_eligible();
         call(plugin).await;
         sandbox.on_idle();
-        assert!(sandbox.runtime.spares.is_ready());
+        assert!(sandbox.runtime.ready.is_ready());
         call(plugin).await;
-        assert!(!sandbox.runtime.spares.is_ready());
+        assert!(!sandbox.runtime.ready.is_ready());
         call(plugin).await;
     }
     // With other limits it is another program, which was never called.
@@ -46,19 +46,19 @@ async fn a_spare_serves_one_call_of_its_plugin() {
 async fn nothing_is_kept_while_nothing_happens() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let plugin = plugin(&sandbox).await;
-    plugin.program.earn_quick();
+    plugin.program.make_eligible();
     call(&plugin).await;
     sandbox.on_idle();
-    assert!(sandbox.runtime.spares.is_ready());
+    assert!(sandbox.runtime.ready.is_ready());
     let deadline = Instant::now() + Duration::from_secs(10);
     while sandbox.runtime.memory.taken() > 0 {
         assert!(Instant::now() < deadline, "instances are kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(!sandbox.runtime.spares.is_ready());
+    assert!(!sandbox.runtime.ready.is_ready());
     drop(plugin);
     sandbox.on_idle();
-    assert!(!sandbox.runtime.spares.is_ready());
+    assert!(!sandbox.runtime.ready.is_ready());
 }
 
 /// Also while another plugin's call sleeps, and keeps the clock running.
@@ -66,18 +66,18 @@ async fn nothing_is_kept_while_nothing_happens() {
 async fn nothing_is_kept_of_one_plugin_because_of_another() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let plugin = plugin(&sandbox).await;
-    plugin.program.earn_quick();
+    plugin.program.make_eligible();
     let _another_runs = sandbox.runtime.ticker.run();
     call(&plugin).await;
     sandbox.on_idle();
-    assert!(sandbox.runtime.spares.is_ready());
+    assert!(sandbox.runtime.ready.is_ready());
     let deadline = Instant::now() + Duration::from_secs(10);
-    while sandbox.runtime.spares.is_ready() || sandbox.runtime.memory.taken() > 0 {
+    while sandbox.runtime.ready.is_ready() || sandbox.runtime.memory.taken() > 0 {
         assert!(Instant::now() < deadline, "an instance is kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     // Nor is there another one.
     sandbox.on_idle();
-    assert!(!sandbox.runtime.spares.is_ready());
+    assert!(!sandbox.runtime.ready.is_ready());
     call(&plugin).await;
 }

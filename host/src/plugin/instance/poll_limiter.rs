@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(in crate::plugin) struct Turnstile(Mutex<State>);
+pub(in crate::plugin) struct PollLimiter(Mutex<State>);
 
 struct State {
     free: u32,
@@ -21,22 +21,22 @@ struct State {
 }
 
 /// One call, which may be waiting in the line. Dropping it leaves the line.
-pub(in crate::plugin) struct Visitor<'a> {
-    turnstile: &'a Turnstile,
+pub(in crate::plugin) struct Waiter<'a> {
+    limiter: &'a PollLimiter,
     number: Option<u64>,
 }
 
 /// A thread's place, until it is dropped.
-pub(in crate::plugin) struct Pass<'a>(&'a Turnstile);
+pub(in crate::plugin) struct Permit<'a>(&'a PollLimiter);
 
-impl Turnstile {
+impl PollLimiter {
     pub(in crate::plugin) fn new(threads: u32) -> Self {
         let (waiting, called) = (BTreeMap::new(), BTreeSet::new());
         Self(Mutex::new(State { free: threads, next: 0, waiting, called }))
     }
 
-    pub(in crate::plugin) fn visitor(&self) -> Visitor<'_> {
-        Visitor { turnstile: self, number: None }
+    pub(in crate::plugin) fn waiter(&self) -> Waiter<'_> {
+        Waiter { limiter: self, number: None }
     }
 
     /// Gives the thread of one call to the first that waits.
@@ -63,10 +63,10 @@ impl Turnstile {
     }
 }
 
-impl<'a> Visitor<'a> {
+impl<'a> Waiter<'a> {
     /// `None`: not now; the task is woken when it is its turn.
-    pub(in crate::plugin) fn enter(&mut self, context: &Context<'_>) -> Option<Pass<'a>> {
-        let mut state = self.turnstile.state();
+    pub(in crate::plugin) fn acquire(&mut self, context: &Context<'_>) -> Option<Permit<'a>> {
+        let mut state = self.limiter.state();
         match self.number {
             None if state.free > 0 => state.free -= 1,
             Some(number) if state.called.remove(&number) => self.number = None,
@@ -85,23 +85,23 @@ impl<'a> Visitor<'a> {
                 return None;
             }
         }
-        Some(Pass(self.turnstile))
+        Some(Permit(self.limiter))
     }
 }
 
-impl Drop for Visitor<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        let mut state = self.turnstile.state();
+        let mut state = self.limiter.state();
         if state.waiting.remove(&number).is_none() && state.called.remove(&number) {
             // It was woken in vain: the next one must be.
             drop(state);
-            self.turnstile.leave();
+            self.limiter.leave();
         }
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.0.leave();
     }
