@@ -267,3 +267,6 @@ impl Server {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
