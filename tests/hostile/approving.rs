@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::process::run;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h54_other_words_sent_not_compared,

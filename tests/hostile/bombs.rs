@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::bytes_of;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] =
     rows![h07_too_many_functions, h08_functions_of_huge_bodies, h09_crowds_of_types_and_modules,];

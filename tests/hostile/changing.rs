@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::body;
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_versions_nobody_approved,];
 

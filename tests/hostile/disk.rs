@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage, fate};
 use crate::door::Transport;
 use crate::support::client::first_text;
@@ -16,7 +17,6 @@ use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request};
 use crate::support::process::run;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h72_private_folders_granted,

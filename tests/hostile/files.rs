@@ -11,11 +11,11 @@ use std::time::Instant;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::{body, source};
 use crate::support::guest::Guest;
 use crate::support::home::component;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h01_files_that_are_no_component,

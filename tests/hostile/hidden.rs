@@ -10,12 +10,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::process::run;
 use crate::support::site::{Site, write};
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![h77_characters_that_show_nothing, h78_secret_spelt_otherwise,];
 

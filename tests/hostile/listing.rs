@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::site::Site;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h12_endless_loop_at_start,

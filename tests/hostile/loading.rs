@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, PROMPT, Stage};
 use crate::support::guest::Guest;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] =
     rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_announced_each_call,];

@@ -8,7 +8,6 @@
 macro_rules! rows {
     ($($run:ident),+ $(,)?) => { &[$($crate::Row { run: $run, function: stringify!($run) }),+] };
 }
-use rows;
 
 mod approving;
 mod arena;

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::body;
 use crate::support::guest::Guest;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h25_oversized_results,

@@ -8,11 +8,11 @@ use std::os::unix::fs::symlink;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::home::names_in;
 use crate::support::site::{Site, write};
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h33_ways_out_of_a_folder,

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage, fate};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::home::component;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h69_files_unlinked_and_made_again,

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::{body, bytes_of, source};
 use crate::support::guest::Guest;
 use crate::support::guest::asking::{ROOTS, form};
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h14_call_that_never_ends,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, PROMPT, Stage, fate};
 use crate::deaf::Deaf;
 use crate::door::{ALICE, BOB, Transport};
@@ -15,7 +16,6 @@ use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request, Response};
 use crate::support::streamable::{Endpoint, alone, initialize, request};
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h62_all_sessions_of_one_user,

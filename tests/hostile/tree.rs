@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage, fate};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h41_private_json_names_of_clients,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::deaf::Deaf;
 use crate::door::Transport;
@@ -14,7 +15,6 @@ use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request};
 use crate::support::streamable::{Endpoint, alone, initialize, request};
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h58_results_nobody_reads,

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, PROMPT, Stage, fate};
 use crate::door::Transport;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
 use crate::support::http::Line;
 use crate::support::streamable::{Endpoint, alone};
-use crate::{Row, rows};
 
 pub(crate) const ROWS: &[Row] = rows![
     h46_rules_times_elements,

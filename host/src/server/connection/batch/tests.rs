@@ -185,6 +185,24 @@ async fn each_request_is_counted_while_it_runs() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_over_counts_until_the_batch_is_sent() {
+    // Room for two, as above.
+    let mut stage = Stage::new(BATCHES, Settings { waiting: 10 << 10, ..Settings::default() }).await;
+    stage.send(&json!([call(1), call(2)])).await;
+    stage.runs(2).await;
+    stage.may_end.add_permits(1);
+    while stage.running.load(Ordering::SeqCst) > 1 {
+        tokio::task::yield_now().await;
+    }
+    stage.send(&call(3)).await;
+    assert_eq!(stage.inbox.next().await["error"]["data"]["reason"], "too_many_requests");
+    stage.may_end.add_permits(2);
+    assert_eq!(outcomes(&stage.answers().await), (vec![1, 2], Vec::new()));
+    stage.send(&call(4)).await;
+    assert_eq!(stage.inbox.next().await["result"]["content"][0]["text"], "over");
+}
+
+#[tokio::test]
 async fn a_cancelled_request_is_left_out() {
     let mut stage = Stage::plain().await;
     let cancel = |id: u64| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});

@@ -124,7 +124,7 @@ async fn many_changes_are_few_words_and_the_last_one_is_told() {
     let begun = Instant::now();
     for number in 0..20 {
         stage.put(tool(&format!("p{number}")));
-        tokio::task::yield_now().await;
+        tokio::time::sleep(PAUSE / 50).await;
     }
     let mut words = 1;
     assert_eq!(stage.inbox.next().await["method"], TOOLS);
@@ -132,7 +132,7 @@ async fn many_changes_are_few_words_and_the_last_one_is_told() {
     tokio::time::sleep(2 * PAUSE).await;
     words += stage.inbox.all().len();
     let most = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
-    assert!(words as u128 <= most && words <= 3, "{words} words in the time of {most}");
+    assert!(words as u128 <= most, "{words} words in the time of {most}");
     stage.put(tool("last"));
     assert_eq!(stage.inbox.next().await["method"], TOOLS);
 }
