@@ -357,7 +357,7 @@ fn three_files_have_unsafe_code() {
 fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
     let homes = [
         // When a sealed state ends: any process behind the same address must say the same.
-        "host/src/server/handlers/rounds.rs",
+        "host/src/server/handlers/rounds",
         "host/src/server/seal",
         // A guest asks what time it is.
         "host/src/plugin/state.rs",
@@ -409,6 +409,7 @@ fn each_row_of_the_hostile_suite_is_there() {
     let numbers: Vec<String> = rows.iter().map(|row| row[..4].to_owned()).collect();
     assert_eq!(numbers, (1..=HOSTILE).map(|row| format!("H{row:02}_")).collect::<Vec<_>>());
     let documented = |line: &str| Some(format!("H{}", line.strip_prefix("| `H")?.split_once('`')?.0));
-    let documented: Vec<String> = documentation.lines().filter_map(documented).collect();
+    let documented: Vec<String> =
+        documentation.lines().filter_map(documented).filter(|name| name[1..].starts_with(char::is_numeric)).collect();
     assert_eq!(rows, documented, "docs/security.md has the rows under other names");
 }
