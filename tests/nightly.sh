@@ -25,7 +25,7 @@ source tests/steps.sh
 # crowd SECONDS: both Python clients and the one for Node, two of each at the same time.
 crowd() {
   local until=$((SECONDS + $1)) pids=() failed=0 pid
-  venv 1 && venv 2 && node_packages && cargo build --locked --package wharf || return
+  venv 1 && venv 2 && node_packages && cargo test --locked --no-run --package wharf --test it || return
   for client in 'python_client 1' 'python_client 2' node_client; do
     for _ in 1 2; do
       again "$until" $client &
