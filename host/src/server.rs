@@ -225,3 +225,6 @@ impl Server {
         name
     }
 }
+
+#[cfg(test)]
+mod tests;

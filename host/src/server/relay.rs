@@ -219,3 +219,6 @@ impl Pace {
         admitted
     }
 }
+
+#[cfg(test)]
+mod tests;

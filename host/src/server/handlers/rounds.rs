@@ -414,3 +414,6 @@ fn access(ask: Ask) -> Access {
         Ask::ElicitationForm | Ask::ElicitationUrl => Access::Elicit,
     }
 }
+
+#[cfg(test)]
+mod tests;

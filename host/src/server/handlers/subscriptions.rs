@@ -185,3 +185,6 @@ fn changes(wanted: &Wanted, seen: Listings, now: Listings) -> impl Iterator<Item
     .into_iter()
     .flatten()
 }
+
+#[cfg(test)]
+mod tests;
