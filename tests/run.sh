@@ -45,6 +45,7 @@ numbers() {
   step fuzz cargo test --locked --test fuzz -- --seconds 30 --jobs 1 --seed 2
   step instructions instructions
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
+  step server-only cargo check --locked -p wharf --no-default-features
   if command -v cargo-deny >/dev/null; then
     step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
   fi
