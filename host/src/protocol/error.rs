@@ -294,6 +294,11 @@ pub fn internal(reason: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
 }
 
+/// -32603: a result holds what is no JSON.
+pub fn unwritable(fault: &impl Display) -> ErrorObject {
+    internal("unwritable", &format!("the result could not be written: {fault}"))
+}
+
 /// -32603: a plugin failed where the answer has no other way to say so. `code` is of the table
 /// of faults, `more` an object of what belongs to it, `sentence` is for people.
 pub fn plugin_fault(plugin: &str, code: &str, mut more: Value, sentence: &str) -> ErrorObject {

@@ -83,7 +83,7 @@ impl Meta {
             client: client.map(|raw| Implementation::parse(raw, At(CLIENT_INFO))).transpose()?,
             log_level: level.map(|raw| parse_level(raw, At(LOG_LEVEL))).transpose()?,
             progress_token: parse_token(token)?,
-            rest: rest(revision, &meta),
+            rest: rest(revision, &meta)?,
         }))
     }
 }
@@ -119,7 +119,7 @@ pub fn parse_legacy(revision: Revision, params: &Params<'_>) -> Result<(Option<P
         return Ok((None, "{}".to_owned()));
     };
     let [token] = members(&meta, [PROGRESS_TOKEN])?;
-    Ok((parse_token(token)?, rest(revision, &meta)))
+    Ok((parse_token(token)?, rest(revision, &meta)?))
 }
 
 /// Whether params claim to stand by themselves, see [`Meta::parse`].
@@ -170,12 +170,13 @@ fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObj
 
 /// The object without the keys that the specification keeps for itself: from a client,
 /// what a plugin may see; from a plugin, what may go out beside the host's own keys.
-pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersError> {
-    Object::read(object).map(|object| rest(revision, &object))
+pub fn unreserved(revision: Revision, object: &str) -> Result<Object<'_>, MembersError> {
+    Object::read(object).map(|object| object.filtered(|key| !is_reserved(revision, key)))
 }
 
-fn rest(revision: Revision, meta: &Object<'_>) -> String {
-    meta.filtered(|key| !is_reserved(revision, key))
+fn rest(revision: Revision, meta: &Object<'_>) -> Result<String, ErrorObject> {
+    let rest = meta.filtered(|key| !is_reserved(revision, key));
+    json::to_text(&rest).map_err(|fault| error::unwritable(&fault))
 }
 
 /// Whether a key belongs to the specification. In 2025-06-18 any label `mcp` or

@@ -183,6 +183,7 @@ fn uris(raw: Option<&RawValue>, path: &str) -> Result<Vec<String>, ErrorObject> 
 }
 
 fn custom(method: &str, params: &Params<'_>) -> Result<Custom, ErrorObject> {
-    let params = params.object()?.filtered(|name| name != "_meta");
+    let own = params.object()?.filtered(|name| name != "_meta");
+    let params = json::to_text(&own).map_err(|fault| error::unwritable(&fault))?;
     Ok(Custom { method: method.to_owned(), params })
 }

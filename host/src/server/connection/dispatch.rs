@@ -6,10 +6,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Arrival, Connection};
 use crate::jsonrpc::Request;
+use crate::plugin::abi::{Prompt, ResourceDescription};
+use crate::plugin::{FrozenTemplate, FrozenTool};
 use crate::protocol::era::{self, Verdict};
 use crate::protocol::params::Params;
 use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
+use crate::server::handlers::page::list;
 use crate::server::handlers::{Reply, completions, custom, lifecycle, prompts, resources, subscriptions, tools};
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::session::Session;
@@ -76,16 +79,16 @@ impl Connection {
         let server = &self.server;
         match (typed, session) {
             (ClientRequest::Ping, _) => Reply::Now(Ok("{}".to_owned())),
-            (ClientRequest::Discover, _) => Reply::Now(Ok(lifecycle::discover(server, &scope))),
-            (ClientRequest::ListTools { cursor }, _) => tools::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::Discover, _) => Reply::Now(lifecycle::discover(server, &scope)),
+            (ClientRequest::ListTools { cursor }, _) => list::<FrozenTool>(server, scope, cursor.as_deref()),
             (ClientRequest::CallTool(call), _) => tools::call(server, scope, call),
             (ClientRequest::Listen(filter), _) => subscriptions::listen(self, scope, &filter),
-            (ClientRequest::ListResources { cursor }, _) => resources::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::ListResources { cursor }, _) => list::<ResourceDescription>(server, scope, cursor.as_deref()),
             (ClientRequest::ListResourceTemplates { cursor }, _) => {
-                resources::TEMPLATES.reply(server, scope, cursor.as_deref())
+                list::<FrozenTemplate>(server, scope, cursor.as_deref())
             }
             (ClientRequest::ReadResource { uri, retry }, _) => resources::read(server, scope, &uri, retry.into()),
-            (ClientRequest::ListPrompts { cursor }, _) => prompts::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::ListPrompts { cursor }, _) => list::<Prompt>(server, scope, cursor.as_deref()),
             (ClientRequest::GetPrompt { name, arguments, retry }, _) => {
                 prompts::get(server, scope, &name, arguments, retry.into())
             }

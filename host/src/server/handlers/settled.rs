@@ -18,10 +18,10 @@ impl<T> Settled<T> {
         settled: Result<Self, Refusal>,
         trail: &mut Trail,
         refuse: impl FnOnce(Refusal) -> ErrorObject,
-        shape: impl FnOnce(T) -> String,
+        shape: impl FnOnce(T) -> Answer,
     ) -> Answer {
         match settled {
-            Ok(Self::Complete(outcome)) => Ok(shape(outcome)),
+            Ok(Self::Complete(outcome)) => shape(outcome),
             Ok(Self::Asks(result)) => {
                 trail.code("asks");
                 Ok(result)

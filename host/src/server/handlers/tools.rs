@@ -6,26 +6,34 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::page::List;
+use super::page::Listed;
 use super::rounds::{Brought, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
+use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
-use crate::protocol::error;
+use crate::protocol::{Revision, error};
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
 use crate::server::{Server, discovery, fault, wire};
 
-pub(in crate::server) static LIST: List<FrozenTool> = List {
-    kind: ListKind::Tools,
-    member: "tools",
-    names: |snapshot| &snapshot.tools,
-    describe: wire::tool::descriptor,
-};
+impl Listed for FrozenTool {
+    const KIND: ListKind = ListKind::Tools;
+    const MEMBER: &'static str = "tools";
+    type View<'a> = wire::tool::Tool<'a>;
+
+    fn names(snapshot: &Snapshot) -> &Names<Self> {
+        &snapshot.tools
+    }
+
+    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a> {
+        wire::tool::Tool::new(revision, name, self)
+    }
+}
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
     let (server, brought) = (server.clone(), call.retry.into());
@@ -79,7 +87,7 @@ async fn answer(
     match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call)).await {
         Ok(Settled::Complete(outcome)) => {
             trail.code(if outcome.is_error { "error" } else { "ok" });
-            Ok(complete(server, scope, frozen, &outcome))
+            complete(server, scope, frozen, &outcome)
         }
         Ok(Settled::Asks(result)) => {
             trail.code("asks");
@@ -92,8 +100,8 @@ async fn answer(
     }
 }
 
-fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> String {
-    let members = wire::tool::result(scope.revision, frozen, outcome);
+fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Answer {
+    let members = wire::tool::CallToolResult::new(scope.revision, frozen, outcome);
     let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &members, envelope)
 }

@@ -13,8 +13,8 @@ use crate::protocol::Revision;
 
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
-/// `requestedSchema` as JSON text.
-pub(in crate::server) fn requested_schema(revision: Revision, schema: &str) -> Result<String, Unsaid> {
+/// `requestedSchema`.
+pub(super) fn requested_schema(revision: Revision, schema: &str) -> Result<Value, Unsaid> {
     let schema = json::tree(schema, MAX_DEPTH).map_err(|error| broken("the form", &error.to_string()))?;
     if schema["type"] != "object" {
         return Err(broken("the form", "is not of type object"));
@@ -33,7 +33,7 @@ pub(in crate::server) fn requested_schema(revision: Revision, schema: &str) -> R
     if let Some(required) = schema["required"].as_array().filter(|required| !required.is_empty()) {
         requested["required"] = required.clone().into();
     }
-    Ok(requested.to_string())
+    Ok(requested)
 }
 
 fn broken(what: &str, why: &str) -> Unsaid {
