@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::outgoing::Outgoing;
 use super::wire::{CANCELLED, Cancelled, text};
-use crate::json::Raw;
 use crate::budget::{Budget, Taken};
+use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 
 /// A result, or why there is none: a sentence for the plugin.

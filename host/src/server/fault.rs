@@ -197,7 +197,13 @@ impl<'a> FaultMeta<'a> {
     }
 }
 
-fn failed(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, told: &FaultMeta<'_>, text: &str) -> Answer {
+fn failed(
+    server: &Implementation,
+    scope: &Scope,
+    entry: &Entry<FrozenTool>,
+    told: &FaultMeta<'_>,
+    text: &str,
+) -> Answer {
     tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, "a call failed: {text}");
     result_of(server, scope, text, told)
 }

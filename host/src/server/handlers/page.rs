@@ -13,8 +13,8 @@ use crate::catalog::{Entry, Item, Names, Snapshot};
 use crate::protocol::Revision;
 use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::result::{self, Caching, Envelope};
-use crate::server::scope::Scope;
 use crate::server::Server;
+use crate::server::scope::Scope;
 
 /// What tells one list from another.
 pub(in crate::server) trait Listed: Item + Sized {

@@ -11,8 +11,8 @@ use super::{Answer, Reply};
 use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
-use crate::protocol::{Revision, error};
 use crate::protocol::result::{self, Envelope};
+use crate::protocol::{Revision, error};
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
@@ -82,7 +82,7 @@ async fn answer(
     let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
     let refuse = |error| {
         let not_found = error::unknown_prompt(name, []);
-        fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error)
+        Err(fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error))
     };
     Settled::answer(rounds.settle(brought, invoke).await, trail, refuse, |outcome| {
         let members = wire::prompt::GetPromptResult::new(scope.revision, &outcome);

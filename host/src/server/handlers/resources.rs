@@ -12,8 +12,8 @@ use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
 use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
-use crate::protocol::{Revision, error};
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
+use crate::protocol::{Revision, error};
 use crate::server::fault::Refusal;
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
@@ -74,7 +74,7 @@ async fn answer(server: &Arc<Server>, scope: &Scope, uri: &str, brought: Brought
     let settled = settled.and_then(|settled| of_its_own(server, &provider, settled));
     let refuse = |error| {
         let not_found = error::resource_not_found(scope.revision, uri);
-        fault::without_result(scope, provider.id(), "params.uri", not_found, error)
+        Err(fault::without_result(scope, provider.id(), "params.uri", not_found, error))
     };
     Settled::answer(settled, trail, refuse, |outcome| {
         let members = ReadResourceResult::new(scope.revision, &outcome);

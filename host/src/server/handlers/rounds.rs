@@ -314,7 +314,8 @@ impl<'a> Rounds<'a> {
             tracing::error!("cannot seal a state: {fault}");
             Refusal::from(Fault::Host)
         })?;
-        let members = InputRequiredResult { input_requests: asks.then_some(Raw(&input_requests)), request_state: &state };
+        let members =
+            InputRequiredResult { input_requests: asks.then_some(Raw(&input_requests)), request_state: &state };
         let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
         Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope)?)
     }

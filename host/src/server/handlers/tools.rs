@@ -14,9 +14,9 @@ use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
-use crate::protocol::{Revision, error};
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
+use crate::protocol::{Revision, error};
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
 use crate::server::{Server, discovery, fault, wire};
@@ -84,20 +84,13 @@ async fn answer(
     let frozen = entry.item();
     let rounds =
         Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
-    match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call)).await {
-        Ok(Settled::Complete(outcome)) => {
-            trail.code(if outcome.is_error { "error" } else { "ok" });
-            complete(server, scope, frozen, &outcome)
-        }
-        Ok(Settled::Asks(result)) => {
-            trail.code("asks");
-            Ok(result)
-        }
-        Err(error) => {
-            trail.refused(&error);
-            fault::tool(&server.implementation, scope, &entry, error)
-        }
+    let invoke = |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call);
+    let settled = rounds.settle(brought, invoke).await;
+    if let Ok(Settled::Complete(ToolResult { is_error: true, .. })) = &settled {
+        trail.code("error");
     }
+    let refuse = |error| fault::tool(&server.implementation, scope, &entry, error);
+    Settled::answer(settled, trail, refuse, |outcome| complete(server, scope, frozen, &outcome))
 }
 
 fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Answer {

@@ -72,9 +72,6 @@ impl<'a> GetPromptResult<'a> {
             role: role_name(message.role),
             content: Block::new(revision, &message.content),
         };
-        Self {
-            description: result.description.as_deref(),
-            messages: result.messages.iter().map(message).collect(),
-        }
+        Self { description: result.description.as_deref(), messages: result.messages.iter().map(message).collect() }
     }
 }

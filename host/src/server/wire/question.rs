@@ -163,9 +163,9 @@ struct Hint<'a> {
 impl<'a> SampleParams<'a> {
     fn new(revision: Revision, client: &ClientCapabilities, sampling: &'a Sampling) -> Self {
         // A hint, and one that a client without the capability must not see (since 2025-11-25).
-        let include_context = sampling.include_context.filter(|scope| {
-            *scope == ContextScope::None || client.sampling_context || !revision.has_sampling_tools()
-        });
+        let include_context = sampling
+            .include_context
+            .filter(|scope| *scope == ContextScope::None || client.sampling_context || !revision.has_sampling_tools());
         let tool = |tool: &'a SamplingTool| Tool {
             name: &tool.name,
             description: tool.description.as_deref(),

@@ -3,7 +3,6 @@
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::stream;
 use http::StatusCode;
@@ -13,17 +12,13 @@ use super::accepts::Accepts;
 use super::caller::Caller;
 use super::kept::Kept;
 use super::mcp::{Mcp, seated, too_many_streams};
-use super::reply::{self, Event};
+use super::reply::{self, Event, First};
 use super::{Response, refusal};
 use crate::jsonrpc::{Frame, Message};
 use crate::server::{Connection, Headers, Kind, Outgoing};
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;
-/// An answer that takes longer comes as a stream, so that nothing on the way takes the
-/// connection for dead.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// The request whose answer comes at its end.
 const LISTEN: &str = "subscriptions/listen";
 
@@ -75,7 +70,7 @@ pub(super) async fn post(
         _ => None,
     };
     let mut line = kept.line(&caller.principal).unwrap_or_else(|| Line::new(mcp, caller));
-    let answered = line.connection.receive_post(frame, size, headers, &line.outbox, accepts.events).await;
+    let answered = line.connection.receive_post(frame, size, Some(headers), &line.outbox, accepts.events).await;
     if !is_request {
         return refusal::empty(StatusCode::ACCEPTED);
     }
@@ -86,15 +81,10 @@ pub(super) async fn post(
             return in_json(answered.message);
         }
         Some(answered) => Some(answered.message),
-        None => loop {
-            let patience = if accepts.events { PATIENCE } else { Duration::MAX };
-            match tokio::time::timeout(patience, line.messages.recv()).await {
-                // Only its answer can be said without a stream.
-                Ok(Some(Outgoing { kind: Kind::Said, .. })) if !accepts.events => {}
-                Ok(Some(message)) if suits(message.kind) => return in_json(message),
-                Ok(first) => break first,
-                Err(_) => break None,
-            }
+        None => match reply::first(accepts.events, &mut line.messages, suits).await {
+            First::Whole(message) => return in_json(message),
+            First::Stream(first) => first,
+            First::None => None,
         },
     };
     let events = stream::unfold((first, line, false), |(first, mut line, over)| async move {

@@ -17,22 +17,20 @@ use super::caller::Caller;
 use super::kept::Kept;
 use super::places::{Place as Seat, Places};
 use super::replay::{Place, Reader};
-use super::reply::{self, Event};
+use super::reply::{self, Event, First};
 use super::session::{At, Session, SessionSettings, Sessions};
 use super::sse::Sse;
 use super::{Request, Response, alone, headers, refusal};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
-use crate::server::{Headers, Kind, Outgoing, Posted, Server, posted};
+use crate::server::{Headers, Kind, Outgoing, PostKind, Server, post_kind};
 
 pub(super) const PATH: &str = "/mcp";
 pub(super) const EVENTS: &str = "/sse";
 pub(super) const MESSAGES: &str = "/messages";
 
 const SESSION: &str = "mcp-session-id";
-/// After this an answer comes as a stream, see `alone`.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the endpoint serves.
 pub(super) struct Mcp {
@@ -119,12 +117,12 @@ impl Mcp {
             Err(invalid) => return self.bad_request(caller, headers, &invalid),
         };
         let size = body.len();
-        match posted(&frame, said.version.as_deref()) {
-            Posted::Refused(invalid) => self.bad_request(caller, headers, &invalid),
-            Posted::Alone => alone::post(self, kept, caller, frame, size, said, accepts).await,
-            Posted::Handshake => self.handshake(kept, caller, frame, size, said, accepts).await,
-            Posted::InSession => match self.session(caller, headers, id_of(&frame)) {
-                Ok(session) => self.post_in(kept, &session, frame, size, said, accepts).await,
+        match post_kind(&frame, said.version.as_deref()) {
+            PostKind::Refused(invalid) => self.bad_request(caller, headers, &invalid),
+            PostKind::Stateless => alone::post(self, kept, caller, frame, size, said, accepts).await,
+            PostKind::Handshake => self.handshake(kept, caller, frame, size, accepts).await,
+            PostKind::InSession => match self.session(caller, headers, id_of(&frame)) {
+                Ok(session) => self.post_in(kept, &session, frame, size, accepts).await,
                 Err(response) => *response,
             },
         }
@@ -144,7 +142,6 @@ impl Mcp {
         caller: &Caller,
         frame: Frame<'_>,
         size: usize,
-        said: &Arc<Headers>,
         accepts: Accepts,
     ) -> Response {
         let id = id_of(&frame).cloned();
@@ -153,7 +150,7 @@ impl Mcp {
             busy(id.as_ref(), "too_many_sessions", detail, "60")
         };
         let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
-        let mut response = self.post_in(kept, &session, frame, size, said, accepts).await;
+        let mut response = self.post_in(kept, &session, frame, size, accepts).await;
         // A handshake that failed opens nothing.
         if session.connection.revision().is_some()
             && let Ok(value) = HeaderValue::from_str(&session.id)
@@ -243,14 +240,13 @@ impl Mcp {
         session: &Arc<Session>,
         frame: Frame<'_>,
         size: usize,
-        said: &Arc<Headers>,
         accepts: Accepts,
     ) -> Response {
         // An answer to a batch may also be that there are no batches.
         let request = id_of(&frame).cloned();
         let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, messages) = kept.channel().unwrap_or_else(Session::channel);
-        match session.connection.receive_post(frame, size, said, &outbox, accepts.events).await {
+        match session.connection.receive_post(frame, size, None, &outbox, accepts.events).await {
             Some(answered) if accepts.json => {
                 kept.keep_channel((outbox, messages));
                 return answer_in(answered.message);
@@ -264,21 +260,17 @@ impl Mcp {
         }
         let replay = session.stream(request, messages);
         let mut reader = replay.reader(Some(0));
-        let first = loop {
-            let patience = if accepts.events { PATIENCE } else { Duration::MAX };
-            match tokio::time::timeout(patience, reader.next()).await {
-                Ok(Some((_, message))) if message.kind == Kind::Said && !accepts.events => {}
-                Ok(Some((_, message))) if message.kind != Kind::Said && accepts.json => {
-                    session.forget(&replay);
-                    return answer_in(counted(session, message));
-                }
-                // Cancelled, or there was no request in it: there is no answer.
-                Ok(None) => {
-                    session.forget(&replay);
-                    return refusal::empty(StatusCode::ACCEPTED);
-                }
-                Ok(first) => break first,
-                Err(_) => break None,
+        let suits = |kind: Kind| kind != Kind::Said && accepts.json;
+        let first = match reply::first(accepts.events, &mut reader, suits).await {
+            First::Whole((_, message)) => {
+                session.forget(&replay);
+                return answer_in(counted(session, message));
+            }
+            First::Stream(first) => first,
+            // Cancelled, or there was no request in it: there is no answer.
+            First::None => {
+                session.forget(&replay);
+                return refusal::empty(StatusCode::ACCEPTED);
             }
         };
         let rest = replayed(session.clone(), reader, first);

@@ -19,7 +19,7 @@ use super::refusal::Refusal;
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
-use crate::server::{Connection, Outgoing, Posted, Server, posted};
+use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;
@@ -103,7 +103,7 @@ impl Sse {
             Err(Invalid { id, error }) => return refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
         // This transport has no newer revisions.
-        if let Posted::Alone = posted(&frame, None) {
+        if let PostKind::Stateless = post_kind(&frame, None) {
             let error = ErrorObject::invalid_request(
                 "unsupported_transport",
                 "this transport is for the revisions with a handshake; the others are at /mcp",
@@ -115,7 +115,7 @@ impl Sse {
             }
         } else {
             let (connection, outbox) = (&client.connection, &client.outbox);
-            if let Some(answered) = connection.receive_post(frame, body.len(), &Arc::default(), outbox, true).await {
+            if let Some(answered) = connection.receive_post(frame, body.len(), None, outbox, true).await {
                 answered.send(outbox).await;
             }
         }
