@@ -10,18 +10,13 @@ use serde_json::value::RawValue;
 use super::capability::ClientCapabilities;
 use super::error::{self, ErrorObject};
 use super::implementation::Implementation;
+use super::keys::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
 use super::level::Level;
 use super::params::{self, Params};
 use super::revision::Revision;
 use crate::json::{self, Kind, MembersError, Object};
 use crate::jsonrpc::RequestId;
 
-pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 const PROGRESS_TOKEN: &str = "progressToken";
 const PATH: &str = "params._meta";
 

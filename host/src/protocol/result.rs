@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::error::{self, ErrorObject};
 use super::implementation::{Implementation, Shown};
-use super::meta::{SERVER_INFO, unreserved};
+use super::keys::SERVER_INFO;
+use super::meta::unreserved;
 use super::revision::Revision;
 use crate::json::{self, Object, Raw};
 

@@ -37,6 +37,14 @@ pub(in crate::server) struct Cancelled<'a> {
     pub(in crate::server) reason: &'static str,
 }
 
+/// Why a question cannot be put to a client.
+pub(in crate::server) enum Unaskable {
+    /// Its revision does not have it: a sentence for the plugin.
+    NotInRevision(&'static str),
+    /// It breaks a rule of every revision, which is the plugin's fault.
+    Broken(String),
+}
+
 /// The text of what is no whole result: params, or a part of a result.
 pub(in crate::server) fn text(view: &impl Serialize) -> Result<String, ErrorObject> {
     json::to_text(view).map_err(|fault| {

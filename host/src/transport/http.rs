@@ -6,7 +6,6 @@
 
 mod accepts;
 mod admission;
-mod alone;
 mod auth;
 mod body;
 mod caller;
@@ -15,17 +14,18 @@ mod front;
 mod goodbye;
 mod guard;
 mod headers;
-mod kept;
 mod listen;
 mod mcp;
 mod places;
 mod refusal;
 mod replay;
 mod reply;
+mod reuse;
 mod session;
 mod shelf;
 mod sse;
 mod stall;
+mod stateless;
 mod threads;
 mod tls;
 
@@ -45,7 +45,8 @@ use front::Front;
 use goodbye::Goodbyes;
 use threads::Threads;
 
-pub use auth::{Principal, Token, TokenSet};
+pub use auth::{Token, TokenSet};
+pub use caller::Principal;
 pub use listen::{Address, ListenError, Listener};
 pub use session::SessionSettings;
 pub use tls::Tls;

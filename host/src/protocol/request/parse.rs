@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, is_custom, methods};
+use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, is_custom};
 use crate::json::{self, Kind};
 use crate::protocol::capability::ClientCapabilities;
 use crate::protocol::error::{self, ErrorObject};
 use crate::protocol::implementation::Implementation;
 use crate::protocol::initialize::negotiate;
 use crate::protocol::meta;
+use crate::protocol::methods::methods;
 use crate::protocol::params::{self, Params};
 use crate::protocol::revision::Revision;
 

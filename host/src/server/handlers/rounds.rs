@@ -32,8 +32,8 @@ use crate::server::fault::Refusal;
 use crate::server::relay::Relay;
 use crate::server::scope::Scope;
 use crate::server::seal::{Binding, Broken, EXPIRY, Kind, Question, Sealed};
-use crate::server::wire::question::{self, Request, Unsaid};
-use crate::server::wire::{answer, text};
+use crate::server::wire::question::{self, Request};
+use crate::server::wire::{Unaskable, answer, text};
 
 /// Rounds of one call.
 const ROUNDS: u32 = 32;
@@ -295,8 +295,8 @@ impl<'a> Rounds<'a> {
             let visit = self.server.name_visit(self.scope.call, &question.key);
             match question::request(self.scope.revision, &self.scope.client.capabilities, &ask, &visit) {
                 Ok(request) => put.requests.push((question, request)),
-                Err(Unsaid::NoWords(why)) => put.refused.push((question, Reply::Unavailable(why.into()))),
-                Err(Unsaid::Broken(why)) => return Err(broken(why)),
+                Err(Unaskable::NotInRevision(why)) => put.refused.push((question, Reply::Unavailable(why.into()))),
+                Err(Unaskable::Broken(why)) => return Err(broken(why)),
             }
         }
         Ok(put)

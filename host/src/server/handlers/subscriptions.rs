@@ -14,7 +14,7 @@ use super::{Answer, Reply, resources};
 use crate::catalog::Listings;
 use crate::json::Raw;
 use crate::protocol::error;
-use crate::protocol::meta::SUBSCRIPTION_ID;
+use crate::protocol::keys::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Empty, Envelope};
 use crate::server::outgoing::Outgoing;

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
 use super::content::{Block, role_name};
-use super::form;
+use super::{Unaskable, form};
 use crate::json::{self, Raw};
 use crate::plugin::abi::{
     Ask, ContextScope, ModelPreferences, Sampling, SamplingContent, SamplingMessage, SamplingTool, ToolChoice,
@@ -27,14 +27,6 @@ fn raw<S: Serializer>(params: &Option<String>, serializer: S) -> Result<S::Ok, S
     params.as_deref().map(Raw).serialize(serializer)
 }
 
-/// Why a question cannot be put to a client.
-pub(in crate::server) enum Unsaid {
-    /// In its revision there are no words for it: a sentence for the plugin.
-    NoWords(&'static str),
-    /// It breaks a rule of every revision, which is the plugin's fault.
-    Broken(String),
-}
-
 /// Whether the client's model is lent tools, for which a capability of its own is needed.
 pub(in crate::server) fn lends_tools(sampling: &Sampling) -> bool {
     let of_tools =
@@ -50,8 +42,8 @@ pub(in crate::server) fn request(
     client: &ClientCapabilities,
     ask: &Ask,
     visit: &str,
-) -> Result<Request, Unsaid> {
-    let broken = |fault: serde_json::Error| Unsaid::Broken(format!("a question that cannot be written: {fault}"));
+) -> Result<Request, Unaskable> {
+    let broken = |fault: serde_json::Error| Unaskable::Broken(format!("a question that cannot be written: {fault}"));
     let (method, params) = match ask {
         Ask::Roots => ("roots/list", None),
         Ask::Form(form) => {

@@ -16,8 +16,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use super::admission::Place;
 use super::caller::Peer;
 use super::front::{Front, Link};
-use super::kept::Kept;
 use super::listen::{Accepted, Stream};
+use super::reuse::Reuse;
 use super::stall::Stall;
 use super::threads::Seat;
 
@@ -44,7 +44,7 @@ pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<F
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let link = Arc::new(Link { peer: Peer::new(peer), kept: Kept::default() });
+    let link = Arc::new(Link { peer: Peer::new(peer), reuse: Reuse::default() });
     // Whether a whole head has come.
     let asked = Arc::new(AtomicBool::new(false));
     let of_service = (front.clone(), link, asked.clone());

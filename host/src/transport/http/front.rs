@@ -18,9 +18,9 @@ use super::auth::Tokens;
 use super::body::{self, Bodies};
 use super::caller::Peer;
 use super::guard::{self, Guard};
-use super::kept::Kept;
 use super::mcp::{self, Mcp};
 use super::refusal::{Refusal, plain};
+use super::reuse::Reuse;
 use super::{Response, Settings};
 use crate::server::Server;
 
@@ -39,7 +39,7 @@ pub(super) struct Front {
 /// What a connection is to those who answer its requests.
 pub(super) struct Link {
     pub(super) peer: Peer,
-    pub(super) kept: Kept,
+    pub(super) reuse: Reuse,
 }
 
 impl Front {
@@ -148,7 +148,7 @@ impl Front {
             () = self.ending() => Err(Refusal::shutting_down()),
         };
         match read {
-            Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
+            Ok(bytes) => self.mcp.handle(&link.reuse, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
     }

@@ -8,20 +8,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::header::{ALLOW, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::accepts::Accepts;
 use super::caller::Caller;
-use super::kept::Kept;
-use super::places::{Place as Seat, Places};
+use super::places::{Place as Seat, Places, seated};
+use super::refusal::{busy, refused, too_many_streams};
 use super::replay::{Place, Reader};
 use super::reply::{self, Event, First};
+use super::reuse::Reuse;
 use super::session::{At, Session, SessionSettings, Sessions};
 use super::sse::Sse;
-use super::{Request, Response, alone, headers, refusal};
-use crate::jsonrpc::encode::{self, UnreadableId};
+use super::stateless::Stateless;
+use super::{Request, Response, headers, refusal};
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
 use crate::server::{Headers, Kind, Outgoing, PostKind, Server, post_kind};
@@ -72,8 +73,8 @@ impl Mcp {
         self.stop.cancel();
     }
 
-    /// Answers a request whose body has been read. `kept` is of the connection that it came by.
-    pub(super) async fn handle(&self, kept: &Kept, caller: &Caller, request: Request) -> Response {
+    /// Answers a request whose body has been read. `reuse` is of the connection that it came by.
+    pub(super) async fn handle(&self, reuse: &Reuse, caller: &Caller, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         match parts.uri.path() {
             EVENTS => {
@@ -91,7 +92,7 @@ impl Mcp {
         };
         let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
         match parts.method {
-            Method::POST => self.post(kept, caller, &parts.headers, &said, &body).await,
+            Method::POST => self.post(reuse, caller, &parts.headers, &said, &body).await,
             Method::GET | Method::DELETE if modern => not_allowed("POST"),
             Method::GET => self.get(caller, &parts.headers, &said),
             Method::DELETE => self.delete(caller, &parts.headers, &said),
@@ -101,7 +102,7 @@ impl Mcp {
 
     async fn post(
         &self,
-        kept: &Kept,
+        reuse: &Reuse,
         caller: &Caller,
         headers: &HeaderMap,
         said: &Arc<Headers>,
@@ -119,10 +120,13 @@ impl Mcp {
         let size = body.len();
         match post_kind(&frame, said.version.as_deref()) {
             PostKind::Refused(invalid) => self.bad_request(caller, headers, &invalid),
-            PostKind::Stateless => alone::post(self, kept, caller, frame, size, said, accepts).await,
-            PostKind::Handshake => self.handshake(kept, caller, frame, size, accepts).await,
-            PostKind::InSession => match self.session(caller, headers, id_of(&frame)) {
-                Ok(session) => self.post_in(kept, &session, frame, size, accepts).await,
+            PostKind::Stateless => {
+                let stateless = Stateless { server: &self.server, streams: &self.streams };
+                stateless.post(reuse, caller, frame, size, said, accepts).await
+            }
+            PostKind::Handshake => self.handshake(reuse, caller, frame, size, accepts).await,
+            PostKind::InSession => match self.session(caller, headers, frame.request_id()) {
+                Ok(session) => self.post_in(reuse, &session, frame, size, accepts).await,
                 Err(response) => *response,
             },
         }
@@ -138,19 +142,19 @@ impl Mcp {
 
     async fn handshake(
         &self,
-        kept: &Kept,
+        reuse: &Reuse,
         caller: &Caller,
         frame: Frame<'_>,
         size: usize,
         accepts: Accepts,
     ) -> Response {
-        let id = id_of(&frame).cloned();
+        let id = frame.request_id().cloned();
         let too_many = || {
             let detail = "there are too many sessions, try again later";
             busy(id.as_ref(), "too_many_sessions", detail, "60")
         };
         let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
-        let mut response = self.post_in(kept, &session, frame, size, accepts).await;
+        let mut response = self.post_in(reuse, &session, frame, size, accepts).await;
         // A handshake that failed opens nothing.
         if session.connection.revision().is_some()
             && let Ok(value) = HeaderValue::from_str(&session.id)
@@ -236,19 +240,19 @@ impl Mcp {
     /// what runs goes on without it.
     async fn post_in(
         &self,
-        kept: &Kept,
+        reuse: &Reuse,
         session: &Arc<Session>,
         frame: Frame<'_>,
         size: usize,
         accepts: Accepts,
     ) -> Response {
         // An answer to a batch may also be that there are no batches.
-        let request = id_of(&frame).cloned();
+        let request = frame.request_id().cloned();
         let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
-        let (outbox, messages) = kept.channel().unwrap_or_else(Session::channel);
+        let (outbox, messages) = reuse.channel().unwrap_or_else(Session::channel);
         match session.connection.receive_post(frame, size, None, &outbox, accepts.events).await {
             Some(answered) if accepts.json => {
-                kept.keep_channel((outbox, messages));
+                reuse.put_channel((outbox, messages));
                 return answer_in(answered.message);
             }
             Some(answered) => answered.send(&outbox).await,
@@ -325,41 +329,6 @@ fn replayed(
 /// Whether clients of the session's revision come back for the rest of a stream.
 fn resumes(session: &Session) -> bool {
     session.connection.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
-}
-
-pub(super) fn id_of<'a>(frame: &'a Frame<'_>) -> Option<&'a RequestId> {
-    match frame {
-        Frame::Single(Message::Request(request)) => Some(&request.id),
-        _ => None,
-    }
-}
-
-pub(super) fn refused(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
-    refusal::json(status, encode::error(id, UnreadableId::Omit, error))
-}
-
-pub(super) fn too_many_streams(id: Option<&RequestId>) -> Response {
-    busy(id, "too_many_streams", "there are too many open streams, try again later", "10")
-}
-
-/// Tells one who finds no place when to come back, in seconds.
-fn busy(id: Option<&RequestId>, reason: &str, detail: &str, seconds: &'static str) -> Response {
-    let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::invalid_request(reason, detail));
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
-    response
-}
-
-/// A stream for as long as its place is its own.
-pub(super) fn seated(
-    events: impl futures_util::Stream<Item = Event> + Send,
-    seat: Option<Seat>,
-) -> impl futures_util::Stream<Item = Event> + Send {
-    events.take_until(async move {
-        match seat {
-            Some(seat) => seat.ended().await,
-            None => std::future::pending().await,
-        }
-    })
 }
 
 fn not_allowed(allowed: &'static str) -> Response {

@@ -25,11 +25,11 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// connection for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The status of an answer that stands by itself (2026-07-28).
+/// The status of an answer without a session (2026-07-28).
 ///
 /// An error that a client of both eras does not know as one of this era must not be a 400:
 /// it would take the server for an older one.
-pub(super) fn status_alone(kind: Kind) -> StatusCode {
+pub(super) fn status_stateless(kind: Kind) -> StatusCode {
     match kind {
         Kind::Error { code: -32601, .. } => StatusCode::NOT_FOUND,
         Kind::Error { code: -32700 | -32600 | -32022..=-32020, .. } => StatusCode::BAD_REQUEST,

@@ -13,9 +13,8 @@ use http::StatusCode;
 use tokio::sync::mpsc;
 
 use super::caller::Caller;
-use super::mcp::{refused, seated};
-use super::places::Place as Seat;
-use super::refusal::Refusal;
+use super::places::{Place as Seat, seated};
+use super::refusal::{Refusal, refused};
 use super::reply::{self, Event};
 use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
@@ -109,7 +108,7 @@ impl Sse {
                 "this transport is for the revisions with a handshake; the others are at /mcp",
             );
             // A notification gets no answer.
-            if let Some(id) = super::mcp::id_of(&frame).cloned() {
+            if let Some(id) = frame.request_id().cloned() {
                 let invalid = Invalid { id: Some(id), error };
                 let _ = client.outbox.send(client.connection.refusal(&invalid)).await;
             }
