@@ -138,8 +138,8 @@ impl<'a> Relay<'a> {
         let plugin = self.provider.id();
         let logger = logger.map_or_else(|| plugin.to_string(), |logger| format!("{plugin}/{logger}"));
         let data = match data {
-            LogBody::Text(text) => LogData::Text(text),
-            LogBody::Json(json) => LogData::Json(Raw(json)),
+            LogBody::Text(text) => Logged::Text(text),
+            LogBody::Json(json) => Logged::Json(Raw(json)),
         };
         self.send("notifications/message", &Message { level: level.as_str(), logger: &logger, data }).await
     }
@@ -185,12 +185,12 @@ impl<'a> Relay<'a> {
 struct Message<'a> {
     level: &'static str,
     logger: &'a str,
-    data: LogData<'a>,
+    data: Logged<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum LogData<'a> {
+enum Logged<'a> {
     Text(&'a str),
     Json(Raw<'a>),
 }
