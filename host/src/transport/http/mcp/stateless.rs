@@ -8,14 +8,14 @@ use futures_util::stream;
 use http::StatusCode;
 
 use super::accepts::Accepts;
-use super::caller::Caller;
 use super::places::{Places, seated};
-use super::refusal::too_many_streams;
 use super::reply::{self, Event, First};
 use super::reuse::{Reuse, StatelessConnection};
-use super::{Response, refusal};
 use crate::jsonrpc::{Frame, Message};
 use crate::server::{Headers, Kind, Outgoing, Server};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::too_many_streams;
+use crate::transport::http::{Response, refusal};
 
 /// The request whose answer comes at its end.
 const LISTEN: &str = "subscriptions/listen";

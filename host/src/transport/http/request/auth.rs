@@ -12,8 +12,8 @@ use arc_swap::ArcSwap;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use super::caller::{Caller, Peer, Principal};
-use super::refusal::Refusal;
+use crate::transport::http::caller::{Caller, Peer, Principal};
+use crate::transport::http::refusal::Refusal;
 
 /// Wrong tokens of one address in one second; more are told to wait.
 const FAILURES: u32 = 10;

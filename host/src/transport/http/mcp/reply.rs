@@ -13,9 +13,9 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use tokio::sync::mpsc;
 
-use super::Response;
 use super::replay::{Place, Reader};
 use crate::server::{Kind, Outgoing};
+use crate::transport::http::Response;
 
 /// A stream that says nothing for so long gets a comment, so that nothing on the way takes
 /// it for dead.

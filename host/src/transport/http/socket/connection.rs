@@ -14,12 +14,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use super::admission::Place;
-use super::caller::Peer;
-use super::front::{Front, Link};
 use super::listen::{Accepted, Stream};
-use super::reuse::Reuse;
 use super::stall::Stall;
 use super::threads::Seat;
+use crate::transport::http::caller::Peer;
+use crate::transport::http::mcp::Reuse;
+use crate::transport::http::request::{Front, Link};
 
 /// Bytes of a request's line and headers together.
 const HEAD: usize = 64 << 10;

@@ -12,13 +12,13 @@ use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
-use super::caller::Caller;
 use super::places::{Place as Seat, seated};
-use super::refusal::{Refusal, refused};
 use super::reply::{self, Event};
-use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::{Refusal, refused};
+use crate::transport::http::{Response, refusal};
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;

@@ -7,23 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-use super::caller::Caller;
 use super::session::Channel;
 use crate::server::{Connection, Outgoing, Server};
+use crate::transport::http::caller::Caller;
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;
 
 /// A connection of the server for one request at a time. Dropped, it cancels what runs: the
 /// client has gone.
-pub(super) struct StatelessConnection {
-    pub(super) connection: Arc<Connection>,
-    pub(super) outbox: mpsc::Sender<Outgoing>,
-    pub(super) messages: mpsc::Receiver<Outgoing>,
+pub(in crate::transport::http) struct StatelessConnection {
+    pub(in crate::transport::http) connection: Arc<Connection>,
+    pub(in crate::transport::http) outbox: mpsc::Sender<Outgoing>,
+    pub(in crate::transport::http) messages: mpsc::Receiver<Outgoing>,
 }
 
 impl StatelessConnection {
-    pub(super) fn new(server: &Arc<Server>, caller: &Caller) -> Self {
+    pub(in crate::transport::http) fn new(server: &Arc<Server>, caller: &Caller) -> Self {
         let (outbox, messages) = mpsc::channel(OUTBOX);
         Self { connection: server.connect_for(outbox.clone(), &caller.principal, &caller.key), outbox, messages }
     }
@@ -45,29 +45,29 @@ impl Drop for StatelessConnection {
 }
 
 #[derive(Default)]
-pub(super) struct Reuse {
+pub(in crate::transport::http) struct Reuse {
     stateless: Mutex<Option<StatelessConnection>>,
     channel: Mutex<Option<Channel>>,
 }
 
 impl Reuse {
     /// For a request without a session.
-    pub(super) fn stateless(&self, principal: &str) -> Option<StatelessConnection> {
+    pub(in crate::transport::http) fn stateless(&self, principal: &str) -> Option<StatelessConnection> {
         take(&self.stateless).filter(|connection| connection.is_of(principal))
     }
 
-    pub(super) fn put_stateless(&self, connection: StatelessConnection) {
+    pub(in crate::transport::http) fn put_stateless(&self, connection: StatelessConnection) {
         if connection.is_quiet() {
             put(&self.stateless, connection);
         }
     }
 
     /// For a request in a session.
-    pub(super) fn channel(&self) -> Option<Channel> {
+    pub(in crate::transport::http) fn channel(&self) -> Option<Channel> {
         take(&self.channel)
     }
 
-    pub(super) fn put_channel(&self, channel: Channel) {
+    pub(in crate::transport::http) fn put_channel(&self, channel: Channel) {
         let (outbox, messages) = &channel;
         if messages.is_empty() && outbox.strong_count() == 1 {
             put(&self.channel, channel);
