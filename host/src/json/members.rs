@@ -120,7 +120,8 @@ impl<'a> Visitor<'a> for Every {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut all = Vec::new();
+        // What a message has, and most params.
+        let mut all = Vec::with_capacity(8);
         while let Some((Name(name), value)) = map.next_entry()? {
             all.push((name, value));
         }
