@@ -39,7 +39,7 @@ use seal::EXPIRY;
 use unread::UnreadOfAll;
 use updates::Updates;
 
-pub use crate::protocol::era::{Posted, posted};
+pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
 pub use connection::{Answered, Connection};
 pub use outgoing::{Kind, Outgoing};

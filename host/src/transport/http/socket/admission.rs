@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::caller::network;
+use crate::transport::http::caller::network;
 
 pub(super) struct Admission {
     most: usize,

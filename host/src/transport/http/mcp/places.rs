@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 pub(super) struct Places {
@@ -84,6 +85,19 @@ impl Drop for Place {
             taken.all -= 1;
         }
     }
+}
+
+/// A stream for as long as its place is its own.
+pub(super) fn seated<Event>(
+    events: impl Stream<Item = Event> + Send,
+    place: Option<Place>,
+) -> impl Stream<Item = Event> + Send {
+    events.take_until(async move {
+        match place {
+            Some(place) => place.ended().await,
+            None => std::future::pending().await,
+        }
+    })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::refusal::Refusal;
+use crate::transport::http::refusal::Refusal;
 
 /// How long the rest of a body is read that nobody wants, so that its sender comes to read why.
 const DISCARD: Duration = Duration::from_secs(2);

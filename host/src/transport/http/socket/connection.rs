@@ -14,12 +14,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use super::admission::Place;
-use super::caller::Peer;
-use super::front::{Front, Link};
-use super::kept::Kept;
 use super::listen::{Accepted, Stream};
 use super::stall::Stall;
 use super::threads::Seat;
+use crate::transport::http::caller::Peer;
+use crate::transport::http::mcp::Reuse;
+use crate::transport::http::request::{Front, Link};
 
 /// Bytes of a request's line and headers together.
 const HEAD: usize = 64 << 10;
@@ -44,7 +44,7 @@ pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<F
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let link = Arc::new(Link { peer: Peer::new(peer), kept: Kept::default() });
+    let link = Arc::new(Link { peer: Peer::new(peer), reuse: Reuse::default() });
     // Whether a whole head has come.
     let asked = Arc::new(AtomicBool::new(false));
     let of_service = (front.clone(), link, asked.clone());

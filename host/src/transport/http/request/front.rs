@@ -16,19 +16,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::auth::Tokens;
 use super::body::{self, Bodies};
-use super::caller::Peer;
 use super::guard::{self, Guard};
-use super::kept::Kept;
-use super::mcp::{self, Mcp};
-use super::refusal::{Refusal, plain};
-use super::{Response, Settings};
 use crate::server::Server;
+use crate::transport::http::caller::Peer;
+use crate::transport::http::mcp::{self, Mcp, Reuse};
+use crate::transport::http::refusal::{Refusal, plain};
+use crate::transport::http::{Response, Settings};
 
 /// How long, at the end, the rest of a body may take to come.
 const ON_ITS_WAY: Duration = Duration::from_millis(250);
 
-pub(super) struct Front {
-    pub(super) settings: Settings,
+pub(in crate::transport::http) struct Front {
+    pub(in crate::transport::http) settings: Settings,
     guard: Guard,
     tokens: Tokens,
     bodies: Bodies,
@@ -37,13 +36,13 @@ pub(super) struct Front {
 }
 
 /// What a connection is to those who answer its requests.
-pub(super) struct Link {
-    pub(super) peer: Peer,
-    pub(super) kept: Kept,
+pub(in crate::transport::http) struct Link {
+    pub(in crate::transport::http) peer: Peer,
+    pub(in crate::transport::http) reuse: Reuse,
 }
 
 impl Front {
-    pub(super) fn new(server: Arc<Server>, bound: Option<SocketAddr>, settings: Settings) -> Self {
+    pub(in crate::transport::http) fn new(server: Arc<Server>, bound: Option<SocketAddr>, settings: Settings) -> Self {
         let guard = Guard::new(bound, settings.tls.is_some(), &settings);
         let tokens = Tokens::new(settings.tokens.clone());
         let mcp =
@@ -53,7 +52,7 @@ impl Front {
     }
 
     /// Cancelled when the server is about to end: what was begun is the last.
-    pub(super) fn stop(&self) -> &CancellationToken {
+    pub(in crate::transport::http) fn stop(&self) -> &CancellationToken {
         &self.stop
     }
 
@@ -64,17 +63,17 @@ impl Front {
     }
 
     /// See [`Mcp::end_idle`].
-    pub(super) async fn end_idle(&self) -> Infallible {
+    pub(in crate::transport::http) async fn end_idle(&self) -> Infallible {
         self.mcp.end_idle().await
     }
 
     /// See [`Mcp::close`].
-    pub(super) async fn close(&self, grace: Duration) {
+    pub(in crate::transport::http) async fn close(&self, grace: Duration) {
         self.stop.cancel();
         self.mcp.close(grace).await;
     }
 
-    pub(super) async fn answer(&self, request: http::Request<Incoming>, link: &Link) -> Response {
+    pub(in crate::transport::http) async fn answer(&self, request: http::Request<Incoming>, link: &Link) -> Response {
         // A message with both lengths may be meant to be read in two ways. Only the chunks count,
         // the other length is not seen here, and nothing is read after it (RFC 9112, section 6.3).
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
@@ -143,7 +142,7 @@ impl Front {
             () = self.ending() => Err(Refusal::shutting_down()),
         };
         match read {
-            Ok(bytes) => self.mcp.handle(&link.kept, &caller, request.map(|_| bytes)).await,
+            Ok(bytes) => self.mcp.handle(&link.reuse, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
     }

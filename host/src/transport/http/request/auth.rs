@@ -12,8 +12,8 @@ use arc_swap::ArcSwap;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use super::caller::{Caller, Peer};
-use super::refusal::Refusal;
+use crate::transport::http::caller::{Caller, Peer, Principal};
+use crate::transport::http::refusal::Refusal;
 
 /// Wrong tokens of one address in one second; more are told to wait.
 const FAILURES: u32 = 10;
@@ -21,25 +21,6 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Networks that are remembered at the same time. With so many in one second a further one is
 /// told to wait.
 const REMEMBERED: usize = 4096;
-
-/// Who it is that asks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Principal(Arc<str>);
-
-impl Principal {
-    pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
-    }
-
-    /// Whoever reaches a server without tokens; the same that stdio has.
-    pub fn local() -> Self {
-        Self::new("local")
-    }
-
-    pub fn name(&self) -> &Arc<str> {
-        &self.0
-    }
-}
 
 /// One token, and who bears it. Several tokens may stand for one principal.
 #[derive(Clone, Debug)]

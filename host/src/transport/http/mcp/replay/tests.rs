@@ -2,7 +2,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::*;
-use crate::transport::http::shelf::Shelves;
+use crate::transport::http::mcp::shelf::Shelves;
 
 const KIB: usize = 1 << 10;
 

@@ -11,24 +11,93 @@ use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
+use tokio::sync::mpsc;
 
-use super::Response;
+use super::replay::{Place, Reader};
 use crate::server::{Kind, Outgoing};
+use crate::transport::http::Response;
 
 /// A stream that says nothing for so long gets a comment, so that nothing on the way takes
 /// it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The status of an answer that stands by itself (2026-07-28).
+/// An answer that takes longer comes as a stream, so that nothing on the way takes the
+/// connection for dead.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The status of an answer without a session (2026-07-28).
 ///
 /// An error that a client of both eras does not know as one of this era must not be a 400:
 /// it would take the server for an older one.
-pub(super) fn status_alone(kind: Kind) -> StatusCode {
+pub(super) fn status_stateless(kind: Kind) -> StatusCode {
     match kind {
         Kind::Error { code: -32601, .. } => StatusCode::NOT_FOUND,
         Kind::Error { code: -32700 | -32600 | -32022..=-32020, .. } => StatusCode::BAD_REQUEST,
         Kind::Error { code: -32602, of_envelope: true } => StatusCode::BAD_REQUEST,
         Kind::Said | Kind::Result | Kind::Error { .. } => StatusCode::OK,
+    }
+}
+
+/// Where the messages of one request come from.
+pub(super) trait Messages {
+    type Message;
+
+    fn kind(message: &Self::Message) -> Kind;
+
+    fn next(&mut self) -> impl Future<Output = Option<Self::Message>> + Send;
+}
+
+impl Messages for mpsc::Receiver<Outgoing> {
+    type Message = Outgoing;
+
+    fn kind(message: &Outgoing) -> Kind {
+        message.kind
+    }
+
+    fn next(&mut self) -> impl Future<Output = Option<Outgoing>> + Send {
+        self.recv()
+    }
+}
+
+impl Messages for Reader {
+    type Message = (Place, Outgoing);
+
+    fn kind((_, message): &Self::Message) -> Kind {
+        message.kind
+    }
+
+    fn next(&mut self) -> impl Future<Output = Option<Self::Message>> + Send {
+        Reader::next(self)
+    }
+}
+
+/// How an answer begins.
+pub(super) enum First<M> {
+    /// It is one message, and nothing was said before.
+    Whole(M),
+    /// It comes as a stream, whose first message may be there already.
+    Stream(Option<M>),
+    /// There is none.
+    None,
+}
+
+/// Waits until it is known whether the answer needs a stream. `events`: the client takes one;
+/// `suits`: whether a message of that kind can be all that is said.
+pub(super) async fn first<M: Messages>(
+    events: bool,
+    messages: &mut M,
+    suits: impl Fn(Kind) -> bool,
+) -> First<M::Message> {
+    let patience = if events { PATIENCE } else { Duration::MAX };
+    loop {
+        match tokio::time::timeout(patience, messages.next()).await {
+            // Only the answer can be said without a stream.
+            Ok(Some(message)) if M::kind(&message) == Kind::Said && !events => {}
+            Ok(Some(message)) if suits(M::kind(&message)) => return First::Whole(message),
+            Ok(Some(message)) => return First::Stream(Some(message)),
+            Ok(None) => return First::None,
+            Err(_) => return First::Stream(None),
+        }
     }
 }
 

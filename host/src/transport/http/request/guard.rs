@@ -9,8 +9,8 @@ use std::net::{IpAddr, SocketAddr};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 
-use super::refusal::{Refusal, empty};
-use super::{Response, Settings};
+use crate::transport::http::refusal::{Refusal, empty};
+use crate::transport::http::{Response, Settings};
 
 /// What a page of an allowed origin may read of an answer.
 const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";

@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::caller::Caller;
 use super::places::gives_way;
 use super::replay::{Place, Replay};
 use super::shelf::{Shelf, Shelves};
 use crate::jsonrpc::RequestId;
 use crate::server::{Connection, Outgoing, Server};
+use crate::transport::http::caller::Caller;
 
 /// Messages that were made and not yet kept.
 const OUTBOX: usize = 64;

@@ -12,14 +12,13 @@ use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
-use super::caller::Caller;
-use super::mcp::{refused, seated};
-use super::places::Place as Seat;
-use super::refusal::Refusal;
+use super::places::{Place as Seat, seated};
 use super::reply::{self, Event};
-use super::{Response, refusal};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
-use crate::server::{Connection, Outgoing, Posted, Server, posted};
+use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::{Refusal, refused};
+use crate::transport::http::{Response, refusal};
 
 /// Messages that were made and not yet taken by the connection.
 const OUTBOX: usize = 64;
@@ -103,19 +102,19 @@ impl Sse {
             Err(Invalid { id, error }) => return refused(StatusCode::BAD_REQUEST, id.as_ref(), &error),
         };
         // This transport has no newer revisions.
-        if let Posted::Alone = posted(&frame, None) {
+        if let PostKind::Stateless = post_kind(&frame, None) {
             let error = ErrorObject::invalid_request(
                 "unsupported_transport",
                 "this transport is for the revisions with a handshake; the others are at /mcp",
             );
             // A notification gets no answer.
-            if let Some(id) = super::mcp::id_of(&frame).cloned() {
+            if let Some(id) = frame.request_id().cloned() {
                 let invalid = Invalid { id: Some(id), error };
                 let _ = client.outbox.send(client.connection.refusal(&invalid)).await;
             }
         } else {
             let (connection, outbox) = (&client.connection, &client.outbox);
-            if let Some(answered) = connection.receive_post(frame, body.len(), &Arc::default(), outbox, true).await {
+            if let Some(answered) = connection.receive_post(frame, body.len(), None, outbox, true).await {
                 answered.send(outbox).await;
             }
         }

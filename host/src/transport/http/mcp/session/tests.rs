@@ -35,7 +35,7 @@ fn caller(name: &str) -> Caller {
 async fn says(session: &Session, message: &str) {
     let frame = crate::jsonrpc::decode(message.as_bytes()).expect("a message");
     let (outbox, _messages) = Session::channel();
-    session.connection.receive_post(frame, message.len(), &Arc::default(), &outbox, true).await;
+    session.connection.receive_post(frame, message.len(), None, &outbox, true).await;
 }
 
 /// P26: one principal may have all of them, until another wants one.
