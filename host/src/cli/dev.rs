@@ -10,9 +10,10 @@ use clap::Subcommand;
 use tokio::process;
 use wharf_dev::{PluginName, Server};
 
+use super::folder::plugin_folder;
 use super::local::load_file;
+use super::options::{Options, this_program};
 use super::serve::plugin_settings;
-use super::{Options, plugin_folder, this_program};
 use crate::audit::Audit;
 use crate::catalog::PluginSettings;
 use crate::plugin::{Plugin, PluginId, Provider as _};

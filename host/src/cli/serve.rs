@@ -10,8 +10,9 @@ use sd_notify::NotifyState;
 use tokio::sync::mpsc;
 
 use super::http::{HttpOptions, Renewable};
+use super::options::Options;
 use super::signals::Signals;
-use super::{Options, audit, pins};
+use super::{audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};

@@ -7,7 +7,8 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Options, http::HttpOptions};
+use super::http::HttpOptions;
+use super::options::Options;
 use crate::config::{self, Config};
 use crate::plugin::{FolderMode, PluginId};
 use crate::wall::Reach;
