@@ -2,6 +2,8 @@
 //! called, and who may touch stdout, bindgen paths and `unsafe`.
 //! It reads text; it compiles nothing.
 
+mod cycles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

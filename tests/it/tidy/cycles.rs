@@ -1,0 +1,261 @@
+//! Which file imports which: the largest import cycle of the host, and the floors inside `plugin`.
+//!
+//! It reads `use` declarations and paths in code, follows re-exports, and leaves out tests. A file
+//! and one that it declares (`mod`) are two.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex::Regex;
+
+use super::{Source, none, sources};
+
+/// Files in the largest import cycle. wasmtime's own shape of a context, its view and its host
+/// traits takes six.
+const LARGEST: usize = 8;
+
+/// The rooms of `plugin`, and the files that stand alone there. Each may import what is before it.
+const ROOMS: [&str; 20] = [
+    "threads",
+    "limits",
+    "json",
+    "text",
+    "abi",
+    "id",
+    "policy",
+    "events",
+    "schema",
+    "fault",
+    "error",
+    "surface",
+    "provider",
+    "component",
+    "imports",
+    "instance",
+    "outcome",
+    "dialects",
+    "sandbox",
+    "load",
+];
+
+/// Segments of a path below the crate.
+type Path = Vec<String>;
+
+struct Module {
+    /// Absolute paths that its code names.
+    names: Vec<Path>,
+    /// What it gives under a name of its own.
+    exports: BTreeMap<String, Path>,
+}
+
+struct Graph(BTreeMap<Path, Module>);
+
+impl Graph {
+    fn of(sources: &[Source]) -> Self {
+        let path = |source: &Source| -> Option<Path> {
+            let file = source.path.strip_prefix("host/src/")?.strip_suffix(".rs")?;
+            let of_crate = ["lib", "main"].contains(&file);
+            (!of_crate && !source.is_test()).then(|| file.split('/').map(str::to_owned).collect())
+        };
+        let files: BTreeMap<Path, &Source> =
+            sources.iter().filter_map(|source| Some((path(source)?, source))).collect();
+        let read = |(path, source): (&Path, &&Source)| (path.clone(), Module::read(path, &source.text, &files));
+        Self(files.iter().map(read).collect())
+    }
+
+    /// The file in which an absolute path is defined.
+    fn home(&self, path: &[String], depth: usize) -> Option<Path> {
+        let longest = (1..=path.len()).rev().find(|length| self.0.contains_key(&path[..*length]))?;
+        let (module, rest) = path.split_at(longest);
+        let exported = rest.first().and_then(|name| self.0[module].exports.get(name));
+        match exported {
+            Some(target) if depth < 8 && target != path => {
+                let whole: Path = target.iter().chain(&rest[1..]).cloned().collect();
+                self.home(&whole, depth + 1).or_else(|| Some(module.to_vec()))
+            }
+            _ => Some(module.to_vec()),
+        }
+    }
+
+    fn imports(&self) -> BTreeMap<&Path, BTreeSet<Path>> {
+        let imports = |(path, module): (_, &Module)| {
+            let homes = module.names.iter().filter_map(|name| self.home(name, 0));
+            (path, homes.filter(|home| home != path).collect())
+        };
+        self.0.iter().map(imports).collect()
+    }
+}
+
+impl Module {
+    fn read(own: &Path, text: &str, files: &BTreeMap<Path, &Source>) -> Self {
+        let code = without_tests_and_comments(text);
+        let declares = |name: &str| files.contains_key(&joined(own, [name]));
+        let absolute = |path: &[String]| -> Option<Path> {
+            match path.first()?.as_str() {
+                "crate" => Some(path[1..].to_vec()),
+                "self" => Some(joined(own, &path[1..])),
+                "super" => {
+                    let up = path.iter().take_while(|segment| *segment == "super").count();
+                    Some(joined(&own[..own.len().checked_sub(up)?], &path[up..]))
+                }
+                first if declares(first) => Some(joined(own, path)),
+                _ => None,
+            }
+        };
+        let (mut names, mut exports, mut imported) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let declaration = Regex::new(r"(?m)^\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);").expect("a pattern");
+        for found in declaration.captures_iter(&code) {
+            for (path, name) in leaves(&found[2]) {
+                let Some(path) = absolute(&path) else { continue };
+                imported.insert(name.clone(), path.clone());
+                let of_own_part = path.starts_with(own);
+                if found.get(1).is_some() {
+                    exports.insert(name, path.clone());
+                }
+                // To pass on what a part of it defines is no use of it.
+                if found.get(1).is_none() || !of_own_part {
+                    names.push(path);
+                }
+            }
+        }
+        let body = declaration.replace_all(&code, "");
+        let path = Regex::new(r"\w+(?:::\w+)+").expect("a pattern");
+        for found in path.find_iter(&body) {
+            let path: Path = found.as_str().split("::").map(str::to_owned).collect();
+            match imported.get(&path[0]) {
+                Some(target) => names.push(joined(target, &path[1..])),
+                None => names.extend(absolute(&path)),
+            }
+        }
+        Self { names, exports }
+    }
+}
+
+fn joined<S: AsRef<str>>(start: &[String], end: impl IntoIterator<Item = S>) -> Path {
+    start.iter().cloned().chain(end.into_iter().map(|segment| segment.as_ref().to_owned())).collect()
+}
+
+fn without_tests_and_comments(text: &str) -> String {
+    let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    let comment = Regex::new(r"//[^\n]*|pub\(in [^)]*\)").expect("a pattern");
+    comment
+        .replace_all(&text[..end], |found: &regex::Captures<'_>| if found[0].starts_with("pub") { "pub" } else { "" })
+        .into_owned()
+}
+
+/// The paths of a `use` tree, each with the name under which it is imported.
+fn leaves(tree: &str) -> Vec<(Path, String)> {
+    let (mut found, mut prefixes, mut current) = (Vec::new(), vec![String::new()], String::new());
+    let mut end = |prefix: &str, leaf: &mut String| {
+        let leaf = std::mem::take(leaf);
+        if leaf.trim().is_empty() {
+            return;
+        }
+        let (path, alias) = match leaf.split_once(" as ") {
+            Some((path, alias)) => (path.trim().to_owned(), Some(alias.trim().to_owned())),
+            None => (leaf.trim().to_owned(), None),
+        };
+        let mut path: Path = format!("{prefix}{path}").split("::").map(|segment| segment.trim().to_owned()).collect();
+        if path.last().is_some_and(|last| last == "self") {
+            path.pop();
+        }
+        let name = alias.or_else(|| path.last().cloned()).unwrap_or_default();
+        found.push((path, name));
+    };
+    for symbol in tree.chars() {
+        let prefix = prefixes.last().cloned().unwrap_or_default();
+        match symbol {
+            '{' => prefixes.push(format!("{prefix}{}", std::mem::take(&mut current).trim())),
+            '}' => {
+                end(&prefix, &mut current);
+                prefixes.pop();
+            }
+            ',' => end(&prefix, &mut current),
+            _ => current.push(symbol),
+        }
+    }
+    end("", &mut current);
+    found
+}
+
+/// Sets of files of which each reaches each other.
+fn cycles(imports: &BTreeMap<&Path, BTreeSet<Path>>) -> Vec<BTreeSet<Path>> {
+    let reached = |from: &Path| {
+        let (mut seen, mut left) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(path) = left.pop() {
+            for next in imports.get(&path).into_iter().flatten() {
+                if seen.insert(next.clone()) {
+                    left.push(next.clone());
+                }
+            }
+        }
+        seen
+    };
+    let reach: BTreeMap<&Path, BTreeSet<Path>> = imports.keys().map(|path| (*path, reached(path))).collect();
+    let (mut found, mut placed) = (Vec::new(), BTreeSet::new());
+    for (path, reaches) in &reach {
+        if placed.contains(*path) || !reaches.contains(*path) {
+            continue;
+        }
+        let back = |other: &&Path| reach.get(other).is_some_and(|reaches| reaches.contains(*path));
+        let cycle: BTreeSet<Path> = reaches.iter().filter(back).cloned().collect();
+        placed.extend(cycle.iter().cloned());
+        found.push(cycle);
+    }
+    found
+}
+
+#[test]
+fn no_import_cycle_is_large() {
+    let graph = Graph::of(&sources("host/src"));
+    let imports = graph.imports();
+    let told = |cycle: &BTreeSet<Path>| {
+        let files: Vec<String> = cycle.iter().map(|path| path.join("/")).collect();
+        format!("{} files import each other: {}", files.len(), files.join(", "))
+    };
+    let found = cycles(&imports);
+    none(&found.iter().filter(|cycle| cycle.len() > LARGEST).map(told).collect::<Vec<_>>());
+}
+
+#[test]
+fn rooms_of_the_sandbox_use_only_what_is_below_them() {
+    let graph = Graph::of(&sources("host/src"));
+    let floor = |path: &Path| {
+        let room = path.get(1).filter(|_| path[0] == "plugin")?;
+        Some(ROOMS.iter().position(|known| known == room))
+    };
+    let mut offences = Vec::new();
+    for (path, imports) in graph.imports() {
+        let Some(own) = floor(path) else { continue };
+        if own.is_none() {
+            offences.push(format!("{} is in no room of `ROOMS`", path.join("/")));
+        }
+        for import in imports {
+            if floor(&import).is_some_and(|other| other > own) {
+                offences.push(format!("{} imports {}, which is above it", path.join("/"), import.join("/")));
+            }
+        }
+    }
+    none(&offences);
+}
+
+#[test]
+fn imports_and_cycles_are_seen() {
+    let source = |path: &str, text: &str| Source { path: format!("host/src/{path}"), text: text.into() };
+    let graph = Graph::of(&[
+        source("a.rs", "mod b;\npub use b::Given;\n"),
+        source("a/b.rs", "use crate::{c::{self, D as E}, d};\n// crate::never\n"),
+        source("c.rs", "fn f() { super::d::g(); c::h() }\n"),
+        source("d.rs", "use crate::a::Given;\n#[cfg(test)]\nmod tests {\n    use crate::never;\n}\n"),
+    ]);
+    let imports = graph.imports();
+    let of = |path: &str| -> Vec<String> {
+        let path: Path = path.split('/').map(str::to_owned).collect();
+        imports[&path].iter().map(|import| import.join("/")).collect()
+    };
+    assert!(of("a").is_empty(), "what is passed on is not used");
+    assert_eq!(of("a/b"), ["c", "d"]);
+    assert_eq!(of("d"), ["a/b"], "a re-export leads to where it is defined");
+    let found = cycles(&imports);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].len(), 3, "b, c and d");
+}
