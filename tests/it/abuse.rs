@@ -184,7 +184,8 @@ fn p07_nobody_waits_for_who_does_not_read_the_log() {
     assert!(status.success(), "{status}");
     let mut log = Vec::new();
     unread.expect("a pipe").read_to_end(&mut log).expect("what was written");
-    assert!(log.len() >= 60 << 10, "the pipe was full: {} bytes", log.len());
+    // A pipe has 16 pages, and a write leaves the end of a page free that its lines do not fit into.
+    assert!(log.len() >= 48 << 10, "the pipe was full: {} bytes", log.len());
 }
 
 #[test]
