@@ -12,7 +12,6 @@ mod check;
 mod child;
 mod dev;
 mod embedded;
-mod heap;
 mod http;
 mod import_policy;
 mod language;
@@ -32,11 +31,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
 
 use self::language::Language;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
+use crate::os::process::this_program;
+use crate::os::signals::survive_file_size_limit;
+use crate::os::{heap, key_folders};
 use crate::pins::shell_word;
 use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
 use crate::report::{self, Failure, Log};
@@ -250,8 +251,7 @@ fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<E
         .build()
         .map_err(|error| Failure::new(format!("start: {error}")))?;
     let code = runtime.block_on(async {
-        // A file that may not grow (`ulimit -f`) is then an error of what writes it, and no end.
-        let _handled = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+        survive_file_size_limit();
         work.await
     });
     // A read of stdin may be under way, and nothing here is worth waiting for it.
@@ -318,6 +318,7 @@ fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Opti
         closed.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
         closed.tops.extend([base.home.clone(), base.config.clone()]);
     }
+    closed.trees.extend(key_folders());
     closed.trees.extend(cache.map(Path::to_owned));
     let parent = |file: &Path| match file.parent() {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
@@ -332,14 +333,6 @@ fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Opti
         }
     }
     closed
-}
-
-/// To be started once more: the very file that runs, whatever was installed in its place since.
-fn this_program() -> std::io::Result<PathBuf> {
-    #[cfg(target_os = "linux")]
-    return Ok("/proc/self/exe".into());
-    #[cfg(not(target_os = "linux"))]
-    std::env::current_exe()
 }
 
 /// The folder to serve: the given one, or the user's own, which is made if it is not there.

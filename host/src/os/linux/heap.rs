@@ -15,13 +15,13 @@ const OFTEN: Duration = Duration::from_secs(10);
 /// Bytes of one buffer, or at the end of one thread's heap, that are not given back at once: more
 /// than the largest messages by default. Fixed, since glibc's own limits follow the buffers that
 /// come, and a few of 1 MiB that are freed together pass them each time.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(target_env = "gnu")]
 const KEPT: libc::c_int = 8 << 20;
 /// Pages of 4 KiB, 16 MiB: what the process may have grown by over its least.
 const MUCH: u64 = 16 << 8;
 
 /// Looks now and then, on a thread of its own, for as long as the process lives.
-pub(super) fn keep_trimmed() {
+pub(crate) fn keep_trimmed() {
     let look = || {
         let Some(mut least) = resident() else { return };
         loop {
@@ -47,21 +47,21 @@ fn resident() -> Option<u64> {
     fs::read_to_string("/proc/self/statm").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// musl and other systems map large buffers by themselves, and give them back.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+/// musl maps large buffers by themselves, and gives them back.
+#[cfg(target_env = "gnu")]
 #[allow(unsafe_code, reason = "a function of the C library that takes no pointer")]
 fn trim() {
     // SAFETY: it may be called at any time, by any thread (malloc_trim(3): MT-Safe).
     unsafe { libc::malloc_trim(0) };
 }
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+#[cfg(not(target_env = "gnu"))]
 fn trim() {}
 
 /// Sets what the C library keeps. To be called while there is one thread.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(target_env = "gnu")]
 #[allow(unsafe_code, reason = "a function of the C library that takes no pointer")]
-pub(super) fn keep_buffers() {
+pub(crate) fn keep_buffers() {
     for limit in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
         // SAFETY: no other thread allocates meanwhile (mallopt(3): MT-Unsafe init, const:mallopt).
         if unsafe { libc::mallopt(limit, KEPT) } == 0 {
@@ -70,5 +70,5 @@ pub(super) fn keep_buffers() {
     }
 }
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(super) fn keep_buffers() {}
+#[cfg(not(target_env = "gnu"))]
+pub(crate) fn keep_buffers() {}
