@@ -261,7 +261,7 @@ fn only_the_stdio_transport_touches_stdout() {
         &[
             "host/src/transport/stdio",
             "host/src/cli",
-            "host/src/plugin/compile/worker.rs",
+            "host/src/plugin/component/compile/worker.rs",
             "host/src/report",
             "host/src/main.rs",
         ],
@@ -271,7 +271,8 @@ fn only_the_stdio_transport_touches_stdout() {
 /// Invariant 2.
 #[test]
 fn only_the_abi_names_bindgen_paths() {
-    none(&elsewhere(&["bindgen!", "exports::wharf", "wharf::plugin::", "wasi::keyvalue::"], &["host/src/plugin/abi"]));
+    let homes = ["host/src/plugin/abi", "host/src/plugin/imports/keyvalue/bindings.rs"];
+    none(&elsewhere(&["bindgen!", "exports::wharf", "wharf::plugin::", "wasi::keyvalue::"], &homes));
     let serialised = |source: &Source| source.path.contains("/plugin/abi") && source.text.contains("Serialize");
     let wire_types = sources("host/src").into_iter().filter(serialised).map(|source| source.path);
     none(&wire_types.collect::<Vec<_>>());
@@ -285,7 +286,7 @@ fn only_json_makes_trees_of_text() {
     let homes = [
         "host/src/json",
         // By the shape of the value, each level of which says what comes next.
-        "host/src/plugin/plain/read.rs",
+        "host/src/plugin/dialects/plain/read.rs",
         // Two members of records that the host wrote; this floor stands on none.
         "host/src/audit/chain.rs",
     ];
@@ -325,7 +326,8 @@ fn only_json_makes_trees_of_text() {
 /// reads all of it.
 #[test]
 fn only_files_reads_what_people_name() {
-    let homes = ["host/src/audit", "host/src/config", "host/src/pins", "host/src/plugin/file", "host/src/transport"];
+    let homes =
+        ["host/src/audit", "host/src/config", "host/src/pins", "host/src/plugin/component/file", "host/src/transport"];
     let words = [
         "fs::read(",
         "fs::read_to_string",
@@ -347,7 +349,10 @@ fn three_files_have_unsafe_code() {
     let is_unsafe = |line: &str| ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|word| line.contains(word));
     let with = sources("host/src").into_iter().filter(|source| source.code().any(|(_, line)| is_unsafe(line)));
     let paths: Vec<String> = with.map(|source| source.path).collect();
-    assert_eq!(paths, ["host/src/cli/heap.rs", "host/src/plugin/cache/artifact.rs", "host/src/plugin/function.rs"]);
+    assert_eq!(
+        paths,
+        ["host/src/cli/heap.rs", "host/src/plugin/component/cache/artifact.rs", "host/src/plugin/instance/function.rs"]
+    );
 }
 
 /// Time that jumps when somebody sets the clock ends nothing: deadlines, pauses and idle times
@@ -360,7 +365,7 @@ fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
         "host/src/server/handlers/rounds.rs",
         "host/src/server/seal",
         // A guest asks what time it is.
-        "host/src/plugin/state.rs",
+        "host/src/plugin/imports/state.rs",
         // When something happened, for whoever reads of it later.
         "host/src/audit",
         // When a pin was made, and how long its file has been gone.
@@ -368,7 +373,7 @@ fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
         // Which system calls there are.
         "host/src/wall/calls.rs",
         // Which files were used last.
-        "host/src/plugin/cache",
+        "host/src/plugin/component/cache",
     ];
     none(&elsewhere(
         &["SystemTime::now", "UNIX_EPOCH.elapsed", "clock_gettime", "chrono::", "time::OffsetDateTime"],

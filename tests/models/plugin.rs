@@ -9,13 +9,13 @@ use shuttle::future::block_on;
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
 use crate::{Count, check};
 
-#[path = "../../host/src/plugin/spare.rs"]
+#[path = "../../host/src/plugin/instance/spare.rs"]
 mod spare;
-#[path = "../../host/src/plugin/ticker.rs"]
+#[path = "../../host/src/plugin/instance/ticker.rs"]
 mod ticker;
-#[path = "../../host/src/plugin/turns.rs"]
+#[path = "../../host/src/plugin/instance/turns.rs"]
 mod turns;
-#[path = "../../host/src/plugin/turnstile.rs"]
+#[path = "../../host/src/plugin/instance/turnstile.rs"]
 mod turnstile;
 
 use spare::{Source, Spares};

@@ -9,13 +9,41 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use super::denial::Denial;
-use super::provider::Event;
+use super::abi::{Listing, LogLevel};
+use super::policy::denial::Denial;
 
 /// Messages and steps that may wait for the reader.
 const WAITING: usize = 128;
 /// Notices that may wait beside them. The same notice twice is one.
 const NOTICES: usize = 256;
+
+/// What a plugin says while a call runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    Log {
+        level: LogLevel,
+        logger: Option<String>,
+        data: LogBody,
+    },
+    /// `progress` is finite and has risen.
+    Progress {
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    },
+    /// One of its lists may have changed: list again to see.
+    ListChanged(Listing),
+    /// A resource has new contents.
+    ResourceUpdated(String),
+}
+
+/// What a log message says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogBody {
+    Text(String),
+    /// JSON text, checked and on one line.
+    Json(String),
+}
 
 /// The events of one call, in the order in which they were said.
 #[derive(Default)]
@@ -32,7 +60,7 @@ struct Queue {
 }
 
 impl Events {
-    pub(super) fn push(&self, event: Event) {
+    pub(in crate::plugin) fn push(&self, event: Event) {
         let mut queue = self.lock();
         if let (Event::Progress { .. }, Some(last @ Event::Progress { .. })) = (&event, queue.events.back_mut()) {
             *last = event;
@@ -52,17 +80,17 @@ impl Events {
     }
 
     /// Counts a message that was over another bound.
-    pub(super) fn drop_message(&self) {
+    pub(in crate::plugin) fn drop_message(&self) {
         self.lock().dropped += 1;
     }
 
     /// Notes that the guest was denied something.
-    pub(super) fn deny(&self, denial: Denial) {
+    pub(in crate::plugin) fn deny(&self, denial: Denial) {
         self.lock().denied = Some(denial);
     }
 
     /// What the guest was last denied.
-    pub(super) fn denied(&self) -> Option<Denial> {
+    pub(in crate::plugin) fn denied(&self) -> Option<Denial> {
         self.lock().denied.clone()
     }
 

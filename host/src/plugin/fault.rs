@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use super::abi::GuestError;
-use super::denial::Denial;
-use super::grants::Access;
 use super::id::PluginId;
+use super::policy::access::Access;
+use super::policy::denial::Denial;
 use super::schema::Violation;
 
 /// Why a call has no outcome.

@@ -2,6 +2,9 @@
 //!
 //! Does not enforce anything: `call`, `quota` and `guest_log` do.
 
+pub(in crate::plugin) mod cpu;
+pub(in crate::plugin) mod quota;
+
 use std::time::Duration;
 
 /// The limits of every call to one plugin.

@@ -2,10 +2,7 @@
 //!
 //! Reads no file (`file` does) and decides nothing about names in the catalog.
 
-mod error;
-mod linked;
 mod listing;
-mod prescan;
 
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -14,35 +11,36 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
-pub use error::LoadError;
-pub(super) use linked::{InUse, Linked};
 use listing::list;
-pub(super) use prescan::{classify, prescan};
 
 use super::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
-use super::allowance::Allowance;
-use super::call::Program;
-use super::compile;
-use super::denial::Denial;
-use super::dialect::Dialect;
+use super::component::compile;
+use super::component::prescan::prescan;
+use super::dialects::Dialect;
+use super::dialects::linked::Linked;
+use super::error::LoadError;
 use super::events::Events;
 use super::fault::{CallError, Fault};
-use super::function::Function;
-use super::granted::Granted;
-use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
-use super::invocation::{Invocation, Typed};
+use super::imports::granted::Granted;
+use super::instance::call::Program;
+use super::instance::function::Function;
+use super::instance::invocation::{Invocation, Typed};
 use super::limits::Limits;
 use super::outcome;
+use super::policy::access::Access;
+use super::policy::denial::Denial;
+use super::policy::grants::Grants;
+use super::policy::redact::Said;
 use super::provider::{Call, Provider};
-use super::redact::Said;
 use super::sandbox::Sandbox;
 use super::schema::Schema;
+use super::schema::allowance::Allowance;
 use super::surface::Surface;
 
 /// A loaded component. Calls in flight keep what they need, so it may be dropped any time.
 pub struct Plugin {
-    pub(super) program: Arc<Program>,
+    pub(in crate::plugin) program: Arc<Program>,
     surface: Arc<Surface>,
     warnings: Vec<String>,
 }

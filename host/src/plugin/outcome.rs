@@ -4,7 +4,6 @@
 
 mod shown;
 mod size;
-pub(super) mod tidy;
 
 use std::collections::HashSet;
 
@@ -12,16 +11,16 @@ use super::abi::{
     Ask, Completion, Content, GuestError, InputRequired, PromptOutcome, ReadOutcome, ResourceContents, SamplingContent,
     ToolOutcome, ToolResult,
 };
-use super::allowance::Allowance;
-use super::call::Program;
 use super::fault::{CallError, Fault};
-use super::forms::Forms;
+use super::instance::call::Program;
 use super::schema::Schema;
+use super::schema::allowance::Allowance;
+use super::schema::forms::Forms;
 use super::text;
 
+use super::surface::tidy::{self, annotations, json};
 use shown::Shown;
-use size::Size as _;
-use tidy::{annotations, json};
+use size::Size;
 
 /// Bytes of the state that a plugin wants back.
 const MAX_STATE: usize = 64 << 10;
@@ -37,7 +36,11 @@ const MAX_REASON: usize = 16 << 10;
 type Checked<T> = Result<T, Fault>;
 
 /// Checks a tool's outcome against the tool's output schema, if it has one.
-pub(super) async fn tool(program: &Program, mut outcome: ToolOutcome, schema: Option<&Schema>) -> Checked<ToolOutcome> {
+pub(in crate::plugin) async fn tool(
+    program: &Program,
+    mut outcome: ToolOutcome,
+    schema: Option<&Schema>,
+) -> Checked<ToolOutcome> {
     fits(outcome.size(), program.limits.output)?;
     show(&mut outcome);
     match &mut outcome {
@@ -72,12 +75,12 @@ fn parts(result: &mut ToolResult) -> Checked<()> {
 }
 
 /// Whether so many of these that a client may have requests in flight are little to hold.
-pub(super) fn is_light(outcome: &ToolOutcome) -> bool {
+pub(in crate::plugin) fn is_light(outcome: &ToolOutcome) -> bool {
     outcome.size() <= LIGHT
 }
 
 /// Checks what a resource is read as.
-pub(super) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Checked<ReadOutcome> {
+pub(in crate::plugin) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Checked<ReadOutcome> {
     fits(outcome.size(), limit)?;
     show(&mut outcome);
     match &mut outcome {
@@ -91,7 +94,7 @@ pub(super) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Check
 }
 
 /// Checks a prompt's messages.
-pub(super) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> Checked<PromptOutcome> {
+pub(in crate::plugin) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> Checked<PromptOutcome> {
     fits(outcome.size(), limit)?;
     show(&mut outcome);
     match &mut outcome {
@@ -108,7 +111,7 @@ pub(super) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> C
 
 /// Checks suggestions. One that is no text of a line is dropped alone, since the others are
 /// still of use.
-pub(super) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
+pub(in crate::plugin) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
     fits(completion.size(), limit)?;
     let mut leeway = text::Leeway::default();
     completion
@@ -118,7 +121,7 @@ pub(super) fn completion(mut completion: Completion, limit: u64) -> Checked<Comp
 }
 
 /// Checks the result of a plugin's own method.
-pub(super) fn method(mut result: String, limit: u64) -> Checked<String> {
+pub(in crate::plugin) fn method(mut result: String, limit: u64) -> Checked<String> {
     fits(result.len(), limit)?;
     text::drop_hidden_in_json(&mut result, &mut text::Leeway::default());
     object(&mut result, "a result")?;
@@ -126,7 +129,7 @@ pub(super) fn method(mut result: String, limit: u64) -> Checked<String> {
 }
 
 /// A guest's own error, its texts cut to a length that is still read.
-pub(super) fn guest_error(mut error: GuestError) -> CallError {
+pub(in crate::plugin) fn guest_error(mut error: GuestError) -> CallError {
     let cut = |said: &mut String, max| said.truncate(text::prefix(said, max).len());
     match &mut error {
         GuestError::NotFound => {}
@@ -141,7 +144,7 @@ pub(super) fn guest_error(mut error: GuestError) -> CallError {
 }
 
 /// What a failed result says.
-pub(super) fn first_text(result: ToolResult) -> Option<String> {
+pub(in crate::plugin) fn first_text(result: ToolResult) -> Option<String> {
     result.content.into_iter().find_map(|content| match content {
         Content::Text(text) => Some(text.text),
         _ => None,

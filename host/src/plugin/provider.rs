@@ -9,15 +9,14 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::abi::{
-    Answer, ClientFeatures, Completion, GuestError, Listing, LogLevel, PromptOutcome, ReadOutcome, Subject, ToolOutcome,
-};
+use super::abi::{Answer, ClientFeatures, Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
+use super::error::LoadError;
 use super::events::Events;
 use super::fault::CallError;
-use super::grants::{Access, Grants};
 use super::id::{Digest, PluginId};
 use super::limits::Limits;
-use super::load::LoadError;
+use super::policy::access::Access;
+use super::policy::grants::Grants;
 use super::surface::Surface;
 use crate::budget::Budget;
 
@@ -56,7 +55,7 @@ pub trait Provider: Send + Sync {
     /// changed. What cannot change has nothing new to say.
     ///
     /// # Errors
-    /// As [`super::Sandbox::load`]; this provider goes on as it was.
+    /// As [`super::sandbox::Sandbox::load`]; this provider goes on as it was.
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
         Ok(None)
     }
@@ -153,32 +152,4 @@ impl Call {
             cancelled: CancellationToken::new(),
         }
     }
-}
-
-/// What a plugin says while a call runs.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    Log {
-        level: LogLevel,
-        logger: Option<String>,
-        data: LogBody,
-    },
-    /// `progress` is finite and has risen.
-    Progress {
-        progress: f64,
-        total: Option<f64>,
-        message: Option<String>,
-    },
-    /// One of its lists may have changed: list again to see.
-    ListChanged(Listing),
-    /// A resource has new contents.
-    ResourceUpdated(String),
-}
-
-/// What a log message says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LogBody {
-    Text(String),
-    /// JSON text, checked and on one line.
-    Json(String),
 }

@@ -10,22 +10,23 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
-use super::abi;
-use super::cache::Cache;
-use super::call::Program;
-use super::checking;
-use super::engine::{self, Allocation};
-use super::filesystem::{Closed, OPEN_IN_ALL};
-use super::keyvalue::Store;
-use super::load::InUse;
-use super::outbound::{Outbound, OutboundSettings};
-use super::quota::Budget;
-use super::spare::Spares;
-use super::state::State;
+use super::component::cache::Cache;
+use super::component::engine;
+use super::component::engine::Allocation;
+use super::dialects::linked::InUse;
+use super::dialects::wasmcp;
+use super::imports;
+use super::imports::filesystem::{Closed, OPEN_IN_ALL};
+use super::imports::keyvalue::Store;
+use super::imports::outbound::{Outbound, OutboundSettings};
+use super::imports::state::State;
+use super::instance::call::Program;
+use super::instance::checking;
+use super::instance::spare::Spares;
+use super::instance::ticker::Ticker;
+use super::instance::turns::Turns;
+use super::limits::quota::Budget;
 use super::threads::Threads;
-use super::ticker::Ticker;
-use super::turns::Turns;
-use super::wasmcp;
 use crate::audit::Audit;
 
 /// Threads for file system calls of guests; no other part of the process waits for them.
@@ -39,7 +40,7 @@ const COMPILERS: usize = 2;
 #[derive(Debug, Clone)]
 pub enum Compiler {
     /// In a limited child process: this program, with the hidden argument
-    /// [`super::compile::WORKER`]. A hostile component can cost 20 s and a gigabyte that a
+    /// [`super::component::compile::WORKER`]. A hostile component can cost 20 s and a gigabyte that a
     /// process never gives back.
     ChildProcess(PathBuf),
     /// In this process, for tests and where there are no child processes.
@@ -105,19 +106,19 @@ pub struct Sandbox {
     slots: Arc<Turns>,
     shared: bool,
     workers: u32,
-    pub(super) store: Arc<Store>,
-    pub(super) outbound: Arc<Outbound>,
-    pub(super) closed: Arc<Closed>,
+    pub(in crate::plugin) store: Arc<Store>,
+    pub(in crate::plugin) outbound: Arc<Outbound>,
+    pub(in crate::plugin) closed: Arc<Closed>,
     /// What all calls may have open of their folders.
-    pub(super) files: Arc<Semaphore>,
-    pub(super) audit: Audit,
-    pub(super) compiler: Compiler,
-    pub(super) second_wall: bool,
-    pub(super) compiling: Semaphore,
-    pub(super) cache: Option<Arc<Cache>>,
-    pub(super) in_use: InUse,
+    pub(in crate::plugin) files: Arc<Semaphore>,
+    pub(in crate::plugin) audit: Audit,
+    pub(in crate::plugin) compiler: Compiler,
+    pub(in crate::plugin) second_wall: bool,
+    pub(in crate::plugin) compiling: Semaphore,
+    pub(in crate::plugin) cache: Option<Arc<Cache>>,
+    pub(in crate::plugin) in_use: InUse,
     /// Surfaces that are being made of listings.
-    pub(super) freezing: Semaphore,
+    pub(in crate::plugin) freezing: Semaphore,
     checking: Semaphore,
 }
 
@@ -130,13 +131,9 @@ impl Sandbox {
     pub fn new(settings: SandboxSettings) -> anyhow::Result<Arc<Self>> {
         let engine = shared_engine()?;
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        abi::wasi_filesystem::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        abi::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        abi::wasi_http::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        abi::wasi_keyvalue::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        wasmcp::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
-        abi::wasi_config::link(&mut linker).map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
+        imports::link(&mut linker)
+            .and_then(|()| wasmcp::link(&mut linker))
+            .map_err(|error| anyhow::anyhow!("link: {error:#}"))?;
         let workers = settings.workers.max(1);
         let cache = settings.cache_dir.map(|dir| Arc::new(Cache::open(dir, &engine)));
         let guests = Threads::start("wharf-guest", workers, BLOCKING_THREADS)?;
@@ -168,15 +165,15 @@ impl Sandbox {
         }))
     }
 
-    pub(super) fn engine(&self) -> &Engine {
+    pub(in crate::plugin) fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    pub(super) fn linker(&self) -> &Linker<State> {
+    pub(in crate::plugin) fn linker(&self) -> &Linker<State> {
         &self.linker
     }
 
-    pub(super) fn ticker(&self) -> &Ticker {
+    pub(in crate::plugin) fn ticker(&self) -> &Ticker {
         &self.ticker
     }
 
@@ -188,34 +185,34 @@ impl Sandbox {
         self.spares.rest();
     }
 
-    pub(super) fn spares(&self) -> &Spares<Program> {
+    pub(in crate::plugin) fn spares(&self) -> &Spares<Program> {
         &self.spares
     }
 
-    pub(super) fn budget(&self) -> &Arc<Budget> {
+    pub(in crate::plugin) fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
 
-    pub(super) fn slots(&self) -> &Arc<Turns> {
+    pub(in crate::plugin) fn slots(&self) -> &Arc<Turns> {
         &self.slots
     }
 
     /// Whether several callers share it.
-    pub(super) fn is_shared(&self) -> bool {
+    pub(in crate::plugin) fn is_shared(&self) -> bool {
         self.shared
     }
 
     /// Places of checks of values that take longer.
-    pub(super) fn checking(&self) -> &Semaphore {
+    pub(in crate::plugin) fn checking(&self) -> &Semaphore {
         &self.checking
     }
 
-    pub(super) fn guests(&self) -> &Handle {
+    pub(in crate::plugin) fn guests(&self) -> &Handle {
         self.guests.handle()
     }
 
     /// Threads that calls of one plugin may compute on: one stays free for the others.
-    pub(super) fn threads_of_one(&self) -> u32 {
+    pub(in crate::plugin) fn threads_of_one(&self) -> u32 {
         self.workers.saturating_sub(1).max(1)
     }
 }

@@ -3,8 +3,11 @@
 //! Draft 2020-12, or draft-07 where `$schema` says so. What it takes to compile one is reckoned
 //! in `bounds` and `plan`, what it takes to check a value in `steps`, both before it is begun.
 
+pub(in crate::plugin) mod allowance;
 mod bounds;
+pub(in crate::plugin) mod forms;
 mod mirror;
+pub(in crate::plugin) mod pattern;
 mod plan;
 mod steps;
 mod wrap;
@@ -15,13 +18,13 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-use super::allowance::Allowance;
-use super::{pattern, text};
+use super::text;
+use allowance::Allowance;
 use plan::Plan;
 use steps::{Effort, TooMuch};
 
 pub use mirror::Mirrored;
-pub(super) use mirror::mirrored;
+pub(in crate::plugin) use mirror::mirrored;
 pub use wrap::Wrapping;
 
 /// Bytes of one schema's text.
@@ -29,7 +32,7 @@ pub const MAX_SIZE: usize = 64 << 10;
 /// Steps of the longest check of a value that is begun: some 50 ms.
 pub const MAX_STEPS: u64 = 4_000_000;
 /// Steps of a check that takes no longer than a hand-over to another thread: some 20 µs.
-pub(super) const FEW_STEPS: u64 = 2_000;
+pub(in crate::plugin) const FEW_STEPS: u64 = 2_000;
 /// Violations that are reported of one value.
 const REPORTED: usize = 8;
 /// Bytes of a reason or of the schema part in a report.
@@ -73,7 +76,7 @@ impl Schema {
     ///
     /// # Errors
     /// As [`Schema::compile`], and if no more is left for it.
-    pub(super) fn compile_within(json: &str, allowance: &mut Allowance) -> Result<Self, String> {
+    pub(in crate::plugin) fn compile_within(json: &str, allowance: &mut Allowance) -> Result<Self, String> {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
         }
@@ -109,7 +112,7 @@ impl Schema {
     }
 
     /// What it takes to check a value; `None` if that is more than a few steps.
-    pub(super) fn few_steps(&self, value: &Value) -> Option<Effort> {
+    pub(in crate::plugin) fn few_steps(&self, value: &Value) -> Option<Effort> {
         self.effort(value, FEW_STEPS).ok()
     }
 
@@ -118,7 +121,7 @@ impl Schema {
     }
 
     /// Checks a value whose effort is known.
-    pub(super) fn validate_with(&self, value: &Value, effort: Effort) -> Result<(), Vec<Violation>> {
+    pub(in crate::plugin) fn validate_with(&self, value: &Value, effort: Effort) -> Result<(), Vec<Violation>> {
         let Compiled { plan, validator, .. } = &*self.0;
         if validator.is_valid(value) {
             return Ok(());
@@ -175,7 +178,7 @@ impl Violation {
     }
 
     /// Of a text that is not read.
-    pub(super) fn too_many_values(limit: usize) -> Self {
+    pub(in crate::plugin) fn too_many_values(limit: usize) -> Self {
         Self::whole(format!("it has more than {limit} values"))
     }
 
@@ -186,7 +189,7 @@ impl Violation {
 }
 
 /// Reads a text as a value.
-pub(super) fn tree(json: &str) -> Result<Value, Vec<Violation>> {
+pub(in crate::plugin) fn tree(json: &str) -> Result<Value, Vec<Violation>> {
     crate::json::tree(json, crate::json::MAX_DEPTH)
         .map_err(|error| vec![Violation::whole(format!("not valid JSON: {error}"))])
 }

@@ -6,22 +6,24 @@
 mod canonical;
 mod checks;
 mod extension;
+pub(in crate::plugin) mod template;
+pub(in crate::plugin) mod tidy;
 
 use std::collections::HashSet;
 
 use super::abi::{Capability, Offer, Prompt, ResourceDescription, ResourceTemplate, Tool};
-use super::allowance::Allowance;
-use super::load::LoadError;
-use super::outcome::tidy;
+use super::error::LoadError;
+use super::schema::allowance::Allowance;
 use super::schema::{Mirrored, Schema, Wrapping, mirrored};
-use super::template::UriTemplate;
-use super::text::{self, quote};
+use super::text;
+use super::text::quote;
 use crate::json;
+use template::UriTemplate;
 
 use checks::Refused;
 
 /// Entries of one list.
-pub(super) const MAX_ENTRIES: usize = 128;
+pub(in crate::plugin) const MAX_ENTRIES: usize = 128;
 /// Capabilities of a kind, and methods: nobody has many, and every handshake carries them.
 const MAX_OFFERED: usize = 32;
 /// Bytes of all texts of all lists.
@@ -108,18 +110,18 @@ impl Surface {
 
 /// The lists as the guest gave them.
 #[derive(Default)]
-pub(super) struct Listed {
-    pub(super) tools: Option<Vec<Tool>>,
-    pub(super) resources: Option<Vec<ResourceDescription>>,
-    pub(super) templates: Vec<ResourceTemplate>,
-    pub(super) prompts: Option<Vec<Prompt>>,
-    pub(super) completions: bool,
-    pub(super) offer: Option<Offer>,
+pub(in crate::plugin) struct Listed {
+    pub(in crate::plugin) tools: Option<Vec<Tool>>,
+    pub(in crate::plugin) resources: Option<Vec<ResourceDescription>>,
+    pub(in crate::plugin) templates: Vec<ResourceTemplate>,
+    pub(in crate::plugin) prompts: Option<Vec<Prompt>>,
+    pub(in crate::plugin) completions: bool,
+    pub(in crate::plugin) offer: Option<Offer>,
 }
 
 impl Listed {
     /// Checks everything; what is dropped is told in the warnings.
-    pub(super) fn freeze(self) -> Result<(Surface, Vec<String>), LoadError> {
+    pub(in crate::plugin) fn freeze(self) -> Result<(Surface, Vec<String>), LoadError> {
         let counts = [
             self.tools.as_ref().map_or(0, Vec::len),
             self.resources.as_ref().map_or(0, Vec::len),

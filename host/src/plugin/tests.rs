@@ -22,14 +22,14 @@ fn id() -> PluginId {
     PluginId::parse("guest").expect("an id")
 }
 
-pub(super) async fn load(component: Vec<u8>) -> Result<Plugin, LoadError> {
+pub(in crate::plugin) async fn load(component: Vec<u8>) -> Result<Plugin, LoadError> {
     load_with(component, Limits::default()).await
 }
 
-pub(super) async fn load_with(component: Vec<u8>, limits: Limits) -> Result<Plugin, LoadError> {
+pub(in crate::plugin) async fn load_with(component: Vec<u8>, limits: Limits) -> Result<Plugin, LoadError> {
     sandbox().load(id(), component, limits, Grants::default()).await
 }
 
-pub(super) fn refusal(loaded: Result<Plugin, LoadError>) -> LoadError {
+pub(in crate::plugin) fn refusal(loaded: Result<Plugin, LoadError>) -> LoadError {
     loaded.map(|_| ()).expect_err("a refusal")
 }

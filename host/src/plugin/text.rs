@@ -9,12 +9,12 @@ mod layout;
 
 use std::fmt::Write as _;
 
-pub(super) use hidden::Leeway;
-pub(super) use hidden::instead;
+pub(in crate::plugin) use hidden::Leeway;
+pub(in crate::plugin) use hidden::instead;
 pub use hidden::is_unusual_space;
 use hidden::{Hidden, is_plain, is_suspect};
 pub use in_json::escape_hidden_in_json;
-pub(super) use in_json::{drop_hidden_in_json, hidden_in_json};
+pub(in crate::plugin) use in_json::{drop_hidden_in_json, hidden_in_json};
 
 /// Whether a character can change how the text around it looks or reads, or is seen by nobody.
 /// Some of these are needed in some places, which [`drop_hidden`] knows.
@@ -24,18 +24,18 @@ pub fn is_deceptive(c: char) -> bool {
 
 /// The first hidden or deceptive character of a text that may have several lines, and that a plugin
 /// says of itself.
-pub(super) fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
+pub(in crate::plugin) fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
     let hidden = if has_nothing(text, leeway) { None } else { Hidden::of(text, leeway).next().map(|(_, c)| c) };
     hidden.or_else(|| layout::unseen_blank(text))
 }
 
 /// The same for a text of one line: no line break or tab either.
-pub(super) fn deceptive_in_line(text: &str, leeway: &mut Leeway) -> Option<char> {
+pub(in crate::plugin) fn deceptive_in_line(text: &str, leeway: &mut Leeway) -> Option<char> {
     text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text, leeway))
 }
 
 /// The first character of a name or an id that may not be there: nothing in it is a choice.
-pub(super) fn hidden_in_name(name: &str) -> Option<char> {
+pub(in crate::plugin) fn hidden_in_name(name: &str) -> Option<char> {
     let hidden = |c| matches!(c, '\n' | '\t') || is_deceptive(c) || is_unusual_space(c);
     let marks = || Hidden::of(name, &mut Leeway::none()).next().map(|(_, c)| c);
     name.chars().find(|c| hidden(*c)).or_else(marks)
@@ -51,7 +51,7 @@ fn has_nothing(text: &str, leeway: &Leeway) -> bool {
 /// what scripts and emoji need in its place. Of unusual spaces usual ones are left.
 ///
 /// Returns whether there was something.
-pub(super) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
+pub(in crate::plugin) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
     if has_nothing(text, leeway) {
         return false;
     }

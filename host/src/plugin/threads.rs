@@ -3,11 +3,11 @@
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// A runtime of its own. Dropping it waits for nothing.
-pub(super) struct Threads(Option<Runtime>);
+pub(in crate::plugin) struct Threads(Option<Runtime>);
 
 impl Threads {
     /// `blocking`: further threads for what cannot wait otherwise.
-    pub(super) fn start(name: &str, workers: usize, blocking: usize) -> std::io::Result<Self> {
+    pub(in crate::plugin) fn start(name: &str, workers: usize, blocking: usize) -> std::io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(workers)
             .max_blocking_threads(blocking)
@@ -17,7 +17,7 @@ impl Threads {
         Ok(Self(Some(runtime)))
     }
 
-    pub(super) fn handle(&self) -> &Handle {
+    pub(in crate::plugin) fn handle(&self) -> &Handle {
         self.0.as_ref().expect("the runtime lives until it is dropped").handle()
     }
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use super::LoadError;
-use crate::plugin::abi::{Exports, GuestError};
-use crate::plugin::call::{Program, internal};
-use crate::plugin::dialect::Dialect;
+use crate::plugin::abi::GuestError;
+use crate::plugin::dialects::Dialect;
+use crate::plugin::dialects::wasmcp;
+use crate::plugin::dialects::wharf::Exports;
+use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::instance::call::{Program, internal};
 use crate::plugin::limits::Limits;
+use crate::plugin::policy::redact::Said;
 use crate::plugin::provider::Call;
-use crate::plugin::redact::Said;
 use crate::plugin::surface::{Listed, MAX_ENTRIES, Surface};
-use crate::plugin::wasmcp;
 
 /// What it offers, and what was dropped of that.
 pub(super) async fn list(program: &Arc<Program>) -> Result<(Surface, Vec<String>), LoadError> {

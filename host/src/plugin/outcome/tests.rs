@@ -4,7 +4,7 @@ use crate::plugin::abi::*;
 #[test]
 fn questions_have_keys_of_their_own_and_small_states() {
     let forms = Forms::default();
-    let question = || super::super::abi::Question { key: "k".into(), ask: Ask::Roots };
+    let question = || crate::plugin::abi::Question { key: "k".into(), ask: Ask::Roots };
     let wanted = |questions, state: usize| InputRequired { questions, state: Some(vec![0; state]) };
     assert_eq!(input_required(&mut wanted(vec![question()], MAX_STATE), &forms), Ok(()));
     assert!(input_required(&mut wanted(vec![question(), question()], 0), &forms).is_err());
@@ -69,8 +69,8 @@ fn hidden_characters_leave_texts_and_never_bytes() {
 /// What is dropped after redaction puts no secret together.
 #[test]
 fn hidden_characters_keep_no_secret_from_being_redacted() {
-    use crate::plugin::redact::{Redactor, Said as _};
-    use crate::plugin::secret::Secret;
+    use crate::plugin::policy::redact::{Redactor, Said};
+    use crate::plugin::policy::secret::Secret;
     const LIMIT: u64 = 1 << 20;
     let value = "tok_ABCDEFGHIJKLMNOP";
     let redactor = Redactor::of(&[Secret::new("t".into(), false, Ok(value.into()))]).expect("a secret");

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::plugin::allowance::Allowance;
+use super::allowance::Allowance;
 
 const MAX_APPLIED: usize = 10_000;
 const MAX_NESTED: usize = 32;

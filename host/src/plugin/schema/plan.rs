@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::allowance::Allowance;
 use super::bounds::target;
-use crate::plugin::allowance::Allowance;
-use crate::plugin::pattern::Gauge;
+use super::pattern::Gauge;
 
 /// All subschemas; the first one is the whole.
 pub(super) struct Plan {

@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use super::checks::{self, Refused};
+use super::checks;
+use super::checks::Refused;
 use crate::json;
 use crate::plugin::text::Leeway;
 

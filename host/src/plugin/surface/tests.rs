@@ -1,6 +1,6 @@
 use super::{Listed, checks, extension};
-use crate::plugin::LoadError;
 use crate::plugin::abi::{Capability, Offer, Prompt};
+use crate::plugin::error::LoadError;
 use crate::plugin::text::Leeway;
 
 fn settings(text: &str) -> Result<String, String> {

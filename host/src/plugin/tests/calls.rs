@@ -184,7 +184,7 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
         held.push(spare);
         assert!(held.len() < 1000, "the pool has no end");
     }
-    let all = (crate::plugin::engine::SLOTS + crate::plugin::spare::BESIDE) as usize;
+    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::spare::BESIDE) as usize;
     assert_eq!(held.len(), all);
     let called = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));

@@ -4,8 +4,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::plugin::turns::{Turn, Turns};
-use crate::plugin::turnstile::Turnstile;
+use crate::plugin::instance::turns::{Turn, Turns};
+use crate::plugin::instance::turnstile::Turnstile;
 
 fn name(caller: &str) -> Arc<str> {
     caller.into()

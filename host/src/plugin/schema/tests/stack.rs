@@ -90,7 +90,7 @@ fn the_deepest_check_takes_half_of_a_stack() {
         on_half_a_stack(move || [2, 12].map(|around| check_deepest(here, inside, around)).into_iter().max())
     });
     let deepest = deepest.max().flatten().expect("some");
-    assert!(deepest + 5 > super::super::steps::DEEPEST, "only {deepest} deep");
+    assert!(deepest + 5 > crate::plugin::schema::steps::DEEPEST, "only {deepest} deep");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-use super::super::{Listed, Surface};
 use crate::plugin::abi::{
     Capability, Offer, Prompt, PromptArgument, ResourceDescription, ResourceTemplate, TaskSupport, Tool,
     ToolAnnotations,
 };
+use crate::plugin::surface::{Listed, Surface};
 
 fn tool(name: &str) -> Tool {
     Tool {

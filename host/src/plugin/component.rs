@@ -1,0 +1,13 @@
+//! From the bytes of a file to native code: reading, inspecting, compiling, caching, signatures.
+//!
+//! Runs nothing of a component.
+
+pub(in crate::plugin) mod cache;
+pub mod compile;
+pub(in crate::plugin) mod engine;
+pub(in crate::plugin) mod file;
+pub(in crate::plugin) mod inspect;
+pub(in crate::plugin) mod kind;
+pub(in crate::plugin) mod prescan;
+pub(in crate::plugin) mod sections;
+pub(in crate::plugin) mod signature;

@@ -1,0 +1,96 @@
+//! The compiler process: a component on stdin, native code on stdout.
+//!
+//! Limits itself before it reads a byte, and needs nothing but its pipes.
+
+use std::io::{Read as _, Write as _};
+
+use rustix::process::{Resource, Rlimit};
+
+use crate::plugin::component::engine;
+use crate::plugin::component::engine::Allocation;
+#[cfg(target_os = "linux")]
+use crate::wall;
+use crate::wall::Standing;
+
+/// Exit code: the bytes are no valid component; stderr says why.
+pub(super) const INVALID: i32 = 2;
+/// Exit code: something else failed.
+const FAILED: i32 = 3;
+/// Exit code: the bytes would be a valid component for an engine that runs asynchronous ones.
+pub(super) const ASYNCHRONOUS: i32 = 4;
+
+/// Bytes of address space. The engine here allocates on demand, so it needs little.
+const ADDRESS_SPACE: u64 = 2 << 30;
+const CPU_SECONDS: u64 = 60;
+const FILES: u64 = 16;
+
+/// Compiles once and returns the exit code. `main` calls it before it does anything else, so that
+/// there is one thread to confine.
+pub fn run(second_wall: bool) -> i32 {
+    match compile(second_wall) {
+        Ok(()) => 0,
+        Err((code, message)) => {
+            let _ = std::io::stderr().write_all(message.as_bytes());
+            code
+        }
+    }
+}
+
+fn compile(second_wall: bool) -> Result<(), (i32, String)> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| (FAILED, format!("{what}: {error}"));
+    limit().map_err(|error| failed("limit the compiler", &error))?;
+    if second_wall {
+        // What is missing here is missing in the host too, which tells of it once.
+        let _ = confine();
+    }
+    let mut component = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(crate::plugin::component::file::MAX_SIZE)
+        .read_to_end(&mut component)
+        .map_err(|error| failed("read the component", &error))?;
+    let engine =
+        engine::engine(Allocation::OnDemand).map_err(|error| failed("make the compiler", &format!("{error:#}")))?;
+    let artifact = engine.precompile_component(&component).map_err(|error| {
+        let code = if engine::is_asynchronous(&engine, &component) { ASYNCHRONOUS } else { INVALID };
+        (code, format!("{error:#}"))
+    })?;
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(&artifact).and_then(|()| stdout.flush()).map_err(|error| failed("write the code", &error))
+}
+
+/// Limits what this process takes.
+///
+/// # Errors
+/// If the system refuses a limit.
+pub fn limit() -> rustix::io::Result<()> {
+    let limit = |resource, to: u64| {
+        let both = Rlimit { current: Some(to), maximum: Some(to) };
+        rustix::process::setrlimit(resource, both)
+    };
+    limit(Resource::Core, 0)?;
+    limit(Resource::Cpu, CPU_SECONDS)?;
+    limit(Resource::Nofile, FILES)?;
+    #[cfg(target_os = "linux")]
+    {
+        limit(Resource::As, ADDRESS_SPACE)?;
+        rustix::thread::set_no_new_privs(true)?;
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    }
+    // Politeness only: without it the compiler works all the same.
+    let _ = rustix::process::nice(10);
+    Ok(())
+}
+
+/// Takes away what a compiler has no need of, as far as the system can. Says what stands: the
+/// wall around files and sockets, and the one around system calls.
+pub fn confine() -> (Standing, Standing) {
+    #[cfg(target_os = "linux")]
+    {
+        let files = wall::no_files().unwrap_or(Standing::Not);
+        let calls = wall::only_compute().map_or(Standing::Not, |()| Standing::Whole);
+        (files, calls)
+    }
+    #[cfg(not(target_os = "linux"))]
+    (Standing::Not, Standing::Not)
+}

@@ -1,0 +1,142 @@
+//! What a component exports and imports, read from its bytes without running or
+//! compiling anything.
+//!
+//! Says what is there, not whether it would load: that needs the engine.
+
+use wasmparser::{Parser, Payload};
+
+use super::kind::{Kind, portray};
+use super::prescan::prescan;
+use crate::plugin::error::LoadError;
+use crate::plugin::limits::Limits;
+use crate::plugin::policy::access::Access;
+use crate::plugin::text::quote;
+
+/// A component's own interfaces, names escaped and in the file's order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inspection {
+    pub exports: Vec<String>,
+    pub imports: Vec<Import>,
+}
+
+/// One import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    pub name: String,
+    /// Whether this host has such an interface. What is not granted is refused on use.
+    pub linked: bool,
+    /// The grant without which it is refused when it is used.
+    pub grant: Option<Access>,
+}
+
+/// Reads the outermost component's exports and imports.
+///
+/// # Errors
+/// If the bytes are no component or exceed what any component may have.
+pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
+    let ceiling = Limits { memory: Limits::MEMORY_CEILING, ..Limits::default() };
+    prescan(component, &ceiling)?;
+    let mut found = Inspection::default();
+    let mut depth = 0usize;
+    for payload in Parser::new(0).parse_all(component) {
+        let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
+        match payload.map_err(invalid)? {
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 1 => {
+                for import in section {
+                    let name = import.map_err(invalid)?.name.name;
+                    found.imports.push(Import { name: quote(name, 120), linked: is_linked(name), grant: grant(name) });
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 1 => {
+                for export in section {
+                    found.exports.push(quote(export.map_err(invalid)?.name.name, 120));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether bytes could be a plugin, as far as that can be told without compiling them.
+///
+/// # Errors
+/// Why they cannot, whoever would have them run.
+pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadError> {
+    prescan(component, limits)?;
+    let found = inspect(component)?;
+    match portray(component).kind {
+        Kind::Command | Kind::HttpServer | Kind::WitPackage | Kind::Component => {
+            Err(LoadError::no_interface(found.exports))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The interfaces that the linker has, without versions. `load` tries them for real; this
+/// list is what makes the message name the import that is missing.
+const LINKED: [&str; 39] = [
+    "wharf:plugin/types",
+    "wharf:plugin/host",
+    "wharf:plugin/http",
+    "wasmcp:mcp-v20251125/mcp",
+    "wasmcp:mcp-v20251125/server-handler",
+    "wasmcp:mcp-v20251125/server-io",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:clocks/wall-clock",
+    "wasi:clocks/monotonic-clock",
+    "wasi:random/random",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:filesystem/types",
+    "wasi:filesystem/preopens",
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/stderr",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:cli/terminal-stderr",
+    "wasi:sockets/network",
+    "wasi:sockets/instance-network",
+    "wasi:sockets/ip-name-lookup",
+    "wasi:sockets/tcp",
+    "wasi:sockets/tcp-create-socket",
+    "wasi:sockets/udp",
+    "wasi:sockets/udp-create-socket",
+    "wasi:http/types",
+    "wasi:http/outgoing-handler",
+    "wasi:keyvalue/store",
+    "wasi:keyvalue/atomics",
+    "wasi:keyvalue/batch",
+    "wasi:config/store",
+];
+
+/// Whether an import has an interface here, of a version that can be served.
+pub(in crate::plugin) fn is_linked(import: &str) -> bool {
+    let (name, version) = import.split_once('@').unwrap_or((import, ""));
+    let served = match name.split_once(':') {
+        // Drafts are compatible with themselves alone.
+        Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
+        Some(("wasi", config)) if config.starts_with("config/") => matches!(version, "0.2.0-rc.1" | "0.2.0-draft"),
+        Some(("wasi", _)) => version.starts_with("0.2."),
+        _ => version.starts_with("0.1."),
+    };
+    LINKED.contains(&name) && served
+}
+
+/// The grant that an import needs to be of use.
+pub(in crate::plugin) fn grant(import: &str) -> Option<Access> {
+    let name = import.split_once('@').map_or(import, |(name, _)| name);
+    match name {
+        "wharf:plugin/http" | "wasi:http/outgoing-handler" => Some(Access::Http),
+        _ => name.starts_with("wasi:keyvalue/").then_some(Access::Keyvalue),
+    }
+}

@@ -1,0 +1,242 @@
+//! What a file is, whether or not it can be a plugin: told from its sections and the names in
+//! them, without compiling or running anything.
+//!
+//! `load` decides what loads; this is for people who wonder about a file.
+
+use std::fmt;
+
+use wasmparser::{
+    ComponentExternalKind, CustomSectionReader, Encoding, ExternalKind, Parser, Payload, ProducersSectionReader,
+};
+
+use super::prescan::classify;
+use crate::plugin::error::LoadError;
+use crate::plugin::text::quote;
+
+/// Names that are shown of one file.
+const MAX_NAMES: usize = 64;
+/// Tools that one file names as those that made it.
+const MAX_MAKERS: usize = 32;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// It exports interfaces of `wharf:plugin`.
+    Wharf,
+    /// It exports functions of its own.
+    Plain,
+    /// It exports interfaces of wasmcp.
+    Wasmcp,
+    /// A program for the command line, `wasi:cli`.
+    Command,
+    /// A server for HTTP, `wasi:http`.
+    HttpServer,
+    /// Interfaces without code.
+    WitPackage,
+    /// A component with nothing to call.
+    Component,
+    /// A core module that becomes a component when it is wrapped.
+    Unwrapped,
+    /// A plug-in for Extism.
+    Extism,
+    /// A program for WASI before components.
+    Preview1,
+    /// Any other core module.
+    Module,
+    #[default]
+    NotWasm,
+}
+
+impl Kind {
+    /// A word for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Wharf => "wharf-plugin",
+            Self::Plain => "plain-component",
+            Self::Wasmcp => "wasmcp-component",
+            Self::Command => "wasi-cli-program",
+            Self::HttpServer => "wasi-http-server",
+            Self::WitPackage => "wit-package",
+            Self::Component => "component",
+            Self::Unwrapped => "unwrapped-component",
+            Self::Extism => "extism-plugin",
+            Self::Preview1 => "wasi-preview1-program",
+            Self::Module => "core-module",
+            Self::NotWasm => "not-wasm",
+        }
+    }
+
+    /// What would have to change before it loads, if that is a matter of its kind.
+    pub fn advice(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Wharf | Self::Plain | Self::Wasmcp | Self::NotWasm => return None,
+            Self::Command => "export functions, and build it as a library and not as a program with a main function",
+            Self::HttpServer => "export functions in place of a handler for HTTP requests",
+            Self::WitPackage => "build a component that implements these interfaces; here is no code",
+            Self::Component => "export functions, or one of the interfaces of wharf:plugin",
+            Self::Unwrapped => "wrap it: `wasm-tools component new FILE -o PLUGIN.wasm`",
+            Self::Extism => {
+                "build its functions for wasm32-wasip2, as exports of a component; Extism's way to pass values is its own"
+            }
+            Self::Preview1 => "build it for wasm32-wasip2, as a library whose functions are exported",
+            Self::Module => "build for wasm32-wasip2: functions of a core module pass numbers and have no types",
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Wharf => "Wharf plugin",
+            Self::Plain => "plain component",
+            Self::Wasmcp => "wasmcp component",
+            Self::Command => "program for the command line (wasi:cli)",
+            Self::HttpServer => "HTTP server (wasi:http)",
+            Self::WitPackage => "WIT package",
+            Self::Component => "component with nothing to call",
+            Self::Unwrapped => "core module that is to become a component",
+            Self::Extism => "Extism plug-in, a core module",
+            Self::Preview1 => "program for WASI preview 1, a core module",
+            Self::Module => "core module",
+            Self::NotWasm => "not WebAssembly",
+        })
+    }
+}
+
+/// What there is to know of a file. Names are escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Portrait {
+    pub kind: Kind,
+    /// What made it, as it says itself: languages first, then tools.
+    pub makers: Vec<Maker>,
+    /// Of a core module, `module.name`; those of a component are told by [`super::inspect::inspect`].
+    pub imports: Vec<String>,
+    pub exports: Vec<String>,
+}
+
+/// A language or a tool.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Maker {
+    /// `language`, `processed-by` or `sdk`.
+    pub role: String,
+    pub name: String,
+    /// Empty if it says none.
+    pub version: String,
+}
+
+/// Looks at a file. What is damaged is told as far as it could be read.
+pub fn portray(bytes: &[u8]) -> Portrait {
+    let mut found = Portrait::default();
+    let is_module = match classify(bytes) {
+        Ok(()) => false,
+        Err(LoadError::CoreModule) => true,
+        Err(_) => return found,
+    };
+    let mut look = Look::default();
+    for payload in Parser::new(0).parse_all(bytes) {
+        let Ok(payload) = payload else { break };
+        look.at(&payload, &mut found);
+    }
+    found.kind = if is_module { look.module(&found) } else { look.component() };
+    found.makers.sort();
+    found.makers.dedup();
+    found
+}
+
+/// What is seen on the way.
+#[derive(Default)]
+struct Look {
+    depth: usize,
+    has_code: bool,
+    /// Of the outermost component.
+    exports: Vec<(String, ComponentExternalKind)>,
+    /// A custom section says what component it is to become.
+    has_component_type: bool,
+}
+
+impl Look {
+    fn at(&mut self, payload: &Payload<'_>, found: &mut Portrait) {
+        match payload {
+            Payload::Version { encoding, .. } => {
+                self.depth += 1;
+                self.has_code |= *encoding == Encoding::Module;
+            }
+            Payload::End(_) => self.depth = self.depth.saturating_sub(1),
+            Payload::ComponentExportSection(section) if self.depth == 1 => {
+                let exports = section.clone().into_iter().flatten();
+                self.exports.extend(exports.take(MAX_NAMES).map(|export| (export.name.name.to_owned(), export.kind)));
+            }
+            Payload::ImportSection(section) if self.depth == 1 => {
+                let imports = section.clone().into_imports().flatten().take(MAX_NAMES);
+                found.imports.extend(imports.map(|import| quote(&format!("{}.{}", import.module, import.name), 120)));
+            }
+            Payload::ExportSection(section) if self.depth == 1 => {
+                let functions =
+                    section.clone().into_iter().flatten().filter(|export| export.kind == ExternalKind::Func);
+                found.exports.extend(functions.take(MAX_NAMES).map(|export| quote(export.name, 120)));
+            }
+            Payload::CustomSection(section) => {
+                self.has_component_type |= self.depth == 1 && section.name().starts_with("component-type");
+                makers(section, &mut found.makers);
+            }
+            _ => {}
+        }
+    }
+
+    fn component(&self) -> Kind {
+        let exports = |prefix: &str| self.exports.iter().any(|(name, _)| name.starts_with(prefix));
+        let callable = |(name, kind): &(String, ComponentExternalKind)| match kind {
+            ComponentExternalKind::Func => true,
+            ComponentExternalKind::Instance => !name.starts_with("wasi:"),
+            _ => false,
+        };
+        if exports("wharf:plugin/") {
+            Kind::Wharf
+        } else if exports("wasmcp:mcp-") {
+            Kind::Wasmcp
+        } else if self.exports.iter().any(callable) {
+            Kind::Plain
+        } else if exports("wasi:http/incoming-handler@") {
+            Kind::HttpServer
+        } else if exports("wasi:cli/run@") {
+            Kind::Command
+        } else if !self.has_code && !self.exports.is_empty() {
+            Kind::WitPackage
+        } else {
+            Kind::Component
+        }
+    }
+
+    fn module(&self, found: &Portrait) -> Kind {
+        let imports = |module: &str| found.imports.iter().any(|import| import.starts_with(module));
+        if self.has_component_type {
+            Kind::Unwrapped
+        } else if imports("extism:host/") {
+            Kind::Extism
+        } else if imports("wasi_snapshot_preview1.") || imports("wasi_unstable.") {
+            Kind::Preview1
+        } else {
+            Kind::Module
+        }
+    }
+}
+
+/// What a section `producers` names.
+fn makers(section: &CustomSectionReader<'_>, makers: &mut Vec<Maker>) {
+    if section.name() != "producers" {
+        return;
+    }
+    let reader = wasmparser::BinaryReader::new(section.data(), section.data_offset());
+    let Ok(fields) = ProducersSectionReader::new(reader) else { return };
+    for field in fields.into_iter().flatten() {
+        for value in field.values.into_iter().flatten() {
+            if makers.len() < MAX_MAKERS {
+                let (name, version) = (quote(value.name, 60), quote(value.version, 60));
+                makers.push(Maker { role: field.name.to_owned(), name, version });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

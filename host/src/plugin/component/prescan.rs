@@ -1,0 +1,93 @@
+//! A cheap look at bytes before anything is compiled: are they a component of sane size?
+//!
+//! Validates nothing beyond its framing; the compiler does.
+
+use wasmparser::{Encoding, Parser, Payload, TypeRef};
+
+use crate::plugin::limits::Limits;
+use crate::plugin::text::quote;
+
+use crate::plugin::error::LoadError;
+
+const MAX_FUNCTIONS: u64 = 100_000;
+const MAX_BODY: u64 = 1 << 20;
+const MAX_MODULES: u64 = 16;
+/// The engine accepts several, since its own glue between nested components has the memory
+/// of each; nothing that a toolchain makes does.
+const MAX_MODULE_MEMORIES: u64 = 1;
+/// Components inside components: none of today's toolchains makes more than a few.
+const MAX_COMPONENTS: u64 = 64;
+
+/// Says what the bytes are if they are no component, or why it is too much of one.
+pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
+    classify(bytes)?;
+    let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
+    // Of the module that is being read: modules hold no modules.
+    let mut memories = 0u64;
+    for payload in Parser::new(0).parse_all(bytes) {
+        let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
+        match payload.map_err(invalid)? {
+            Payload::Version { encoding: Encoding::Module, .. } => {
+                modules += 1;
+                memories = 0;
+            }
+            Payload::Version { .. } => components += 1,
+            Payload::FunctionSection(section) => functions += u64::from(section.count()),
+            Payload::CodeSectionEntry(body) => {
+                let range = body.range();
+                let size = range.end.saturating_sub(range.start) as u64;
+                at_most("bytes in one function", size, MAX_BODY)?;
+            }
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    memories += u64::from(matches!(import.map_err(invalid)?.ty, TypeRef::Memory(_)));
+                }
+            }
+            Payload::MemorySection(section) => {
+                memories += u64::from(section.count());
+                for memory in section {
+                    let pages = memory.map_err(invalid)?.initial;
+                    let bytes = pages.saturating_mul(64 << 10);
+                    if bytes > limits.memory {
+                        return Err(LoadError::DeclaredMemory { bytes, limit: limits.memory });
+                    }
+                }
+            }
+            _ => {}
+        }
+        at_most("functions", functions, MAX_FUNCTIONS)?;
+        at_most("core modules", modules, MAX_MODULES)?;
+        at_most("memories in one core module", memories, MAX_MODULE_MEMORIES)?;
+        at_most("nested components", components, MAX_COMPONENTS)?;
+    }
+    Ok(())
+}
+
+fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), LoadError> {
+    if found > limit { Err(LoadError::TooMany { what, limit }) } else { Ok(()) }
+}
+
+/// Says what the bytes are if they do not begin as a component does.
+pub(in crate::plugin) fn classify(bytes: &[u8]) -> Result<(), LoadError> {
+    if bytes.is_empty() {
+        return Err(LoadError::Empty);
+    }
+    if let Some(version) = bytes.strip_prefix(b"\0asm") {
+        return match version {
+            [0x0d, 0, 1, 0, ..] => Ok(()),
+            [_, 0, 0, 0, ..] => Err(LoadError::CoreModule),
+            [_, _, _, _, ..] => Err(LoadError::UnknownVersion),
+            _ => Err(LoadError::Invalid("it ends within its header".into())),
+        };
+    }
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(LoadError::Precompiled);
+    }
+    let start = &bytes[..bytes.len().min(1024)];
+    Err(match std::str::from_utf8(start) {
+        Err(error) if error.error_len().is_some() => LoadError::NotWasm,
+        _ if start.contains(&0) => LoadError::NotWasm,
+        _ if start.trim_ascii_start().starts_with(b"<") => LoadError::Html,
+        _ => LoadError::Text,
+    })
+}

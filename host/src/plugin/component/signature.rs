@@ -1,0 +1,87 @@
+//! Whose a component is: a minisign signature in a file beside it, `NAME.wasm.minisig`.
+//!
+//! A signature says who made the bytes, and never that they are harmless.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use minisign_verify::{PublicKey, Signature};
+
+use super::file;
+use crate::plugin::error::LoadError;
+
+/// Bytes of a signature file; they have some hundreds.
+const MAX_SIZE: u64 = 8 << 10;
+
+/// Who signed: the public key, as minisign writes it in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Signer(String);
+
+impl Signer {
+    /// Takes a text that was a signer's when it was written down.
+    pub fn recorded(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+}
+
+impl fmt::Display for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whose signatures count, and whether there must be one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Signatures {
+    keys: Vec<(Signer, PublicKey)>,
+    required: bool,
+}
+
+impl Signatures {
+    /// `keys` are public keys in one line of base64, which begins with `RW`.
+    ///
+    /// # Errors
+    /// The first key that is none.
+    pub fn new(keys: &[String], required: bool) -> Result<Self, String> {
+        let key = |text: &String| {
+            PublicKey::from_base64(text).map(|key| (Signer(text.clone()), key)).map_err(|_| text.clone())
+        };
+        Ok(Self { keys: keys.iter().map(key).collect::<Result<_, _>>()?, required })
+    }
+
+    /// Who signed these bytes, which are those of the component in that file. Without keys
+    /// nobody is asked for.
+    ///
+    /// # Errors
+    /// If there is a signature that is not right, or none where one is required.
+    pub fn check(&self, path: &Path, component: &[u8]) -> Result<Option<Signer>, LoadError> {
+        if self.keys.is_empty() && !self.required {
+            return Ok(None);
+        }
+        let beside = file_beside(path);
+        if std::fs::symlink_metadata(&beside).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return if self.required { Err(LoadError::Unsigned) } else { Ok(None) };
+        }
+        let bad = |why: &str| LoadError::BadSignature(why.to_owned());
+        let text = file::read_most(&beside, MAX_SIZE).map_err(|error| bad(&format!("failed to {error}")))?;
+        let signature = std::str::from_utf8(&text).ok().and_then(|text| Signature::decode(text).ok());
+        let signature = signature.ok_or_else(|| bad("it is no signature of minisign's"))?;
+        // The old form, which is not of a hash, is what minisign 0.10 and older wrote.
+        let signed_by = |(_, key): &&(Signer, PublicKey)| key.verify(component, &signature, true).is_ok();
+        match self.keys.iter().find(signed_by) {
+            Some((signer, _)) => Ok(Some(signer.clone())),
+            None => Err(bad("it is of other bytes, or of a key that is not trusted")),
+        }
+    }
+}
+
+/// Where the signature of a component's file is.
+fn file_beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".minisig");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests;

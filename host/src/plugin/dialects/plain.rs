@@ -1,0 +1,300 @@
+//! Components that were not made for this host: each function that one exports is a tool.
+//!
+//! The types say what a tool takes and gives, so nothing of the component runs for its listing.
+
+mod docs;
+mod names;
+mod number;
+pub mod read;
+mod schema;
+mod shape;
+pub mod write;
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime::component::types::{ComponentFunc, ComponentItem};
+use wasmtime::component::{Component, ComponentExportIndex, Val};
+
+use crate::plugin::abi::{
+    CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult,
+};
+use crate::plugin::error::LoadError;
+use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::imports::state::State;
+use crate::plugin::instance::function::Live;
+use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::surface::{Listed, Surface};
+use crate::plugin::text::quote;
+use docs::Docs;
+use names::Place;
+pub use schema::{Way, members as members_schema, schema};
+use shape::Shapes;
+pub use shape::{Shape, Sides, Width};
+use write::Unwritten;
+
+/// Functions that are looked at; no toolchain's component has nearly as many.
+const MAX_FUNCTIONS: usize = 1024;
+/// What a value takes in the host's memory, in times of what it takes in a result: a byte of a
+/// `list<u8>` becomes a value of some tens of bytes.
+pub(in crate::plugin) const LIFTED: u64 = 8;
+
+/// The functions of a plain component that can be tools.
+#[derive(Clone)]
+pub(in crate::plugin) struct Functions {
+    all: Arc<[Function]>,
+    /// Those that are none, and why; for people.
+    pub(in crate::plugin) left_out: Arc<[String]>,
+}
+
+struct Function {
+    tool: Tool,
+    wassette: String,
+    index: ComponentExportIndex,
+    params: Params,
+    result: Arc<Returned>,
+}
+
+/// What a function returns.
+struct Returned {
+    /// What it gives if all went well.
+    given: Option<Shape>,
+    /// Where it may fail, and with what: the outer option says whether it returns a `result`.
+    error: Option<Option<Shape>>,
+}
+
+impl Functions {
+    /// Finds the functions of a component, which is also given as bytes for its documentation.
+    pub(in crate::plugin) fn find(component: &Component, bytes: &[u8]) -> Self {
+        let mut left_out = Vec::new();
+        let mut exported = exported(component);
+        if exported.len() > MAX_FUNCTIONS {
+            let more = exported.len() - MAX_FUNCTIONS;
+            left_out.push(format!("left out {more} functions: of a component, {MAX_FUNCTIONS} are looked at"));
+            exported.truncate(MAX_FUNCTIONS);
+        }
+        let mut served = Vec::new();
+        for export in &exported {
+            match shapes(&export.kind) {
+                Ok(shapes) => served.push((export, shapes)),
+                Err(why) => {
+                    let of = export.interface.as_ref();
+                    let of = of.map_or_else(String::new, |of| format!(" of {}", quote(of, 120)));
+                    left_out.push(format!("left out the function '{}'{of}: it {why}", quote(&export.function, 120)));
+                }
+            }
+        }
+        let places: Vec<Place<'_>> = served.iter().map(|(export, _)| export.place()).collect();
+        let names = names::short(&places);
+        let docs = Docs::of(bytes);
+        let functions = served.iter().zip(names).map(|((export, (params, result)), name)| {
+            let place = export.place();
+            Function {
+                tool: tool(name, description(&docs, &place), params, result),
+                wassette: place.wassette(),
+                index: export.index,
+                params: params.clone(),
+                result: result.clone(),
+            }
+        });
+        Self { all: functions.collect(), left_out: left_out.into() }
+    }
+
+    pub(in crate::plugin) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What it offers, and what is left out of that.
+    ///
+    /// # Errors
+    /// If nothing is left, or too much.
+    pub(in crate::plugin) fn surface(&self) -> Result<(Surface, Vec<String>), LoadError> {
+        let tools = self.all.iter().map(|function| function.tool.clone()).collect();
+        let (mut surface, mut dropped) = Listed { tools: Some(tools), ..Listed::default() }.freeze()?;
+        dropped.extend(self.left_out.iter().cloned());
+        let tools = surface.tools.as_deref_mut().unwrap_or_default();
+        if tools.is_empty() {
+            return Err(LoadError::no_function(&dropped));
+        }
+        for frozen in tools {
+            frozen.long_name = self.named(&frozen.tool.name).map(|function| function.wassette.clone());
+        }
+        Ok((surface, dropped))
+    }
+
+    /// A call of a tool, with arguments that are the text of a JSON object.
+    pub(in crate::plugin) fn call(&self, tool: &str, arguments: Arc<str>, limit: u64) -> Option<FunctionCall> {
+        let function = self.named(tool)?;
+        let (index, params, result) = (function.index, function.params.clone(), function.result.clone());
+        Some(FunctionCall { index, params, result, arguments, limit })
+    }
+
+    fn named(&self, tool: &str) -> Option<&Function> {
+        self.all.iter().find(|function| function.tool.name == tool)
+    }
+}
+
+/// What componentize-py leaves in a component: how it was started once while it was built.
+const LEFTOVER: (&str, &str) = ("exports", "init");
+
+/// A function that a component exports.
+struct Export {
+    interface: Option<String>,
+    function: String,
+    kind: ComponentFunc,
+    index: ComponentExportIndex,
+}
+
+impl Export {
+    fn place(&self) -> Place<'_> {
+        Place { interface: self.interface.as_deref(), function: &self.function }
+    }
+}
+
+/// All functions, but for those that make a program for the command line or an HTTP server.
+fn exported(component: &Component) -> Vec<Export> {
+    let engine = component.engine();
+    let mut found = Vec::new();
+    let mut add = |interface: Option<(&str, &ComponentExportIndex)>, function: &str, item: ComponentItem| {
+        let index = component.get_export_index(interface.map(|(_, index)| index), function);
+        if let (ComponentItem::ComponentFunc(kind), Some(index)) = (item, index) {
+            let interface = interface.map(|(name, _)| name.to_owned());
+            found.push(Export { interface, function: function.to_owned(), kind, index });
+        }
+    };
+    for (name, item) in component.component_type().exports(engine) {
+        match item.ty {
+            ComponentItem::ComponentInstance(instance) if !name.starts_with("wasi:") => {
+                let Some(index) = component.get_export_index(None, name) else { continue };
+                for (function, item) in instance.exports(engine).filter(|(of, _)| (name, *of) != LEFTOVER) {
+                    add(Some((name, &index)), function, item.ty);
+                }
+            }
+            item => add(None, name, item),
+        }
+    }
+    found
+}
+
+/// Parameters by their names.
+type Params = Arc<[(String, Shape)]>;
+
+/// What a function takes and returns.
+fn shapes(kind: &ComponentFunc) -> Result<(Params, Arc<Returned>), String> {
+    let mut shapes = Shapes::of_one_function();
+    let mut params = Vec::new();
+    for (name, kind) in kind.params() {
+        params.push((shapes.name(name)?, shapes.shape(&kind)?));
+    }
+    let mut results = kind.results();
+    let returned = results.next().map(|kind| shapes.shape(&kind)).transpose()?;
+    if kind.async_() || results.next().is_some() {
+        return Err("is asynchronous, or returns more than one value".into());
+    }
+    let returned = match returned {
+        Some(Shape::Result(sides)) => Returned { given: sides.ok, error: Some(sides.err) },
+        given => Returned { given, error: None },
+    };
+    Ok((params.into(), Arc::new(returned)))
+}
+
+fn description(docs: &Docs, place: &Place<'_>) -> String {
+    docs.function(place.interface, place.function).unwrap_or_else(|| match place.interface {
+        None => format!("The function `{}`.", place.function),
+        Some(interface) => format!("The function `{}` of `{interface}`.", place.function),
+    })
+}
+
+fn tool(name: String, description: String, params: &[(String, Shape)], result: &Returned) -> Tool {
+    Tool {
+        name,
+        title: None,
+        description: Some(description),
+        input_schema: schema::members(params, Way::In),
+        output_schema: result.given.as_ref().map(|shape| schema::schema(shape, Way::Out)),
+        annotations: None,
+        task_support: TaskSupport::Forbidden,
+        icons: Vec::new(),
+        meta: None,
+    }
+}
+
+/// One call of a function.
+pub(in crate::plugin) struct FunctionCall {
+    index: ComponentExportIndex,
+    params: Params,
+    result: Arc<Returned>,
+    arguments: Arc<str>,
+    /// Bytes of the result's text.
+    limit: u64,
+}
+
+impl Invocation for FunctionCall {
+    type Outcome = Result<ToolOutcome, CallError>;
+
+    const LIFTED: u64 = LIFTED;
+
+    async fn run(
+        self,
+        store: &mut Store<State>,
+        live: &Live,
+        _: CallContext,
+    ) -> wasmtime::Result<Result<ToolOutcome, CallError>> {
+        let Some(function) = live.instance.get_func(&mut *store, self.index) else {
+            return Ok(Err(Fault::Host.into()));
+        };
+        let params = match read::members(&self.arguments, &self.params) {
+            Ok((params, made)) => {
+                // They are there for as long as the call runs.
+                if !store.data_mut().quota.grow((made * size_of::<Val>()) as u64) {
+                    wasmtime::bail!("the arguments take more memory than there is");
+                }
+                params
+            }
+            Err(read::Misfit { path, reason }) => {
+                return Ok(Err(CallError::Guest(GuestError::InvalidInput(InvalidInput { path, reason }))));
+            }
+        };
+        let mut results = [Val::Bool(false)];
+        let wanted = usize::from(self.result.given.is_some() || self.result.error.is_some());
+        function.call_async(store, &params, &mut results[..wanted]).await?;
+        Ok(self.result.outcome(&results[0], self.limit))
+    }
+}
+
+impl Returned {
+    fn outcome(&self, value: &Val, limit: u64) -> Result<ToolOutcome, CallError> {
+        let most = usize::try_from(limit).unwrap_or(usize::MAX);
+        let written = |value: &Val, shape: &Shape| {
+            write::write(value, shape, most).map_err(|why| match why {
+                Unwritten::TooLarge => Fault::OutputTooLarge { limit },
+                Unwritten::Mismatch => Fault::BadOutput("a value of another type than the function has".into()),
+            })
+        };
+        let value = match (&self.error, value) {
+            (None, value) => Some(value),
+            (Some(_), Val::Result(Ok(value))) => value.as_deref(),
+            (Some(error), Val::Result(Err(value))) => {
+                let said = match (value.as_deref(), error) {
+                    (Some(Val::String(text)), _) => text.clone(),
+                    (Some(value), Some(shape)) => written(value, shape)?,
+                    _ => "the function failed without saying why".into(),
+                };
+                return Err(CallError::Guest(GuestError::Failed(said)));
+            }
+            _ => return Err(Fault::BadOutput("no result, though the function returns one".into()).into()),
+        };
+        let mut result = ToolResult { content: Vec::new(), structured: None, is_error: false, meta: None };
+        if let (Some(shape), Some(value)) = (&self.given, value) {
+            result.structured = Some(written(value, shape)?);
+            // As it is for whoever reads the text, without quotes and escapes.
+            if let Val::String(text) = value {
+                result.content.push(Content::Text(TextContent { text: text.clone(), annotations: None, meta: None }));
+            }
+        }
+        Ok(ToolOutcome::Complete(result))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Components made for wasmcp: tools, resources, prompts and completions of
+//! `wasmcp:mcp-v20251125@0.1`, served as if they were ours.
+//!
+//! Its interface is known here by the names of its functions and members, and no more is wanted
+//! of it: whatever else its versions have passes by.
+
+mod convert;
+mod link;
+mod view;
+
+use std::marker::PhantomData;
+
+use wasmtime::Store;
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, ComponentExportIndex, Type, Val};
+
+use super::plain::LIFTED;
+use crate::json::{quote as json_text, write_str};
+use crate::plugin::abi::{
+    CallContext, Completion, GuestError, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
+    Subject, Tool, ToolOutcome,
+};
+use crate::plugin::error::LoadError;
+use crate::plugin::fault::{CallError, Fault};
+use crate::plugin::imports::state::State;
+use crate::plugin::instance::function::Live;
+use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::policy::redact::{Redactor, Said};
+use crate::plugin::text::quote;
+pub(in crate::plugin) use link::link;
+use view::View;
+
+/// What begins the names of its interfaces, and the versions that can be served.
+const PACKAGE: &str = "wasmcp:mcp-v20251125/";
+const VERSION: &str = "@0.1.";
+/// The revision that its components are told to speak.
+const REVISION: &str = "2025-11-25";
+
+/// Whether an export is an interface of it, and which.
+pub(in crate::plugin) fn interface(export: &str) -> Option<&str> {
+    let (name, version) = export.strip_prefix(PACKAGE)?.split_at_checked(export.find(VERSION)? - PACKAGE.len())?;
+    let known = ["tools", "resources", "prompts", "completions"].contains(&name);
+    (known && version.len() > VERSION.len()).then_some(name)
+}
+
+/// Where a component's functions are. `None`: the component does not export the interface.
+#[derive(Clone)]
+pub(in crate::plugin) struct Exports {
+    pub(in crate::plugin) tools: Option<[Function; 2]>,
+    pub(in crate::plugin) resources: Option<[Function; 3]>,
+    pub(in crate::plugin) prompts: Option<[Function; 2]>,
+    pub(in crate::plugin) completions: Option<Function>,
+}
+
+/// A function, which takes a context and a request.
+#[derive(Clone)]
+pub(in crate::plugin) struct Function {
+    index: ComponentExportIndex,
+    /// The same for each call: no client, no session and nobody's identity.
+    context: Val,
+    request: Type,
+}
+
+impl Exports {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// If a function is missing, or takes what is not known here.
+    pub(in crate::plugin) fn find(component: &Component) -> Result<Self, LoadError> {
+        let engine = component.engine();
+        let kind = component.component_type();
+        let mut found = Self { tools: None, resources: None, prompts: None, completions: None };
+        for (export, _) in kind.exports(engine) {
+            let function = |name| Function::find(component, export, name);
+            match interface(export) {
+                Some("tools") => found.tools = Some([function("list-tools")?, function("call-tool")?]),
+                Some("resources") => {
+                    let [list, templates] = [function("list-resources")?, function("list-resource-templates")?];
+                    found.resources = Some([list, templates, function("read-resource")?]);
+                }
+                Some("prompts") => found.prompts = Some([function("list-prompts")?, function("get-prompt")?]),
+                Some(_) => found.completions = Some(function("complete")?),
+                None => {}
+            }
+        }
+        Ok(found)
+    }
+
+    pub(in crate::plugin) fn is_empty(&self) -> bool {
+        self.tools.is_none() && self.resources.is_none() && self.prompts.is_none() && self.completions.is_none()
+    }
+
+    pub(in crate::plugin) fn call_tool(&self, name: String, arguments: &str) -> Option<Request<ToolOutcome>> {
+        let [_, call] = self.tools.as_ref()?;
+        let arguments = Val::Option(Some(Box::new(Val::String(arguments.to_owned()))));
+        Some(call.request(&[("name", Val::String(name)), ("arguments", arguments)], convert::called))
+    }
+
+    pub(in crate::plugin) fn read_resource(&self, uri: String) -> Option<Request<ReadOutcome>> {
+        let [.., read] = self.resources.as_ref()?;
+        Some(read.request(&[("uri", Val::String(uri))], convert::read))
+    }
+
+    pub(in crate::plugin) fn get_prompt(
+        &self,
+        name: String,
+        given: &[(String, String)],
+    ) -> Option<Request<PromptOutcome>> {
+        let [_, get] = self.prompts.as_ref()?;
+        Some(get.request(&[("name", Val::String(name)), ("arguments", some_object(given))], convert::got))
+    }
+
+    pub(in crate::plugin) fn complete(
+        &self,
+        subject: Subject,
+        name: String,
+        value: String,
+        given: &[(String, String)],
+    ) -> Option<Request<Completion>> {
+        let text = |name: &str, value: String| (name.to_owned(), Val::String(value));
+        let reference = match subject {
+            Subject::Prompt(prompt) => {
+                let reference = vec![text("name", prompt), ("title".into(), Val::Option(None))];
+                Val::Variant("prompt".into(), Some(Box::new(Val::Record(reference))))
+            }
+            Subject::ResourceTemplate(uri) => {
+                Val::Variant("resource-template".into(), Some(Box::new(Val::String(uri))))
+            }
+        };
+        let argument = Val::Record(vec![text("name", name), text("value", value)]);
+        let context = Val::Record(vec![("arguments".into(), some_object(given))]);
+        let context = Val::Option(Some(Box::new(context)));
+        let request = [("argument", argument), ("ref", reference), ("context", context)];
+        Some(self.completions.as_ref()?.request(&request, convert::completed))
+    }
+}
+
+/// Lists, page by page.
+impl Function {
+    pub(in crate::plugin) fn tools(&self, cursor: Option<String>) -> Request<Page<Tool>> {
+        self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "tools", convert::tool))
+    }
+
+    pub(in crate::plugin) fn resources(&self, cursor: Option<String>) -> Request<Page<ResourceDescription>> {
+        self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "resources", convert::resource))
+    }
+
+    pub(in crate::plugin) fn templates(&self, cursor: Option<String>) -> Request<Page<ResourceTemplate>> {
+        self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "resource-templates", convert::template))
+    }
+
+    pub(in crate::plugin) fn prompts(&self, cursor: Option<String>) -> Request<Page<Prompt>> {
+        self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "prompts", convert::prompt))
+    }
+
+    fn find(component: &Component, interface: &str, name: &str) -> Result<Self, LoadError> {
+        let full = || format!("{}.{name}", quote(interface, 120));
+        let instance = component.get_export_index(None, interface);
+        let Some((item, index)) = component.get_export(instance.as_ref(), name) else {
+            return Err(LoadError::MissingFunction(full()));
+        };
+        let ComponentItem::ComponentFunc(kind) = item else { return Err(LoadError::WrongType(full())) };
+        let mut params = kind.params().map(|(_, kind)| kind);
+        let (Some(context), Some(request), None) = (params.next(), params.next(), params.next()) else {
+            return Err(LoadError::WrongType(full()));
+        };
+        let nothing = || Val::List(Vec::new());
+        let frame = Val::Record(vec![("prefix".into(), nothing()), ("suffix".into(), nothing())]);
+        let given = [("protocol-version", Val::String(REVISION.into())), ("frame", frame)];
+        let context = record(&context, &given).ok_or_else(|| LoadError::WrongType(full()))?;
+        Ok(Self { index, context, request })
+    }
+
+    fn request<R>(&self, given: &[(&str, Val)], read: fn(View<'_>) -> Result<R, Fault>) -> Request<R> {
+        // What is no such record is told by the engine, which compares types.
+        let request = record(&self.request, given).unwrap_or(Val::Bool(false));
+        Request { index: self.index, params: [self.context.clone(), request], read, result: PhantomData }
+    }
+}
+
+/// A record of that type; what is not given must be optional.
+fn record(kind: &Type, given: &[(&str, Val)]) -> Option<Val> {
+    let Type::Record(kind) = kind else { return None };
+    let fields = kind.fields().map(|field| {
+        let value = given.iter().find(|(name, _)| *name == field.name).map(|(_, value)| value.clone());
+        let absent = matches!(field.ty, Type::Option(_)).then_some(Val::Option(None));
+        Some((field.name.to_owned(), value.or(absent)?))
+    });
+    fields.collect::<Option<Vec<_>>>().map(Val::Record)
+}
+
+fn some_text(text: Option<String>) -> Val {
+    Val::Option(text.map(|text| Box::new(Val::String(text))))
+}
+
+/// Texts by their names, as JSON.
+fn some_object(members: &[(String, String)]) -> Val {
+    let mut object = "{".to_owned();
+    for (at, (name, value)) in members.iter().enumerate() {
+        if at > 0 {
+            object.push(',');
+        }
+        object += &json_text(name);
+        object.push(':');
+        write_str(&mut object, value);
+    }
+    object.push('}');
+    some_text(Some(object))
+}
+
+/// A part of a list, and where it goes on.
+pub(in crate::plugin) struct Page<T> {
+    pub(in crate::plugin) items: Vec<T>,
+    pub(in crate::plugin) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    fn of(page: View<'_>, list: &'static str, read: fn(View<'_>) -> Result<T, Fault>) -> Result<Self, Fault> {
+        Ok(Self { items: page.at(list)?.each(read)?, next: page.maybe_text("next-cursor")? })
+    }
+}
+
+impl<T: Said> Said for Page<T> {
+    fn redact(&mut self, redactor: &Redactor) {
+        let Self { items, next: _ } = self;
+        items.redact(redactor);
+    }
+}
+
+/// One call of a function.
+pub(in crate::plugin) struct Request<R> {
+    index: ComponentExportIndex,
+    params: [Val; 2],
+    read: fn(View<'_>) -> Result<R, Fault>,
+    result: PhantomData<fn() -> R>,
+}
+
+impl<R: Said + Send + 'static> Invocation for Request<R> {
+    type Outcome = Result<R, CallError>;
+
+    const LIFTED: u64 = LIFTED;
+
+    async fn run(
+        self,
+        store: &mut Store<State>,
+        live: &Live,
+        _: CallContext,
+    ) -> wasmtime::Result<Result<R, CallError>> {
+        let Some(function) = live.instance.get_func(&mut *store, self.index) else {
+            return Ok(Err(Fault::Host.into()));
+        };
+        let mut results = [Val::Bool(false)];
+        function.call_async(store, &self.params, &mut results).await?;
+        Ok(self.outcome(&results[0]))
+    }
+}
+
+impl<R> Request<R> {
+    /// `result<R, error-code>` of the lists, `result<option<R>, error-code>` of the others, where
+    /// none is for what is not there.
+    fn outcome(&self, value: &Val) -> Result<R, CallError> {
+        let value = match value {
+            Val::Result(Ok(Some(value))) => &**value,
+            Val::Result(Err(Some(error))) => {
+                return Err(CallError::Guest(convert::error(View::of(error, "an error"))?));
+            }
+            other => other,
+        };
+        let value = match value {
+            Val::Option(None) => return Err(CallError::Guest(GuestError::NotFound)),
+            Val::Option(Some(value)) => value,
+            value => value,
+        };
+        Ok((self.read)(View::of(value, "a result"))?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

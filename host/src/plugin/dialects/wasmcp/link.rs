@@ -1,0 +1,47 @@
+//! What wasmcp's components import of it.
+//!
+//! Its types come with the streams of WASI under names of their own. `server-io` writes messages
+//! to a client: here components get no stream of a client, since a plugin never writes to one
+//! itself, and whoever writes to another stream is told why that cannot be.
+
+use wasmtime::component::{Linker, Resource, ResourceType, Val};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
+
+use crate::plugin::imports::state::State;
+
+/// Interfaces, and the version that stands for all that are compatible.
+const TYPES: [&str; 3] = ["mcp", "server-handler", "server-io"];
+const FUNCTIONS: [&str; 3] = ["parse-message", "send-message", "flush-buffer"];
+const WHY: &str = "a plugin does not write to its client: return what there is to say";
+
+/// Gives components the interfaces.
+pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    for interface in TYPES {
+        let mut interface = linker.instance(&format!("wasmcp:mcp-v20251125/{interface}@0.1.1"))?;
+        interface.resource("input-stream", ResourceType::host::<DynInputStream>(), |mut store, rep| {
+            store.data_mut().table().delete(Resource::<DynInputStream>::new_own(rep))?;
+            Ok(())
+        })?;
+        interface.resource("output-stream", ResourceType::host::<DynOutputStream>(), |mut store, rep| {
+            store.data_mut().table().delete(Resource::<DynOutputStream>::new_own(rep))?;
+            Ok(())
+        })?;
+    }
+    let mut io = linker.instance("wasmcp:mcp-v20251125/server-io@0.1.1")?;
+    for function in FUNCTIONS {
+        io.func_new_async(function, |mut store, _, params, results| {
+            Box::new(async move {
+                // A stream that was lent must be given back before this ends.
+                for param in params {
+                    if let Val::Resource(stream) = param {
+                        stream.resource_drop_async(&mut store).await?;
+                    }
+                }
+                let error = Val::Variant("unexpected".into(), Some(Box::new(Val::String(WHY.into()))));
+                results[0] = Val::Result(Err(Some(Box::new(error))));
+                Ok(())
+            })
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Why bytes or a file did not become a plugin, in words for whoever put them there.
+//!
+//! Text of the component's own (names, messages) is escaped and cut.
+
+use std::time::Duration;
+
+use super::fault::Fault;
+use super::text::quote;
+
+/// Functions that are named when none can be served.
+const REASONS: usize = 3;
+
+/// Why there is no plugin. Reads after "failed to".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    #[error("load an empty file")]
+    Empty,
+    #[error("load a text file; a WebAssembly component is binary")]
+    Text,
+    #[error("load a web page; it is not a WebAssembly component")]
+    Html,
+    #[error("load a core WebAssembly module; a plugin is a component")]
+    CoreModule,
+    #[error("load precompiled machine code; only components are trusted to be sandboxed")]
+    Precompiled,
+    #[error("load a file that is not WebAssembly")]
+    NotWasm,
+    #[error("load a component of an unknown binary version")]
+    UnknownVersion,
+    #[error("read the component, which is damaged or cut off: {0}")]
+    Invalid(String),
+    #[error("load a component with asynchronous functions, streams or futures, which are of WASI 0.3")]
+    Asynchronous,
+    #[error("find a plugin interface in the component; it exports {0}")]
+    NoInterface(String),
+    #[error("find a function in the component that can be a tool: {0}")]
+    NoFunction(String),
+    #[error("find a function that its interface must have: {0}")]
+    MissingFunction(String),
+    #[error("use an export of another type than the interface has: {0}")]
+    WrongType(String),
+    #[error("give the component what it imports: {0}")]
+    UnknownImport(String),
+    #[error("give the component an import with the type that it wants: {0}")]
+    WrongImport(String),
+    #[error("load more than {limit} bytes: {size}")]
+    TooLarge { size: u64, limit: u64 },
+    #[error("load a component with more {what} than {limit}")]
+    TooMany { what: &'static str, limit: u64 },
+    #[error("give the component the {bytes} bytes of memory that it declares; its limit is {limit}")]
+    DeclaredMemory { bytes: u64, limit: u64 },
+    #[error("load a file that is a symbolic link")]
+    Symlink,
+    #[error("load a plugin from something that is no regular file: {0}")]
+    NotAFile(&'static str),
+    #[error("trust a file that others can write")]
+    WritableByOthers,
+    #[error("trust a file that belongs to another user")]
+    ForeignOwner,
+    #[error("read the file: {0}")]
+    Unreadable(String),
+    #[error("read the file, which changed meanwhile")]
+    Changed,
+    #[error("find the signature that the configuration requires")]
+    Unsigned,
+    #[error("trust the file, whose signature is not right: {0}")]
+    BadSignature(String),
+    #[error("list what the plugin offers; it refused: {0}")]
+    ListingRefused(String),
+    #[error("list what the plugin offers within its time")]
+    ListingTimeout,
+    #[error("list what the plugin offers; it crashed")]
+    ListingTrap,
+    #[error("list what the plugin offers: {}", .0.code())]
+    ListingFault(Fault),
+    #[error("list what the plugin offers; that is more than {limit} {what}")]
+    ListingTooLarge { what: &'static str, limit: usize },
+    #[error("compile the component within {} s", .0.as_secs())]
+    CompileTimeout(Duration),
+    #[error("compile the component within its limits of time and memory")]
+    CompileLimit,
+    #[error("compile the component: {0}")]
+    Compile(String),
+    #[error("load the component because the host failed: {0}")]
+    Host(String),
+}
+
+impl LoadError {
+    pub(in crate::plugin) fn unknown_import(name: &str) -> Self {
+        Self::UnknownImport(quote(name, 120))
+    }
+
+    pub(in crate::plugin) fn unlinkable(error: wasmtime::Error) -> Self {
+        Self::WrongImport(quote(&format!("{error:#}"), 300))
+    }
+
+    pub(in crate::plugin) fn no_interface(exports: Vec<String>) -> Self {
+        Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
+    }
+
+    pub(in crate::plugin) fn no_function(why: &[String]) -> Self {
+        let more = if why.len() > REASONS { format!("; and {} more", why.len() - REASONS) } else { String::new() };
+        Self::NoFunction(format!("{}{more}", why[..why.len().min(REASONS)].join("; ")))
+    }
+
+    pub(in crate::plugin) fn listing_refused(why: &str) -> Self {
+        Self::ListingRefused(quote(why, 300))
+    }
+
+    /// Whether it became a plugin that did not say what it offers.
+    pub fn is_of_listing(&self) -> bool {
+        matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
+    }
+
+    /// Whether it is refused for what it is, and not for what is wrong with it.
+    pub fn is_of_kind(&self) -> bool {
+        matches!(self, Self::CoreModule | Self::NoInterface(_))
+    }
+
+    /// Whether other keys in the configuration might let it pass.
+    pub fn is_of_signature(&self) -> bool {
+        matches!(self, Self::Unsigned | Self::BadSignature(_))
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; the copy may have been cut off",
+            Self::Text => "build it to a component, or turn WAT into one with `wasm-tools parse`",
+            Self::Html => "the download saved a page in place of the file; fetch the file itself",
+            Self::CoreModule => "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`",
+            Self::Asynchronous => "build it with functions that wait, for WASI 0.2",
+            Self::Precompiled => "put the .wasm file there that it was compiled from",
+            Self::NoInterface(_) => {
+                "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or functions of your own"
+            }
+            Self::NoFunction(_) => "export a function that takes and returns values",
+            Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
+            Self::UnknownImport(_) | Self::WrongImport(_) => {
+                "a plugin may import WASI 0.2, wasi:http 0.2, wasi:keyvalue@0.2.0-draft, wasi:config and wharf:plugin, nothing else"
+            }
+            Self::Unsigned => "put it beside the file: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig",
+            Self::BadSignature(_) => {
+                "sign the file as it is with one of the keys under [signatures], or remove the signature"
+            }
+            Self::Symlink => "copy the file into the folder in place of the link",
+            Self::WritableByOthers => "chmod go-w the file",
+            Self::ForeignOwner => "chown the file to the user that runs the host",
+            Self::DeclaredMemory { .. } => "raise the plugin's memory limit, or build it with less",
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! What a guest may call: the host's functions, and the state of a store that they work on.
+
+mod config;
+pub(in crate::plugin) mod filesystem;
+pub(in crate::plugin) mod granted;
+mod guest_log;
+mod host_calls;
+pub(in crate::plugin) mod keyvalue;
+pub(in crate::plugin) mod outbound;
+pub(in crate::plugin) mod state;
+
+use wasmtime::component::Linker;
+
+use state::State;
+
+/// Gives components the host's functions: `wharf:plugin`'s own, WASI 0.2 and the parts of it that
+/// are implemented here.
+///
+/// # Errors
+/// Two of them would define the same function.
+pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    super::abi::link(linker)?;
+    filesystem::bindings::link(linker)?;
+    outbound::bindings::link(linker)?;
+    keyvalue::bindings::link(linker)?;
+    config::link(linker)
+}

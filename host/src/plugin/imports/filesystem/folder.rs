@@ -1,0 +1,193 @@
+//! One granted folder: opened once, when its plugin is loaded, and shared by all its calls.
+//!
+//! What a guest asks of it is in `filesystem`.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytesize::ByteSize;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use tokio::sync::Mutex;
+use wasmtime_wasi::filesystem::Dir;
+use wasmtime_wasi::{FsPerms, OpenMode, runtime};
+
+use super::closed::{Closed, identities, real};
+use super::ledger::Ledger;
+use super::survey::{ENTRIES, survey};
+use crate::plugin::id::PluginId;
+use crate::plugin::policy::denial::Lack;
+use crate::plugin::policy::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
+use crate::plugin::text::quote;
+use crate::wall;
+
+pub(in crate::plugin) struct Folder {
+    /// Where the plugin finds it.
+    pub(super) guest: String,
+    pub(super) dir: Dir,
+    /// `None`: it is only read.
+    ledger: Option<Arc<Mutex<Ledger>>>,
+    plugin: PluginId,
+    /// The operator was told that it is full.
+    told_full: AtomicBool,
+}
+
+/// Why a granted folder is not given.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Reads after the folder's path.
+    pub(super) why: String,
+    pub(super) hint: &'static str,
+}
+
+/// The granted folders, as far as they are given.
+#[derive(Default)]
+pub(in crate::plugin) struct Opened {
+    pub(in crate::plugin) given: Vec<Arc<Folder>>,
+    pub(in crate::plugin) lacks: Vec<Lack>,
+}
+
+const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
+                          a grant of it counts from the next start of the server";
+const MAKE: &str = "make the folder: a server that runs takes it up then";
+const MAKE_AND_START: &str =
+    "make the folder, and start the server again: the second wall was put up without it and stands until the end";
+const ANOTHER: &str = "grant another folder, with nothing in it but what the plugin needs";
+
+impl Folder {
+    /// Opens a folder. Looks through all of it, so it may take seconds. The text, if there is
+    /// one, is what its owner should know of it.
+    fn open(
+        plugin: &PluginId,
+        grant: &FolderGrant,
+        private: &[PrivateFile],
+        closed: &Closed,
+    ) -> Result<(Self, Option<String>), Refusal> {
+        let refused = |why: String| Refusal { why, hint: ANOTHER };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound if is_walled_off(grant) => {
+                Refusal { why: "is not there".into(), hint: MAKE_AND_START }
+            }
+            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: MAKE },
+            io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
+            io::ErrorKind::PermissionDenied if wall::keeps_from(&grant.host, false) => {
+                Refusal { why: "is out of reach until the server is started again".into(), hint: NEXT_START }
+            }
+            _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
+        };
+        // What is never given is told before anybody makes it, or starts the server again for it.
+        let objection = |path: &Path| closed.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
+        objection(&real(&grant.host))?;
+        let dir = open_folder(&grant.host).map_err(failed)?;
+        let path = real_path(&grant.host, &dir).map_err(failed)?;
+        objection(&path)?;
+        let own = rustix::process::geteuid().as_raw();
+        let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
+        if let Some((what, place)) = found.objection {
+            // Whoever may write there chose the name.
+            return Err(refused(format!("has {what} in it: {}", quote(&place.to_string_lossy(), 200))));
+        }
+        let opened = |dir, ledger: Option<Ledger>| Self {
+            guest: grant.guest.clone(),
+            dir,
+            ledger: ledger.map(|ledger| Arc::new(Mutex::new(ledger))),
+            plugin: plugin.clone(),
+            told_full: AtomicBool::new(false),
+        };
+        match grant.mode {
+            FolderMode::Read => {
+                let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
+                let told = found.cut.then(|| format!("only the first {ENTRIES} entries were looked at"));
+                Ok((opened(dir, None), told))
+            }
+            FolderMode::Write { .. } if found.cut => {
+                Err(refused(format!("holds more than {ENTRIES} entries, too many to count for writing")))
+            }
+            FolderMode::Write { quota } => {
+                let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
+                let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
+                let counted = found.usage.counted();
+                let told = if wall::keeps_from(&grant.host, true) {
+                    Some(format!("nothing can be written there until the server is started again: {NEXT_START}"))
+                } else {
+                    (counted >= quota)
+                        .then(|| format!("it holds {} already, of a quota of {}", ByteSize(counted), ByteSize(quota)))
+                };
+                Ok((opened(dir, Some(ledger)), told))
+            }
+        }
+    }
+
+    pub(super) fn is_writable(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Changes the folder, when it is this call's turn. A change that has begun is finished,
+    /// also when its call is not waited for any more.
+    ///
+    /// # Errors
+    /// `EPERM` if it is only read; else those of `work`.
+    pub(super) async fn change<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Ledger) -> io::Result<R> + Send + 'static,
+    ) -> io::Result<R> {
+        let ledger = self.ledger.clone().ok_or(Errno::PERM)?;
+        let mut ledger = ledger.lock_owned().await;
+        let done = runtime::spawn_blocking(move || work(&mut ledger)).await;
+        let is_full = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded;
+        if done.as_ref().is_err_and(is_full) && !self.told_full.swap(true, Ordering::Relaxed) {
+            let hint = "raise its quota, or make room";
+            tracing::warn!(plugin = %self.plugin, hint, "the folder {} has used up its quota", self.guest);
+        }
+        done
+    }
+}
+
+/// Whether a folder that is not there is out of reach also when it is made: what of its path is
+/// there tells.
+fn is_walled_off(grant: &FolderGrant) -> bool {
+    let path = real(&grant.host);
+    let there = path.ancestors().find(|folder| folder.is_dir());
+    there.is_some_and(|folder| wall::keeps_from(folder, grant.mode != FolderMode::Read))
+}
+
+/// Of a link its target.
+fn open_folder(path: &Path) -> io::Result<File> {
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+/// Where the opened folder is, without links.
+fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
+    let real = fs::canonicalize(path)?;
+    let (named, opened) = (fs::symlink_metadata(&real)?, opened.metadata()?);
+    if (named.dev(), named.ino()) != (opened.dev(), opened.ino()) {
+        return Err(io::Error::other("it was replaced meanwhile"));
+    }
+    Ok(real)
+}
+
+/// Opens all that can be opened, and tells the operator of the rest.
+pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Opened {
+    let mut all = Opened::default();
+    for grant in &grants.folders {
+        let folder = grant.host.display();
+        match Folder::open(plugin, grant, &grants.private, closed) {
+            Ok((opened, told)) => {
+                if let Some(told) = told {
+                    tracing::warn!(%plugin, %folder, "granted, but {told}");
+                }
+                all.given.push(Arc::new(opened));
+            }
+            Err(Refusal { why, hint }) => {
+                tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
+                let told = format!("its folder '{}' could not be given", grant.guest);
+                all.lacks.push(Lack { logged: format!("the folder {folder} {why}"), told, hint });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,141 @@
+//! Opens what a guest names, if it is a file or a folder.
+//!
+//! Never waits: a FIFO or a device that takes a file's place at the last moment is opened
+//! without blocking, looked at, and closed again.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use cap_primitives::fs::{self as within, FollowSymlinks, Metadata, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use wasmtime_wasi::{FsPerms, OpenMode, filesystem};
+
+use super::bindings::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};
+use super::ledger::Ledger;
+use super::survey::{is_foreign_link, special};
+
+/// What a guest wants to have opened.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) path: String,
+    pub(super) at: PathFlags,
+    pub(super) how: OpenFlags,
+    pub(super) flags: DescriptorFlags,
+}
+
+impl Request {
+    /// Whether it may change the folder, or give a handle that does.
+    pub(super) fn writes(&self) -> bool {
+        self.how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || self.flags.contains(DescriptorFlags::WRITE)
+    }
+
+    /// What the handle is for.
+    fn mode(&self) -> OpenMode {
+        let write = if self.writes() { OpenMode::WRITE } else { OpenMode::empty() };
+        let read = self.flags.contains(DescriptorFlags::READ) || !self.flags.contains(DescriptorFlags::WRITE);
+        if read { write | OpenMode::READ } else { write }
+    }
+
+    /// Opens it in `dir`, a folder that is only read.
+    ///
+    /// # Errors
+    /// `EPERM` if that would write; else the system's.
+    pub(super) fn open(&self, dir: &File) -> io::Result<Descriptor> {
+        self.check()?;
+        if self.writes() {
+            return Err(Errno::PERM.into());
+        }
+        self.look(dir)?;
+        self.existing(dir, FsPerms::ReadOnly)
+    }
+
+    /// Opens it in `dir`, a folder that may be written, or makes it.
+    ///
+    /// # Errors
+    /// `EDQUOT` if there is no room for it; else the system's.
+    pub(super) fn open_counted(&self, dir: &File, ledger: &mut Ledger) -> io::Result<Descriptor> {
+        self.check()?;
+        let there = self.look(dir)?;
+        let create = self.how.contains(OpenFlags::CREATE);
+        if create && there && self.how.contains(OpenFlags::EXCLUSIVE) {
+            return Err(Errno::EXIST.into());
+        }
+        let opened = if create && !there {
+            let mut options = self.options();
+            let file = ledger.create(|| within::open(dir, Path::new(&self.path), options.create_new(true)))?;
+            opened(file, FsPerms::ReadWrite, self.mode())?
+        } else {
+            self.existing(dir, FsPerms::ReadWrite)?
+        };
+        if let Descriptor::File(file) = &opened {
+            if self.how.contains(OpenFlags::TRUNCATE) {
+                ledger.set_size(&file.file, 0)?;
+            }
+            ledger.opened(&file.file)?;
+        }
+        Ok(opened)
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let synchronous = DescriptorFlags::FILE_INTEGRITY_SYNC
+            | DescriptorFlags::DATA_INTEGRITY_SYNC
+            | DescriptorFlags::REQUESTED_WRITE_SYNC;
+        if self.flags.intersects(synchronous) {
+            return Err(Errno::NOTSUP.into());
+        }
+        let makes = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
+        if self.how.contains(OpenFlags::DIRECTORY) && self.how.intersects(makes) {
+            return Err(Errno::INVAL.into());
+        }
+        Ok(())
+    }
+
+    /// Whether it is there; not what must not be opened at all, since for some devices that
+    /// does something already.
+    fn look(&self, dir: &File) -> io::Result<bool> {
+        let follow = if self.at.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No };
+        let found = match within::stat(dir, Path::new(&self.path), follow) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            found => found?,
+        };
+        if found.file_type().is_symlink() {
+            return Err(Errno::LOOP.into());
+        }
+        if self.how.contains(OpenFlags::DIRECTORY) && !found.is_dir() {
+            return Err(Errno::NOTDIR.into());
+        }
+        allowed(&found).map(|()| true)
+    }
+
+    /// Opens it, whatever has come there since it was looked at.
+    pub(super) fn existing(&self, dir: &File, perms: FsPerms) -> io::Result<Descriptor> {
+        opened(within::open(dir, Path::new(&self.path), &self.options())?, perms, self.mode())
+    }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(self.mode().contains(OpenMode::READ)).write(self.mode().contains(OpenMode::WRITE));
+        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        options
+    }
+}
+
+fn opened(file: File, perms: FsPerms, mode: OpenMode) -> io::Result<Descriptor> {
+    let metadata = Metadata::from_file(&file)?;
+    allowed(&metadata)?;
+    Ok(if metadata.is_dir() {
+        Descriptor::Dir(filesystem::Dir::new(file, perms, mode, false))
+    } else {
+        Descriptor::File(filesystem::File::new(file, perms, mode, false))
+    })
+}
+
+fn allowed(metadata: &Metadata) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    if special(metadata).is_some() || is_foreign_link(metadata, own) {
+        return Err(Errno::ACCESS.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! What a guest prints and logs: a bounded, escaped way into the host's log.
+//!
+//! Never inherits a stream of the host, and never makes a guest wait or fail: what is
+//! over the budget is dropped and counted.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+
+use crate::plugin::abi::LogLevel;
+use crate::plugin::id::PluginId;
+use crate::plugin::policy::redact::Redactor;
+use crate::plugin::text;
+
+/// Bytes of one line; a longer one is divided.
+const LINE: usize = 8 << 10;
+/// What a line costs beside its bytes, so that empty ones are not free.
+const LINE_COST: u64 = 64;
+
+/// What one call may still log, shared by its streams.
+pub(in crate::plugin) struct LogBudget {
+    plugin: PluginId,
+    redactor: Option<Arc<Redactor>>,
+    left: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl LogBudget {
+    pub(in crate::plugin) fn new(plugin: PluginId, redactor: Option<Arc<Redactor>>, bytes: u64) -> Self {
+        Self { plugin, redactor, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
+    }
+
+    /// Takes a line's cost; false means that the line is dropped.
+    pub(in crate::plugin) fn admit(&self, bytes: usize) -> bool {
+        let cost = bytes as u64 + LINE_COST;
+        let take = |left: u64| left.checked_sub(cost);
+        let admitted = self.left.try_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+        if !admitted {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        admitted
+    }
+
+    /// Bytes that a guest printed, without its secrets.
+    fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
+        self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
+    }
+
+    /// Where a long line may be divided: not in a secret.
+    fn cut(&self, line: &[u8]) -> usize {
+        self.redactor.as_ref().map_or(line.len(), |redactor| redactor.cut(line))
+    }
+
+    /// Writes one message that was admitted.
+    pub(in crate::plugin) fn write(&self, level: LogLevel, source: &str, message: &str) {
+        // No line of the host's own begins so. The plugin comes last: what it says itself cannot
+        // stand after its name.
+        let (plugin, message) = (&self.plugin, format!("guest: {}", text::quote(message, LINE)));
+        let source = text::quote(source, 64);
+        match level {
+            LogLevel::Debug => tracing::debug!(target: "guest", source, %plugin, "{message}"),
+            LogLevel::Info | LogLevel::Notice => {
+                tracing::info!(target: "guest", source, %plugin, "{message}");
+            }
+            LogLevel::Warning => tracing::warn!(target: "guest", source, %plugin, "{message}"),
+            LogLevel::Error | LogLevel::Critical | LogLevel::Alert | LogLevel::Emergency => {
+                tracing::error!(target: "guest", source, %plugin, "{message}");
+            }
+        }
+    }
+}
+
+impl Drop for LogBudget {
+    fn drop(&mut self) {
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            let plugin = &self.plugin;
+            tracing::warn!(target: "guest", %plugin, "dropped {dropped} messages over the call's log limit");
+        }
+    }
+}
+
+/// A guest's stdout or stderr.
+#[derive(Clone)]
+pub(in crate::plugin) struct Printed {
+    pub(in crate::plugin) name: &'static str,
+    pub(in crate::plugin) budget: Arc<LogBudget>,
+}
+
+impl IsTerminal for Printed {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Printed {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(Lines::new(self))
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(Lines::new(self))
+    }
+}
+
+/// Bytes on their way to becoming lines.
+struct Lines {
+    to: Printed,
+    buffer: Vec<u8>,
+}
+
+impl Lines {
+    fn new(to: &Printed) -> Self {
+        Self { to: to.clone(), buffer: Vec::new() }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|b| *b == b'\n') {
+            let mut rest = part;
+            while self.buffer.len() + rest.len() > LINE {
+                let (now, later) = rest.split_at(LINE - self.buffer.len());
+                self.buffer.extend_from_slice(now);
+                let next = self.buffer.split_off(self.to.budget.cut(&self.buffer));
+                self.emit();
+                self.buffer = next;
+                rest = later;
+            }
+            self.buffer.extend_from_slice(rest);
+            if self.buffer.last() == Some(&b'\n') {
+                self.buffer.pop();
+                self.emit();
+            }
+        }
+    }
+
+    fn emit(&mut self) {
+        if self.to.budget.admit(self.buffer.len()) {
+            let line = self.to.budget.redacted(&self.buffer);
+            let line = String::from_utf8_lossy(&line);
+            self.to.budget.write(LogLevel::Info, self.to.name, line.trim_end_matches('\r'));
+        }
+        self.buffer.clear();
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        if !self.buffer.is_empty() {
+            self.emit();
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Lines {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for Lines {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.push(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+impl AsyncWrite for Lines {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        self.push(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

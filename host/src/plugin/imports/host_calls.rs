@@ -1,0 +1,138 @@
+//! What a running guest can ask of the host: log, progress, change notices, `cancelled`.
+//!
+//! Nothing here blocks, fails or lets a guest fill a queue: what is over a limit is
+//! dropped.
+
+use std::borrow::Cow;
+
+use super::state::State;
+use crate::plugin::abi::{HostCalls, Listing, LogLevel, TypesCalls};
+use crate::plugin::events::{Event, LogBody};
+use crate::plugin::json;
+use crate::plugin::policy::redact::Said;
+use crate::plugin::text;
+
+/// Bytes of a progress message or a logger's name.
+const SHORT: usize = 1024;
+/// Bytes of a URI in a notice.
+const URI: usize = 8 << 10;
+
+impl State {
+    /// What the guest said, without what nobody sees and without its secrets.
+    fn redacted(&mut self, mut said: String) -> String {
+        text::drop_hidden(&mut said, &mut self.hidden);
+        self.without_secrets(said)
+    }
+
+    /// The same for JSON text.
+    fn redacted_json(&mut self, mut json: String) -> String {
+        text::drop_hidden_in_json(&mut json, &mut self.hidden);
+        self.without_secrets(json)
+    }
+
+    fn without_secrets(&self, mut said: String) -> String {
+        if let Some(redactor) = &self.granted.redactor {
+            said.redact(redactor);
+        }
+        said
+    }
+
+    fn tell(&self, event: Event) {
+        if let Some(events) = &self.events {
+            events.push(event);
+        }
+    }
+
+    fn drop_message(&self) {
+        if let Some(events) = &self.events {
+            events.drop_message();
+        }
+    }
+}
+
+impl TypesCalls for State {}
+
+impl HostCalls for State {
+    fn log(&mut self, level: LogLevel, message: String) {
+        let budget = self.log().clone();
+        if !budget.admit(message.len()) {
+            return self.drop_message();
+        }
+        let message = self.redacted(message);
+        budget.write(level, "log", &message);
+        self.tell(Event::Log { level, logger: None, data: LogBody::Text(message) });
+    }
+
+    fn log_data(&mut self, level: LogLevel, logger: String, data: String) {
+        let budget = self.log().clone();
+        if !budget.admit(data.len() + logger.len()) {
+            return self.drop_message();
+        }
+        let logger = text::prefix(&self.redacted(logger), SHORT).to_owned();
+        // Text that is not JSON is still worth reading.
+        let is_json = json::one_line(&data).is_ok();
+        let data = if is_json { self.redacted_json(data) } else { self.redacted(data) };
+        budget.write(level, &logger, &data);
+        // What is dropped may have made one name of two.
+        let line = if is_json { json::one_line(&data).ok().map(Cow::into_owned) } else { None };
+        let data = line.map_or(LogBody::Text(data), LogBody::Json);
+        self.tell(Event::Log { level, logger: Some(logger), data });
+    }
+
+    fn progress(&mut self, progress: f64, total: Option<f64>, message: Option<String>) {
+        if !progress.is_finite() || progress <= self.progress {
+            return;
+        }
+        self.progress = progress;
+        let message = message.map(|message| text::prefix(&self.redacted(message), SHORT).to_owned());
+        self.tell(Event::Progress { progress, total: total.filter(|total| total.is_finite()), message });
+    }
+
+    fn list_changed(&mut self, listing: Listing) {
+        self.tell(Event::ListChanged(listing));
+    }
+
+    fn resource_updated(&mut self, uri: String) {
+        if uri.len() <= URI && text::hidden_in_name(&uri).is_none() {
+            let uri = self.without_secrets(uri);
+            self.tell(Event::ResourceUpdated(uri));
+        }
+    }
+
+    fn cancelled(&mut self) -> bool {
+        self.cancelled.is_cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::plugin::events::Events;
+
+    #[tokio::test]
+    async fn all_messages_of_a_call_share_what_may_pass() {
+        let events = Arc::new(Events::default());
+        let mut state = State::without_grants(1 << 20, Some(events.clone()), CancellationToken::new());
+        let said = "one\u{a0}two\u{2009}three";
+        for n in 0..20 {
+            HostCalls::log(&mut state, LogLevel::Info, said.into());
+            state.log_data(LogLevel::Info, said.into(), format!("{{\"a\":\"{said}\"}}"));
+            state.progress(f64::from(n), None, Some(said.into()));
+            state.resource_updated(format!("note://{n}\u{200b}"));
+        }
+        let all: Vec<Event> = std::iter::from_fn(|| events.take()).collect();
+        let texts = all.iter().map(|event| match event {
+            Event::Log { logger, data: LogBody::Text(text) | LogBody::Json(text), .. } => {
+                format!("{}{text}", logger.as_deref().unwrap_or_default())
+            }
+            Event::Progress { message, .. } => message.clone().unwrap_or_default(),
+            Event::ListChanged(_) | Event::ResourceUpdated(_) => panic!("nothing of that was said: {event:?}"),
+        });
+        assert_eq!(all.len(), 60);
+        assert_eq!(texts.map(|text| text.matches(text::is_unusual_space).count()).sum::<usize>(), 8);
+    }
+}

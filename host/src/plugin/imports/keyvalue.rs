@@ -1,0 +1,129 @@
+//! `wasi:keyvalue`: what a plugin keeps between its calls, in the host's one database.
+//!
+//! Answers guests and looks at the grant; the database is opened in `store`, and what a
+//! plugin sees of it is in `space`.
+
+pub(super) mod bindings;
+mod space;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use wasmtime::component::Resource;
+
+use super::state::State;
+use crate::plugin::policy::access::Access;
+use bindings::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
+use space::Space;
+pub(in crate::plugin) use store::{Store, StoreError};
+
+/// Bytes of a bucket's name.
+const BUCKET: usize = 64;
+/// What the bucket with the empty name is called.
+const DEFAULT_BUCKET: &str = "default";
+
+/// What a guest's handle stands for.
+#[allow(unreachable_pub, reason = "the bindings pass it on")]
+pub struct Bucket {
+    name: Arc<str>,
+}
+
+impl State {
+    /// Does some work with what the plugin has in that bucket.
+    async fn in_bucket<R: Send + 'static>(
+        &mut self,
+        bucket: &Resource<Bucket>,
+        work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
+    ) -> Result<R, Error> {
+        // A handle comes from `open` alone, so a guest that has one was granted it.
+        let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
+        let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
+        let plugin = self.plugin.clone();
+        let store = self.granted.store.clone();
+        let done = store
+            .run(move |connection| {
+                work(Space { connection, plugin: plugin.as_ref(), bucket: &bucket, quota: grant.quota })
+            })
+            .await;
+        done.map_err(|error| match error {
+            StoreError::Refused(why) => Error::Other(why),
+            StoreError::Failed(reason) => {
+                // Counted as the guest's own message, so that repeating it floods nothing.
+                if self.log().admit(reason.len()) {
+                    tracing::error!(plugin = %self.plugin, "the host's store failed: {reason}");
+                }
+                Error::Other("the host's store failed".into())
+            }
+        })
+    }
+}
+
+impl StoreCalls for State {
+    async fn open(&mut self, identifier: String) -> Result<Resource<Bucket>, Error> {
+        if self.granted.grants.keyvalue.is_none() {
+            self.deny(Access::Keyvalue, || "keyvalue = true".into());
+            return Err(Error::AccessDenied);
+        }
+        if identifier.len() > BUCKET {
+            let long = format!("the bucket's name has {} bytes, of {BUCKET} at most", identifier.len());
+            return Err(Error::Other(long));
+        }
+        let name = if identifier.is_empty() { DEFAULT_BUCKET } else { &identifier };
+        let bucket = Bucket { name: name.into() };
+        self.table().push(bucket).map_err(|_| Error::Other("this call has too many buckets open".into()))
+    }
+}
+
+impl BucketCalls for State {
+    async fn get(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Option<Vec<u8>>, Error> {
+        self.in_bucket(&bucket, move |space| space.get(&key)).await
+    }
+
+    async fn set(&mut self, bucket: Resource<Bucket>, key: String, value: Vec<u8>) -> Result<(), Error> {
+        self.in_bucket(&bucket, move |mut space| space.set_many(&[(key, value)])).await
+    }
+
+    async fn delete(&mut self, bucket: Resource<Bucket>, key: String) -> Result<(), Error> {
+        self.in_bucket(&bucket, move |mut space| space.delete_many(&[key])).await
+    }
+
+    async fn exists(&mut self, bucket: Resource<Bucket>, key: String) -> Result<bool, Error> {
+        self.in_bucket(&bucket, move |space| space.exists(&key)).await
+    }
+
+    async fn list_keys(&mut self, bucket: Resource<Bucket>, cursor: Option<u64>) -> Result<KeyResponse, Error> {
+        let (keys, cursor) = self.in_bucket(&bucket, move |space| space.keys(cursor)).await?;
+        Ok(KeyResponse { keys, cursor })
+    }
+
+    async fn drop(&mut self, bucket: Resource<Bucket>) -> wasmtime::Result<()> {
+        self.table().delete(bucket)?;
+        Ok(())
+    }
+}
+
+impl AtomicCalls for State {
+    async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Result<u64, Error> {
+        self.in_bucket(&bucket, move |mut space| space.increment(&key, delta)).await
+    }
+}
+
+impl BatchCalls for State {
+    async fn get_many(
+        &mut self,
+        bucket: Resource<Bucket>,
+        keys: Vec<String>,
+    ) -> Result<Vec<Option<(String, Vec<u8>)>>, Error> {
+        self.in_bucket(&bucket, move |space| space.get_many(keys)).await
+    }
+
+    async fn set_many(&mut self, bucket: Resource<Bucket>, entries: Vec<(String, Vec<u8>)>) -> Result<(), Error> {
+        self.in_bucket(&bucket, move |mut space| space.set_many(&entries)).await
+    }
+
+    async fn delete_many(&mut self, bucket: Resource<Bucket>, keys: Vec<String>) -> Result<(), Error> {
+        self.in_bucket(&bucket, move |mut space| space.delete_many(&keys)).await
+    }
+}

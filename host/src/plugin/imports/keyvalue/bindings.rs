@@ -1,0 +1,31 @@
+//! `wasi:keyvalue@0.2.0-draft`: the only file that names what bindgen makes of it.
+//!
+//! Links the functions; what they do is in `keyvalue`. The interface `watcher` is not here.
+
+use wasmtime::component::{HasSelf, Linker};
+
+mod generated {
+    wasmtime::component::bindgen!({
+        world: "wasi:keyvalue/imports",
+        path: "../wit/wasi-keyvalue",
+        imports: { default: async },
+        with: { "wasi:keyvalue/store.bucket": crate::plugin::imports::keyvalue::Bucket },
+    });
+}
+
+pub(in crate::plugin) use generated::wasi::keyvalue::atomics::Host as AtomicCalls;
+pub(in crate::plugin) use generated::wasi::keyvalue::batch::Host as BatchCalls;
+pub(in crate::plugin) use generated::wasi::keyvalue::store::{
+    Error, Host as StoreCalls, HostBucket as BucketCalls, KeyResponse,
+};
+
+/// Gives components the interfaces `store`, `atomics` and `batch`.
+pub(in crate::plugin) fn link<T>(linker: &mut Linker<T>) -> wasmtime::Result<()>
+where
+    T: StoreCalls + BucketCalls + AtomicCalls + BatchCalls + Send + 'static,
+{
+    use generated::wasi::keyvalue::{atomics, batch, store};
+    store::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
+    atomics::add_to_linker::<_, HasSelf<T>>(linker, |state| state)?;
+    batch::add_to_linker::<_, HasSelf<T>>(linker, |state| state)
+}

@@ -1,0 +1,85 @@
+//! The door `wasi:http/outgoing-handler`: bodies flow while the guest writes and reads them.
+
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
+
+use super::failure::{Failure, Stage};
+use super::{Patience, Sender};
+use crate::plugin::imports::state::State;
+
+/// Bytes of the header fields of one message, with what they cost in memory.
+const FIELDS: usize = 64 << 10;
+/// Bytes that wait to be sent, of one request's body. A guest may hold as many as handles.
+const CHUNK: usize = 64 << 10;
+
+type Sent = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+/// What a guest's requests pass through.
+pub(in crate::plugin) struct Door {
+    pub(in crate::plugin) context: WasiHttpCtx,
+    pub(in crate::plugin) hooks: Hooks,
+}
+
+impl Door {
+    pub(in crate::plugin) fn of(state: &State) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(FIELDS);
+        Self { context, hooks: Hooks(Sender::of(state)) }
+    }
+}
+
+pub(in crate::plugin) struct Hooks(pub(super) Sender);
+
+impl WasiHttpHooks for Hooks {
+    /// It is set where the target is known.
+    fn set_host_header(&mut self) -> bool {
+        false
+    }
+
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Sent,
+    ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Sent), Error>> + Send> {
+        let options = options.unwrap_or_default();
+        let patience = Patience {
+            connect: options.connect_timeout,
+            first_byte: options.first_byte_timeout,
+            between: options.between_bytes_timeout,
+            whole: None,
+        };
+        let sender = self.0.clone();
+        Box::new(async move {
+            let response = sender.send(request, patience).await.map_err(Error::from)?;
+            let sent: Sent = Box::new(async { Ok(()) });
+            Ok((response.map(|body| body.map_err(Error::from).boxed_unsync()), sent))
+        })
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotGranted(_) | Failure::Lacking(_) => Self::HttpRequestDenied,
+            Failure::NotPublic => Self::DestinationIpProhibited,
+            Failure::Invalid(_) => Self::HttpRequestUriInvalid,
+            Failure::Busy => Self::ConnectionLimitReached,
+            Failure::NoAddress => Self::DnsError { rcode: None, info_code: None },
+            Failure::Connect(_) => Self::ConnectionRefused,
+            Failure::Tls(_) => Self::TlsProtocolError,
+            Failure::Timeout(Stage::Connect) => Self::ConnectionTimeout,
+            Failure::Timeout(Stage::FirstByte) => Self::ConnectionReadTimeout,
+            Failure::Timeout(Stage::Body) => Self::HttpResponseTimeout,
+            Failure::RequestTooLarge(limit) => Self::HttpRequestBodySize(Some(limit)),
+            Failure::ResponseTooLarge(limit) => Self::HttpResponseBodySize(Some(limit)),
+            Failure::Protocol(_) => Self::HttpProtocolError,
+            Failure::Host => Self::InternalError(None),
+        }
+    }
+}

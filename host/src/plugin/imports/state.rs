@@ -1,0 +1,244 @@
+//! What a store holds besides the guest: its quota, its log, its WASI context.
+//!
+//! Built for every call, so it does as little as it can: the WASI context is made when a
+//! guest first asks for something of WASI.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio_util::sync::CancellationToken;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
+
+use super::filesystem::Held;
+use super::granted::Granted;
+use super::guest_log::{LogBudget, Printed};
+use super::outbound::Door;
+use crate::plugin::events::Events;
+use crate::plugin::id::PluginId;
+use crate::plugin::limits::cpu::CpuMeter;
+use crate::plugin::limits::quota::Quota;
+use crate::plugin::policy::access::Access;
+use crate::plugin::text::Leeway;
+
+/// Handles that a guest may hold of the host's resources; files and buckets are among them.
+const HANDLES: usize = 128;
+/// Bytes that one call for random numbers may ask for: a larger one would hold the
+/// thread without a chance to yield.
+const RANDOM: u64 = 64 << 10;
+
+/// The data of one store.
+pub(in crate::plugin) struct State {
+    pub(in crate::plugin) plugin: PluginId,
+    pub(in crate::plugin) quota: Quota,
+    pub(in crate::plugin) cpu: Arc<CpuMeter>,
+    pub(in crate::plugin) events: Option<Arc<Events>>,
+    pub(in crate::plugin) cancelled: CancellationToken,
+    pub(in crate::plugin) granted: Arc<Granted>,
+    /// The highest progress so far.
+    pub(in crate::plugin) progress: f64,
+    /// What its messages may still have that hardly anybody sees.
+    pub(in crate::plugin) hidden: Leeway,
+    /// What it has open of its folders.
+    pub(in crate::plugin) held: Held,
+    log_limit: u64,
+    log: Option<Arc<LogBudget>>,
+    wasi: Option<WasiCtx>,
+    http: Option<Door>,
+    table: ResourceTable,
+}
+
+impl State {
+    pub(in crate::plugin) fn new(
+        plugin: PluginId,
+        quota: Quota,
+        cpu: Arc<CpuMeter>,
+        log_limit: u64,
+        events: Option<Arc<Events>>,
+        cancelled: CancellationToken,
+        granted: Arc<Granted>,
+    ) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(HANDLES);
+        Self {
+            plugin,
+            quota,
+            cpu,
+            events,
+            cancelled,
+            granted,
+            progress: f64::NEG_INFINITY,
+            hidden: Leeway::default(),
+            held: Held::default(),
+            log_limit,
+            log: None,
+            wasi: None,
+            http: None,
+            table,
+        }
+    }
+
+    /// Makes it a call's own; so far it was nobody's.
+    pub(in crate::plugin) fn take_up(
+        &mut self,
+        cpu: Arc<CpuMeter>,
+        events: Option<Arc<Events>>,
+        cancelled: CancellationToken,
+    ) {
+        self.cpu = cpu;
+        self.events = events;
+        self.cancelled = cancelled;
+    }
+
+    /// Lets go of all that the guest had open, and of its caller: the call is over.
+    pub(in crate::plugin) fn close(&mut self) {
+        self.events = None;
+        self.cancelled = CancellationToken::new();
+        self.wasi = None;
+        self.http = None;
+        if !self.table.is_empty() {
+            self.table = ResourceTable::new();
+        }
+        self.held = Held::default();
+    }
+
+    /// Whether the guest may have said something, to the log or by what it prints.
+    pub(in crate::plugin) fn has_spoken(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// What the guest's handles stand for.
+    pub(in crate::plugin) fn table(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
+    /// Notes that the guest was denied something, which a line of its grants would allow.
+    pub(in crate::plugin) fn deny(&self, access: Access, line: impl FnOnce() -> String) {
+        self.granted.deny(self.events.as_deref(), access, line);
+    }
+
+    /// The call's log budget, made when it is first needed.
+    pub(in crate::plugin) fn log(&mut self) -> &Arc<LogBudget> {
+        self.log.get_or_insert_with(|| {
+            Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit))
+        })
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        if self.wasi.is_none() {
+            let budget = self.log().clone();
+            self.wasi = Some(context(budget, &self.granted.grants.env));
+        }
+        let ctx = self.wasi.as_mut().expect("it was made above");
+        WasiCtxView { ctx, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        let door = self.http.take().unwrap_or_else(|| Door::of(self));
+        let door = self.http.insert(door);
+        WasiHttpCtxView { ctx: &mut door.context, hooks: &mut door.hooks, table: &mut self.table }
+    }
+}
+
+/// A context with nothing in it but these variables: no files (`filesystem` has them),
+/// arguments or network, and a stdin that is at its end.
+fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
+    WasiCtx::builder()
+        .envs(env)
+        .stdout(Printed { name: "stdout", budget: budget.clone() })
+        .stderr(Printed { name: "stderr", budget })
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false)
+        .allow_blocking_current_thread(false)
+        .max_random_size(RANDOM)
+        .monotonic_clock(CoarseClock::new())
+        .wall_clock(CoarseClock::new())
+        .build()
+}
+
+/// Clocks of a millisecond: finer ones help a guest to measure its neighbours.
+struct CoarseClock {
+    start: Instant,
+}
+
+const GRAIN: Duration = Duration::from_millis(1);
+
+impl CoarseClock {
+    fn new() -> Self {
+        Self { start: Instant::now() }
+    }
+}
+
+impl HostMonotonicClock for CoarseClock {
+    fn resolution(&self) -> u64 {
+        GRAIN.as_nanos() as u64
+    }
+
+    fn now(&self) -> u64 {
+        // Go's runtime takes a clock at 0 for a broken one, and stops.
+        let elapsed = (self.start.elapsed() + GRAIN).as_millis() as u64;
+        elapsed.saturating_mul(GRAIN.as_nanos() as u64)
+    }
+}
+
+impl HostWallClock for CoarseClock {
+    fn resolution(&self) -> Duration {
+        GRAIN
+    }
+
+    fn now(&self) -> Duration {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Duration::from_millis(now.as_millis() as u64)
+    }
+}
+
+#[cfg(test)]
+impl State {
+    /// Of a call of a plugin that is granted nothing.
+    pub(in crate::plugin) fn without_grants(
+        log_limit: u64,
+        events: Option<Arc<Events>>,
+        cancelled: CancellationToken,
+    ) -> Self {
+        use crate::plugin::sandbox::{Sandbox, SandboxSettings};
+        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+        let plugin = PluginId::parse("guest").expect("an id");
+        let granted = Granted::new(plugin.clone(), crate::plugin::policy::grants::Grants::default(), &sandbox);
+        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
+        let cpu = CpuMeter::new(Duration::from_secs(1));
+        Self::new(plugin, quota, cpu, log_limit, events, cancelled, granted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nothing_is_held_when_the_call_is_over() {
+        let cancelled = CancellationToken::new();
+        let mut state = State::without_grants(0, None, cancelled.clone());
+        let open = Arc::new(());
+        state.table().push(open.clone()).expect("a handle");
+        state.ctx();
+        state.http();
+        state.close();
+        assert_eq!(Arc::strong_count(&open), 1);
+        assert!(state.wasi.is_none() && state.http.is_none() && state.events.is_none());
+        cancelled.cancel();
+        assert!(!state.cancelled.is_cancelled());
+    }
+
+    #[test]
+    fn the_clock_that_only_goes_on_is_never_zero() {
+        for _ in 0..100 {
+            assert_ne!(HostMonotonicClock::now(&CoarseClock::new()), 0);
+        }
+    }
+}

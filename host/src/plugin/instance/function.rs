@@ -1,0 +1,92 @@
+//! A component's function, whose type is checked when it is found and not at every call.
+//!
+//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them): to check the
+//! type again in each instance takes about a twentieth of a short call.
+
+use std::marker::PhantomData;
+
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc,
+};
+use wasmtime::{AsContextMut, Store};
+
+use crate::plugin::error::LoadError;
+
+/// Where a function is in one component, with parameters `P` and result `R`.
+pub(in crate::plugin) struct Function<P, R> {
+    component: Component,
+    index: ComponentExportIndex,
+    kind: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R> Clone for Function<P, R> {
+    fn clone(&self) -> Self {
+        Self { component: self.component.clone(), index: self.index, kind: PhantomData }
+    }
+}
+
+impl<P, R> Function<P, R>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    /// Looks it up in an interface that the component exports, and checks its type.
+    ///
+    /// # Errors
+    /// There is none of that name, or it is of another type.
+    pub(in crate::plugin) fn find<T>(
+        pre: &InstancePre<T>,
+        interface: (&str, &ComponentExportIndex),
+        name: &str,
+    ) -> Result<Self, LoadError> {
+        let (interface, within) = interface;
+        let full = || format!("{interface}.{name}");
+        let component = pre.component();
+        let Some((item, index)) = component.get_export(Some(within), name) else {
+            return Err(LoadError::MissingFunction(full()));
+        };
+        let ComponentItem::ComponentFunc(function) = item else { return Err(LoadError::WrongType(full())) };
+        function.typecheck::<P, R>(&pre.instance_type()).map_err(|_| LoadError::WrongType(full()))?;
+        Ok(Self { component: component.clone(), index, kind: PhantomData })
+    }
+}
+
+/// An instance, and the component of which it is one.
+pub(in crate::plugin) struct Live {
+    pub(in crate::plugin) instance: Instance,
+    component: Component,
+}
+
+impl Live {
+    /// Makes an instance.
+    pub(in crate::plugin) async fn new<T: Send>(pre: &InstancePre<T>, store: &mut Store<T>) -> wasmtime::Result<Self> {
+        let instance = pre.instantiate_async(store).await?;
+        Ok(Self { instance, component: pre.component().clone() })
+    }
+
+    /// The function in this instance.
+    ///
+    /// # Errors
+    /// If it is another component's.
+    pub(in crate::plugin) fn function<P, R>(
+        &self,
+        mut store: impl AsContextMut,
+        function: &Function<P, R>,
+    ) -> wasmtime::Result<TypedFunc<P, R>>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
+        let code = |component: &Component| component.image_range();
+        wasmtime::ensure!(code(&self.component) == code(&function.component), "a function of another component");
+        let Some(found) = self.instance.get_func(&mut store, function.index) else {
+            wasmtime::bail!("a function that the instance does not have")
+        };
+        // SAFETY: `new_unchecked` wants a function of this type. `Function::find` has checked
+        // the type of this export of this component: both components live, so equal addresses
+        // of their code mean that they are the same one.
+        #[allow(unsafe_code)]
+        Ok(unsafe { TypedFunc::new_unchecked(found) })
+    }
+}

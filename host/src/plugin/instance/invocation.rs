@@ -1,0 +1,48 @@
+//! What one call does with its instance.
+
+use wasmtime::Store;
+use wasmtime::component::{ComponentNamedList, Lift, Lower};
+
+use super::function::{Function, Live};
+use crate::plugin::abi::CallContext;
+use crate::plugin::imports::state::State;
+use crate::plugin::policy::redact::Said;
+
+/// What a call does with its instance.
+pub(in crate::plugin) trait Invocation: Send + 'static {
+    type Outcome: Said + Send + 'static;
+
+    /// What a result takes in the host's memory, in times of the output that is allowed.
+    const LIFTED: u64 = 1;
+
+    /// Calls one function.
+    fn run(
+        self,
+        store: &mut Store<State>,
+        live: &Live,
+        context: CallContext,
+    ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
+}
+
+/// A call of a function whose types are known.
+pub(in crate::plugin) struct Typed<P, R, F> {
+    pub(in crate::plugin) function: Function<P, (R,)>,
+    /// Makes the parameters.
+    pub(in crate::plugin) params: F,
+}
+
+impl<P, R, F> Invocation for Typed<P, R, F>
+where
+    P: ComponentNamedList + Lower + Send + Sync + 'static,
+    R: Said + Send + 'static,
+    (R,): ComponentNamedList + Lift,
+    F: FnOnce(CallContext) -> P + Send + 'static,
+{
+    type Outcome = R;
+
+    async fn run(self, store: &mut Store<State>, live: &Live, context: CallContext) -> wasmtime::Result<R> {
+        let function = live.function(&mut *store, &self.function)?;
+        let (outcome,) = function.call_async(&mut *store, (self.params)(context)).await?;
+        Ok(outcome)
+    }
+}

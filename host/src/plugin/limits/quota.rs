@@ -1,0 +1,114 @@
+//! How much memory a store may take: a sum over all its memories and tables, and a
+//! budget over all stores.
+//!
+//! Not wasmtime's `StoreLimits`, whose limit is for each memory: a component of sixty
+//! modules would get it sixty times.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use wasmtime::ResourceLimiter;
+
+use crate::plugin::component::engine::{CORE_INSTANCES, MEMORIES, TABLES};
+
+/// Bytes that all guests together may hold.
+#[derive(Debug)]
+pub(in crate::plugin) struct Budget {
+    limit: u64,
+    taken: AtomicU64,
+}
+
+impl Budget {
+    pub(in crate::plugin) fn new(limit: u64) -> Self {
+        Self { limit, taken: AtomicU64::new(0) }
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        let take = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.limit);
+        self.taken.try_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.taken.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    #[cfg(test)]
+    pub(in crate::plugin) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+}
+
+/// What one store has taken and may take.
+pub(in crate::plugin) struct Quota {
+    budget: Arc<Budget>,
+    limit: u64,
+    taken: u64,
+    /// Whether a request was refused: what traps after that ran out of memory.
+    refused: bool,
+}
+
+/// Bytes of one table element in the runtime.
+const ELEMENT: u64 = 16;
+
+impl Quota {
+    pub(in crate::plugin) fn new(budget: Arc<Budget>, limit: u64) -> Self {
+        Self { budget, limit, taken: 0, refused: false }
+    }
+
+    pub(in crate::plugin) fn refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Bytes.
+    pub(in crate::plugin) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes memory, of the guest's or of the host's for it; false if that is too much.
+    pub(in crate::plugin) fn grow(&mut self, bytes: u64) -> bool {
+        let fits = self.taken.checked_add(bytes).is_some_and(|sum| sum <= self.limit);
+        if fits && self.budget.take(bytes) {
+            self.taken += bytes;
+            true
+        } else {
+            self.refused = true;
+            false
+        }
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        self.budget.give_back(self.taken);
+    }
+}
+
+impl ResourceLimiter for Quota {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        // Beyond its own maximum it fails anyway, and must not count.
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        Ok(self.grow(desired.saturating_sub(current) as u64))
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        let elements = desired.saturating_sub(current) as u64;
+        Ok(self.grow(elements.saturating_mul(ELEMENT)))
+    }
+
+    fn instances(&self) -> usize {
+        CORE_INSTANCES as usize
+    }
+
+    fn tables(&self) -> usize {
+        TABLES as usize
+    }
+
+    fn memories(&self) -> usize {
+        MEMORIES as usize
+    }
+}

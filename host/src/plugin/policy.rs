@@ -1,0 +1,10 @@
+//! What a plugin may do: its grants, the secrets they name, what was denied and what is redacted.
+//!
+//! Enforces nothing; `imports` does.
+
+pub(in crate::plugin) mod access;
+pub(in crate::plugin) mod denial;
+pub(in crate::plugin) mod grants;
+pub(in crate::plugin) mod outbound;
+pub(in crate::plugin) mod redact;
+pub(in crate::plugin) mod secret;

@@ -1,0 +1,40 @@
+//! The kinds of access that a plugin can be granted.
+
+/// The kinds of access that are granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    Keyvalue,
+    Http,
+    Fs,
+    Env,
+    Config,
+    Secrets,
+    Elicit,
+    Sample,
+    Roots,
+}
+
+impl Access {
+    /// The line that grants it, as a person would begin.
+    pub fn line(self) -> String {
+        match self {
+            Self::Http => "http = [\"https://HOST\"]".into(),
+            _ => format!("{} = true", self.name()),
+        }
+    }
+
+    /// Its key among a plugin's grants.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keyvalue => "keyvalue",
+            Self::Http => "http",
+            Self::Fs => "fs",
+            Self::Env => "env",
+            Self::Config => "config",
+            Self::Secrets => "secrets",
+            Self::Elicit => "elicit",
+            Self::Sample => "sample",
+            Self::Roots => "roots",
+        }
+    }
+}

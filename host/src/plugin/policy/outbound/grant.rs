@@ -1,0 +1,192 @@
+//! One entry of the grant `http`: which requests it covers, and what the host adds to them.
+//!
+//! Parsed here and compared here; nothing is resolved or sent. There are no wildcards.
+
+use std::fmt;
+
+use http::{HeaderName, HeaderValue, Method, Uri};
+
+use super::headers::is_the_hosts;
+use super::target::{Target, is_veiled, without_dots};
+
+/// An entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpGrant {
+    pub(in crate::plugin) target: Target,
+    /// Without a slash at its end; empty for the whole host.
+    path: String,
+    methods: Vec<Method>,
+    pub(in crate::plugin) private: bool,
+    pub(in crate::plugin) headers: Vec<(HeaderName, HeaderTemplate)>,
+}
+
+impl HttpGrant {
+    /// GET and HEAD of a URL and what is below its path, at public addresses.
+    ///
+    /// # Errors
+    /// If it is no absolute `https:` or `http:` URL, or has anything but host, port and path.
+    pub fn new(url: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("{why}: {url:?}");
+        if url.contains(['*', '?', '#']) {
+            return Err(wrong("a grant is a scheme, a host, perhaps a port and a path, without patterns and query"));
+        }
+        let uri: Uri = url.parse().map_err(|_| wrong("not a URL"))?;
+        let target = Target::of(&uri).map_err(|why| wrong(&format!("not a URL for a grant, {why}")))?;
+        let path = uri.path().trim_end_matches('/');
+        if is_veiled(path) || without_dots(path).trim_end_matches('/') != path {
+            return Err(wrong("a path without dots and encoded slashes is needed"));
+        }
+        let methods = vec![Method::GET, Method::HEAD];
+        Ok(Self { target, path: path.to_owned(), methods, private: false, headers: Vec::new() })
+    }
+
+    /// For these methods instead.
+    ///
+    /// # Errors
+    /// If there is none, or one is no method of a request to a server.
+    pub fn methods(self, names: &[String]) -> Result<Self, String> {
+        let parse = |name: &String| {
+            let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
+            let method = Method::from_bytes(name.as_bytes()).ok().filter(|method| plain && *method != Method::CONNECT);
+            method.ok_or_else(|| format!("not a method, such as \"POST\": {name:?}"))
+        };
+        let methods = names.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        if methods.is_empty() { Err("methods: none is named".into()) } else { Ok(Self { methods, ..self }) }
+    }
+
+    /// At addresses that are not public too.
+    pub fn private(self, private: bool) -> Self {
+        Self { private, ..self }
+    }
+
+    /// With a header field that the host sets, in which `${NAME}` stands for a secret.
+    ///
+    /// # Errors
+    /// If it is no field, or one that belongs to the connection.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, String> {
+        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok().filter(|name| plain && !is_the_hosts(name));
+        let parsed = parsed.ok_or_else(|| format!("not a header that can be set: {name:?}"))?;
+        let template = HeaderTemplate::parse(value).ok_or_else(|| format!("not the value of a header: {value:?}"))?;
+        self.headers.push((parsed, template));
+        Ok(self)
+    }
+
+    /// The secrets that its headers name.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.headers.iter().flat_map(|(_, template)| template.secrets())
+    }
+
+    /// Whether a request is covered.
+    pub(in crate::plugin) fn covers(&self, wanted: &Wanted) -> bool {
+        let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        let path =
+            self.path.is_empty() || !is_veiled(&wanted.path) && wanted.path.strip_prefix(&self.path).is_some_and(below);
+        self.target == wanted.target && path && self.methods.contains(&wanted.method)
+    }
+}
+
+/// As it is written in the configuration.
+impl fmt::Display for HttpGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = format!("\"{}{}\"", self.target, self.path);
+        let safe = self.methods == [Method::GET, Method::HEAD];
+        if safe && !self.private && self.headers.is_empty() {
+            return f.write_str(&url);
+        }
+        write!(f, "{{ url = {url}")?;
+        if !safe {
+            let methods: Vec<String> = self.methods.iter().map(|method| format!("\"{method}\"")).collect();
+            write!(f, ", methods = [{}]", methods.join(", "))?;
+        }
+        if self.private {
+            f.write_str(", private = true")?;
+        }
+        if !self.headers.is_empty() {
+            let field = |(name, value): &(HeaderName, HeaderTemplate)| format!("{name} = \"{value}\"");
+            let fields: Vec<String> = self.headers.iter().map(field).collect();
+            write!(f, ", headers = {{ {} }}", fields.join(", "))?;
+        }
+        f.write_str(" }")
+    }
+}
+
+/// What a request wants, in the form that is compared.
+#[derive(Debug)]
+pub(in crate::plugin) struct Wanted {
+    pub(in crate::plugin) target: Target,
+    /// Without dots.
+    pub(in crate::plugin) path: String,
+    pub(in crate::plugin) method: Method,
+}
+
+impl Wanted {
+    pub(in crate::plugin) fn of(method: &Method, uri: &Uri) -> Result<Self, &'static str> {
+        Ok(Self { target: Target::of(uri)?, path: without_dots(uri.path()), method: method.clone() })
+    }
+
+    /// The least grant that would cover it.
+    pub(in crate::plugin) fn grant(&self, private: bool) -> HttpGrant {
+        let safe = vec![Method::GET, Method::HEAD];
+        let methods = if safe.contains(&self.method) { safe } else { vec![self.method.clone()] };
+        HttpGrant { target: self.target.clone(), path: String::new(), methods, private, headers: Vec::new() }
+    }
+}
+
+/// The value of a header field with secrets in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::plugin) struct HeaderTemplate(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Text(String),
+    Secret(String),
+}
+
+impl HeaderTemplate {
+    fn parse(text: &str) -> Option<Self> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            let (name, after) = after.split_once('}')?;
+            pieces.extend([Piece::Text(before.into()), Piece::Secret(name.into())]);
+            rest = after;
+        }
+        pieces.push(Piece::Text(rest.into()));
+        let plain = pieces.iter().all(|piece| match piece {
+            Piece::Text(text) => HeaderValue::from_str(text).is_ok() && !text.contains(['"', '\\']),
+            Piece::Secret(name) => !name.is_empty(),
+        });
+        plain.then_some(Self(pieces))
+    }
+
+    fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Secret(name) => Some(name.as_str()),
+        })
+    }
+
+    /// The value itself; `None` if a secret is not there.
+    pub(in crate::plugin) fn fill<'a>(&self, secret: impl Fn(&str) -> Option<&'a str>) -> Option<HeaderValue> {
+        let mut text = String::new();
+        for piece in &self.0 {
+            text += match piece {
+                Piece::Text(text) => text,
+                Piece::Secret(name) => secret(name)?,
+            };
+        }
+        let mut value = HeaderValue::try_from(text).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+impl fmt::Display for HeaderTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| match piece {
+            Piece::Text(text) => f.write_str(text),
+            Piece::Secret(name) => write!(f, "${{{name}}}"),
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! Where a request goes: scheme, host, port and path, each in the one form that is compared.
+//!
+//! It decides nothing and resolves nothing. A text that two programs could read in two ways is
+//! refused rather than mended.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use http::Uri;
+use http::uri::{Authority, Scheme};
+
+use super::address::is_public;
+
+/// Bytes of a host's name and of one label of it: RFC 1035, section 2.3.4.
+const NAME: usize = 253;
+const LABEL: usize = 63;
+
+/// A scheme, a host and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plugin) struct Target {
+    pub(in crate::plugin) https: bool,
+    pub(in crate::plugin) host: Host,
+    pub(in crate::plugin) port: u16,
+}
+
+/// A host as it is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::plugin) enum Host {
+    /// Lower-case ASCII without a dot at its end.
+    Name(String),
+    Address(IpAddr),
+}
+
+impl Target {
+    /// What an absolute URI names.
+    pub(in crate::plugin) fn of(uri: &Uri) -> Result<Self, &'static str> {
+        let https = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            _ => return Err("it does not begin with https:// or http://"),
+        };
+        Self::at(https, uri.authority().ok_or("it names no host")?)
+    }
+
+    /// What an authority names, under that scheme.
+    pub(in crate::plugin) fn at(https: bool, authority: &Authority) -> Result<Self, &'static str> {
+        if authority.as_str().contains('@') {
+            return Err("it has user information");
+        }
+        let host = authority.host();
+        let port = match authority.as_str().strip_prefix(host) {
+            Some("") => default_port(https),
+            Some(rest) => {
+                let digits = rest.strip_prefix(':').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+                let port = digits.and_then(|digits| digits.parse().ok()).filter(|port| *port > 0);
+                port.ok_or("its port is none")?
+            }
+            None => return Err("its host cannot be told from its port"),
+        };
+        Ok(Self { https, host: Host::parse(host)?, port })
+    }
+
+    /// Whether it is known without a lookup not to be at a public address. A name is never looked
+    /// up for that: who is granted nothing would speak by it. RFC 6761, section 6.3.
+    pub(in crate::plugin) fn is_inside(&self) -> bool {
+        match &self.host {
+            Host::Address(address) => !is_public(*address),
+            Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+        }
+    }
+
+    /// As it stands in `Host`: without the scheme's own port.
+    pub(in crate::plugin) fn authority(&self) -> String {
+        if self.port == default_port(self.https) {
+            self.host.to_string()
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.https { "https" } else { "http" }, self.authority())
+    }
+}
+
+fn default_port(https: bool) -> u16 {
+    if https { 443 } else { 80 }
+}
+
+impl Host {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        if let Some(rest) = text.strip_prefix('[') {
+            let address = rest.strip_suffix(']').and_then(|address| address.parse::<Ipv6Addr>().ok());
+            return Ok(Self::Address(address.ok_or("its host is no IPv6 address")?.into()));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+        if let Ok(address) = name.parse::<Ipv4Addr>() {
+            return Ok(Self::Address(address.into()));
+        }
+        let mut labels = name.split('.');
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let is_label = |label: &str| (1..=LABEL).contains(&label.len()) && label.bytes().all(plain);
+        if name.len() > NAME || !labels.clone().all(is_label) {
+            return Err("its host is no name: names of other letters are written in punycode, xn--…");
+        }
+        // Resolvers read 127.1, 017700000001 and 0x7f.1 as addresses.
+        if labels.next_back().is_some_and(is_number) {
+            return Err("its host is a number that is no plain IPv4 address");
+        }
+        Ok(Self::Name(name))
+    }
+}
+
+fn is_number(label: &str) -> bool {
+    let hexadecimal = label.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    hexadecimal || label.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Address(IpAddr::V4(address)) => address.fmt(f),
+            Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+        }
+    }
+}
+
+/// The path without `.` and `..`: RFC 3986, section 5.2.4. It begins with `/`.
+pub(in crate::plugin) fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.strip_prefix('/').unwrap_or(path).split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            "." => {}
+            ".." => drop(kept.pop()),
+            _ => {
+                kept.push(segment);
+                continue;
+            }
+        }
+        if last {
+            kept.push("");
+        }
+    }
+    format!("/{}", kept.join("/"))
+}
+
+/// Whether a server may read other segments in it than stand there: encoded dots and slashes,
+/// also encoded twice, backslashes, and parameters of dots (`..;a=b`).
+pub(in crate::plugin) fn is_veiled(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let encoded = ["%2e", "%2f", "%5c", "%252e", "%252f", "%255c", "\\"];
+    encoded.iter().any(|code| path.contains(code))
+        || path.split('/').any(|segment| segment.starts_with("..;") || segment.starts_with(".;"))
+}

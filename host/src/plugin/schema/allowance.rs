@@ -1,0 +1,94 @@
+//! What it may take to compile what one plugin lists: its schemas, their patterns, and its
+//! templates of URIs, all together.
+//!
+//! It only counts. What it is told is reckoned before anything is compiled, and rather too high.
+
+use std::time::{Duration, Instant};
+
+use super::pattern::Gauge;
+use crate::plugin::limits::Limits;
+
+/// Patterns of a listing.
+pub(in crate::plugin) const PATTERNS: usize = 256;
+/// Bytes of all that is compiled.
+pub(in crate::plugin) const BYTES: usize = 32 << 20;
+/// States of all templates that are not matched by a table; every URI may be compared with all
+/// of them.
+const TEMPLATE_STATES: u64 = 512;
+
+/// What is left of it.
+#[derive(Debug)]
+pub(in crate::plugin) struct Allowance {
+    patterns: usize,
+    bytes: usize,
+    template_states: u64,
+    began: Instant,
+    time: Duration,
+}
+
+impl Allowance {
+    /// For one listing, or one round of questions, beginning now.
+    pub(in crate::plugin) fn new() -> Self {
+        Self {
+            patterns: PATTERNS,
+            bytes: BYTES,
+            template_states: TEMPLATE_STATES,
+            began: Instant::now(),
+            time: Limits::LISTING,
+        }
+    }
+
+    /// Bytes that are left.
+    pub(in crate::plugin) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes bytes, or says that there are not so many, or that the time is up.
+    pub(in crate::plugin) fn take(&mut self, bytes: usize) -> Result<(), String> {
+        if self.began.elapsed() > self.time {
+            return Err(format!("compiling the plugin's schemas takes more than {} ms", self.time.as_millis()));
+        }
+        self.bytes = self
+            .bytes
+            .checked_sub(bytes)
+            .ok_or_else(|| format!("the plugin's schemas and patterns take more than {} MiB compiled", BYTES >> 20))?;
+        Ok(())
+    }
+
+    /// Takes a pattern and its bytes.
+    pub(in crate::plugin) fn take_pattern(&mut self, gauge: &Gauge) -> Result<(), String> {
+        self.patterns = self
+            .patterns
+            .checked_sub(1)
+            .ok_or_else(|| format!("the plugin's schemas have more than {PATTERNS} patterns"))?;
+        self.take(gauge.bytes)
+    }
+
+    /// Takes the pattern of a template of URIs.
+    pub(in crate::plugin) fn take_template(&mut self, gauge: &Gauge) -> Result<(), String> {
+        let states = gauge.slow_states();
+        self.template_states = self.template_states.checked_sub(states).ok_or_else(|| {
+            format!("comparing URIs with the plugin's templates takes more than {TEMPLATE_STATES} states")
+        })?;
+        self.take(gauge.bytes)
+    }
+
+    #[cfg(test)]
+    pub(in crate::plugin) fn late() -> Self {
+        Self { time: Duration::ZERO, ..Self::new() }
+    }
+}
+
+#[test]
+fn it_ends_by_count_by_size_and_by_time() {
+    let one = Gauge::of_schema("^[a-z]+$", BYTES).expect("a pattern");
+    let mut all = Allowance::new();
+    for _ in 0..PATTERNS {
+        assert_eq!(all.take_pattern(&one), Ok(()));
+    }
+    assert!(all.take_pattern(&one).expect_err("one more").contains("256 patterns"));
+    let mut all = Allowance::new();
+    assert_eq!(all.take(BYTES), Ok(()));
+    assert!(all.take(1).expect_err("one more").contains("32 MiB"));
+    assert!(Allowance::late().take(1).expect_err("late").contains("more than 0 ms"));
+}

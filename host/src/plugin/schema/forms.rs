@@ -1,0 +1,125 @@
+//! The schemas of forms that a plugin asks with, compiled once: when it asks, and not again for
+//! each answer or when it asks the same of others.
+//!
+//! Who asked what is not known here. What is needed again and kept no more is compiled anew.
+
+use std::collections::VecDeque;
+
+use super::Schema;
+use super::allowance::Allowance;
+use crate::sync::{Mutex, PoisonError};
+
+/// As many as may be asked in one round.
+const MOST: usize = 32;
+/// Bytes of all that one plugin has, as [`Allowance`] reckons them, with their texts.
+const BYTES: usize = 1 << 20;
+
+/// Those of one plugin under its present settings.
+#[derive(Default)]
+pub(in crate::plugin) struct Forms(Mutex<VecDeque<Form>>);
+
+struct Form {
+    text: String,
+    schema: Schema,
+    bytes: usize,
+}
+
+impl Forms {
+    /// A form's schema, compiled now if it is not kept.
+    ///
+    /// # Errors
+    /// As [`Schema::compile_within`].
+    pub(in crate::plugin) fn compile(&self, text: &str, allowance: &mut Allowance) -> Result<Schema, String> {
+        if let Some(schema) = self.find(text) {
+            return Ok(schema);
+        }
+        let before = allowance.bytes();
+        let schema = Schema::compile_within(text, allowance)?;
+        let bytes = before.saturating_sub(allowance.bytes()) + 2 * text.len();
+        self.keep(Form { text: text.to_owned(), schema: schema.clone(), bytes });
+        Ok(schema)
+    }
+
+    /// The last used one stands last.
+    fn find(&self, text: &str) -> Option<Schema> {
+        let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = forms.iter().position(|form| form.text == text)?;
+        let form = forms.remove(at)?;
+        let schema = form.schema.clone();
+        forms.push_back(form);
+        Some(schema)
+    }
+
+    fn keep(&self, form: Form) {
+        if form.bytes > BYTES {
+            return;
+        }
+        let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another call may have come first with the same.
+        forms.retain(|other| other.text != form.text);
+        forms.push_back(form);
+        while forms.len() > MOST || forms.iter().map(|form| form.bytes).sum::<usize>() > BYTES {
+            forms.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BYTES, Forms, MOST};
+    use crate::plugin::schema::allowance::Allowance;
+
+    fn form(n: usize) -> String {
+        format!(r#"{{"type":"object","properties":{{"n":{{"const":{n}}}}}}}"#)
+    }
+
+    /// Whether it need not be compiled, for which there is no time.
+    fn has(forms: &Forms, text: &str) -> bool {
+        forms.compile(text, &mut Allowance::late()).is_ok()
+    }
+
+    #[test]
+    fn what_is_kept_is_not_compiled_again() {
+        let forms = Forms::default();
+        assert!(!has(&forms, &form(1)));
+        let first = forms.compile(&form(1), &mut Allowance::new()).expect("a schema");
+        let mut allowance = Allowance::new();
+        let before = allowance.bytes();
+        let again = forms.compile(&form(1), &mut allowance).expect("it is kept");
+        assert_eq!((allowance.bytes(), again.source()), (before, first.source()));
+        assert!(!has(&forms, &form(2)));
+        assert!(forms.compile("{", &mut Allowance::new()).is_err() && !has(&forms, "{"));
+    }
+
+    #[test]
+    fn the_one_that_was_not_used_for_longest_goes_first() {
+        let forms = Forms::default();
+        for n in 0..MOST {
+            forms.compile(&form(n), &mut Allowance::new()).expect("a schema");
+        }
+        assert!(has(&forms, &form(0)));
+        forms.compile(&form(MOST), &mut Allowance::new()).expect("a schema");
+        assert!(has(&forms, &form(0)) && !has(&forms, &form(1)) && has(&forms, &form(2)));
+    }
+
+    #[test]
+    fn their_bytes_are_bounded() {
+        let forms = Forms::default();
+        let kept = || forms.0.lock().expect("nobody panics").iter().map(|form| form.bytes).collect::<Vec<_>>();
+        let large = |n: usize, letters: usize| format!(r#"{{"const":{n},"description":"{}"}}"#, "x".repeat(letters));
+        for n in 0..MOST {
+            forms.compile(&large(n, 40_000), &mut Allowance::new()).expect("a schema");
+        }
+        let bytes = kept();
+        assert!(bytes.len() > 2 && bytes.len() < MOST && bytes.iter().sum::<usize>() <= BYTES, "{bytes:?}");
+        // One that is more than all may be takes no other's place.
+        let field = |times: usize| format!(r#"{{"pattern":"^(a|b|[0-9a-z]{{200}}){{{times}}}$"}}"#);
+        let pattern = format!(r#"{{"allOf":[{},{},{}]}}"#, field(20), field(19), field(18));
+        let mut allowance = Allowance::new();
+        let before = allowance.bytes();
+        forms.compile(&pattern, &mut allowance).expect("a schema");
+        assert!(before - allowance.bytes() > BYTES, "{} bytes", before - allowance.bytes());
+        assert_eq!(kept(), bytes);
+        assert!(!has(&forms, &pattern));
+    }
+}

@@ -1,0 +1,135 @@
+//! What a pattern takes: bytes when it is compiled, steps when it is matched.
+//!
+//! It matches nothing. The engine of `regex` needs time for each byte of the text times each
+//! state of the pattern, unless its lazy automaton has room for all that the pattern can get
+//! into; then it is a table that is looked into once for each byte.
+
+use std::collections::HashSet;
+
+use regex_automata::Anchored;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{Compiler, Config, NFA, WhichCaptures};
+use regex_automata::util::{start, syntax};
+
+/// Bytes of one compiled pattern, as the engine counts them.
+pub(in crate::plugin) const MAX_SIZE: usize = 1 << 20;
+/// Bytes that the engine may keep for the automaton of one pattern, for each thread and each of
+/// its two directions.
+pub(in crate::plugin) const AUTOMATON: usize = 128 << 10;
+/// The engine has the pattern forwards, backwards, and as it was parsed.
+const TIMES: usize = 4;
+/// More states than these are not looked through for an automaton of few: that takes time.
+const LOOKED_THROUGH: usize = 512;
+/// States of an automaton that is taken to be small.
+const SMALL: usize = 256;
+/// Steps that one byte takes for each state: it may be looked at as often as twice.
+const STEPS: u64 = 2;
+
+/// What one pattern takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plugin) struct Gauge {
+    /// Bytes that it takes when it is compiled.
+    pub(in crate::plugin) bytes: usize,
+    states: u64,
+    /// Bytes of a text after which it has failed: it is bound to the text's beginning.
+    longest: Option<u64>,
+    /// Whether each byte takes the same time, however many states there are.
+    is_table: bool,
+}
+
+impl Gauge {
+    /// Measures a pattern of a schema.
+    ///
+    /// # Errors
+    /// Why it is none, or too large: a fragment for people.
+    pub(in crate::plugin) fn of_schema(pattern: &str, limit: usize) -> Result<Self, String> {
+        // The translation copies the pattern for each class in it.
+        const LONGEST: usize = 8 << 10;
+        if pattern.len() > LONGEST {
+            return Err(format!("a pattern of more than {LONGEST} bytes"));
+        }
+        let shown = || crate::plugin::text::quote(pattern, 120);
+        let pattern = jsonschema_regex::to_rust_regex(pattern).map_err(|()| format!("no pattern: {}", shown()))?;
+        Self::of(&pattern, limit).map_err(|why| format!("{why}: {}", shown()))
+    }
+
+    /// Measures a pattern in the engine's own syntax, which may take `limit` bytes.
+    ///
+    /// # Errors
+    /// Whether it is none or too large.
+    pub(in crate::plugin) fn of(pattern: &str, limit: usize) -> Result<Self, &'static str> {
+        let parsed = syntax::parse(pattern).map_err(|_| "a pattern that cannot be matched in linear time")?;
+        let compiled = |reverse: bool| {
+            let size = MAX_SIZE.min(limit / TIMES);
+            let config = Config::new().which_captures(WhichCaptures::None).reverse(reverse).nfa_size_limit(Some(size));
+            Compiler::new().configure(config).build_from_hir(&parsed).map_err(|_| "a pattern that is too large")
+        };
+        let (forward, backward) = (compiled(false)?, compiled(true)?);
+        let bound = forward.is_always_start_anchored();
+        let longest = parsed.properties().maximum_len().filter(|_| bound).map(|longest| longest as u64);
+        let bytes = forward.memory_usage().max(backward.memory_usage()) * TIMES;
+        let states = forward.states().len().max(backward.states().len());
+        let is_table = states <= LOOKED_THROUGH && is_small(forward) && is_small(backward);
+        Ok(Self { bytes, states: states as u64, longest, is_table })
+    }
+
+    /// How many states each byte is looked up in; none if there is a table.
+    pub(in crate::plugin) fn slow_states(&self) -> u64 {
+        if self.is_table { 0 } else { self.states }
+    }
+
+    /// Steps that it takes to look through a text of that many bytes.
+    pub(in crate::plugin) fn steps(&self, bytes: usize) -> u64 {
+        let bytes = bytes as u64;
+        if self.is_table {
+            return 4 + bytes / 4;
+        }
+        // One character more, which is what fails.
+        let read = self.longest.map_or(bytes, |longest| bytes.min(longest + 4));
+        (read + 1).saturating_mul(self.states * STEPS)
+    }
+}
+
+/// Whether the automaton of all that a pattern can get into is small, and is made without
+/// throwing any of it away again.
+fn is_small(nfa: NFA) -> bool {
+    let config = DFA::config().cache_capacity(AUTOMATON).skip_cache_capacity_check(false);
+    // It fails for what only the slower engines know, such as Unicode's word boundaries.
+    let Ok(automaton) = DFA::builder().configure(config).build_from_nfa(nfa) else { return false };
+    let mut cache = automaton.create_cache();
+    all_states(&automaton, &mut cache).is_some_and(|states| states <= SMALL && cache.clear_count() == 0)
+}
+
+/// How many states there are; `None` if they are too many, or there is one that it cannot leave.
+fn all_states(automaton: &DFA, cache: &mut Cache) -> Option<usize> {
+    let (mut seen, mut open) = (HashSet::new(), Vec::new());
+    for anchored in [Anchored::No, Anchored::Yes] {
+        for before in [None, Some(b'a'), Some(b' '), Some(b'\n'), Some(b'\r')] {
+            let config = start::Config::new().anchored(anchored).look_behind(before);
+            let state = automaton.start_state(cache, &config).ok()?;
+            if seen.insert(state) {
+                open.push(state);
+            }
+        }
+    }
+    let bytes: Vec<u8> = automaton.byte_classes().representatives(0..=255).filter_map(|unit| unit.as_u8()).collect();
+    while let Some(state) = open.pop() {
+        let mut next: Vec<_> = Vec::with_capacity(bytes.len() + 1);
+        for byte in &bytes {
+            next.push(automaton.next_state(cache, state, *byte).ok()?);
+        }
+        next.push(automaton.next_eoi_state(cache, state).ok()?);
+        for state in next {
+            if seen.insert(state) && !state.is_dead() {
+                open.push(state);
+            }
+        }
+        if seen.len() > SMALL || cache.clear_count() > 0 {
+            return None;
+        }
+    }
+    Some(seen.len())
+}
+
+#[cfg(test)]
+mod tests;
