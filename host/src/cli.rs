@@ -37,7 +37,7 @@ use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::os::process::this_program;
 use crate::os::signals::survive_file_size_limit;
-use crate::os::{heap, key_folders};
+use crate::os::{key_folders, memory};
 use crate::pins::shell_word;
 use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
 use crate::report::{self, Failure, Log};
@@ -207,7 +207,7 @@ fn run_server(
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
     // Before there is a second thread.
-    heap::keep_buffers();
+    memory::keep_buffers();
     wall::raise(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
     on_runtime(serve::run(options, config, dir, http))

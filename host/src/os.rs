@@ -6,6 +6,7 @@
 //! `system`.
 
 pub(crate) mod changes;
+pub(crate) mod entries;
 pub(crate) mod files;
 pub(crate) mod private;
 pub mod sandbox;
@@ -31,4 +32,6 @@ use macos as system;
 #[cfg(windows)]
 use windows as system;
 
-pub(crate) use system::{HEARS_CLOSE, heap, is_removed, key_folders, limits, output, process, reserve, service};
+pub(crate) use system::{
+    Errno, HEARS_CLOSE, is_removed, key_folders, limits, memory, output, process, reserve, sealed, service,
+};

@@ -13,7 +13,7 @@ use super::{Options, audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
-use crate::os::{heap, limits, service};
+use crate::os::{limits, memory, service};
 use crate::pins::{Trust, shell_word};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
@@ -37,7 +37,7 @@ pub(super) async fn run(
     // Connections and plugins' files are counted and bounded; what the system gives a process unasked
     // may be less than those bounds.
     let files = limits::raise_open_files();
-    heap::keep_trimmed();
+    memory::keep_trimmed();
     let signals = Signals::listen()?;
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;

@@ -1,9 +1,64 @@
 //! What Linux has, and other systems have not, or not in a form that Wharf knows.
 
 /// Freed memory is given back by the system's own allocator.
-pub(crate) mod heap {
+pub(crate) mod memory {
+    use std::ops::Range;
+
     pub(crate) fn keep_trimmed() {}
     pub(crate) fn keep_buffers() {}
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    /// It is always safe here; elsewhere it is not.
+    #[allow(unsafe_code, reason = "it is unsafe on Linux")]
+    pub(crate) unsafe fn unmap(_pages: Range<*const u8>) {}
+}
+
+/// Bytes that nobody changes any more: on the heap, where no other process can.
+pub(crate) mod sealed {
+    use std::io::{self, Write};
+    use std::path::PathBuf;
+
+    /// What is still being written.
+    pub(crate) struct Open(Vec<u8>);
+
+    pub(crate) struct Sealed(Vec<u8>);
+
+    impl Open {
+        pub(crate) fn new(_name: &str) -> Self {
+            Self(Vec::new())
+        }
+
+        /// # Errors
+        /// None here.
+        pub(crate) fn seal(self) -> io::Result<Sealed> {
+            Ok(Sealed(self.0))
+        }
+    }
+
+    impl Write for Open {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Sealed {
+        /// They are in no file.
+        pub(crate) fn path(&self) -> Option<PathBuf> {
+            None
+        }
+
+        /// # Errors
+        /// None here.
+        pub(crate) fn into_bytes(self) -> io::Result<Vec<u8>> {
+            Ok(self.0)
+        }
+    }
 }
 
 /// No service manager is told of anything, or hands over sockets.

@@ -27,6 +27,15 @@ pub(crate) enum FileError {
     NotText,
 }
 
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::System(error) => error,
+            error => Self::new(io::ErrorKind::PermissionDenied, error.to_string()),
+        }
+    }
+}
+
 /// What a link at the end of a path stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {

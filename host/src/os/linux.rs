@@ -2,8 +2,9 @@
 
 mod calls;
 mod files;
-pub(crate) mod heap;
+pub(crate) mod memory;
 pub(crate) mod process;
+pub(crate) mod sealed;
 pub(crate) mod service;
 
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 
 use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
+use rustix::io::ReadWriteFlags;
 use rustix::process::Resource;
 
 pub(crate) use super::unix::*;
@@ -55,4 +56,17 @@ pub(crate) fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
         Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::IO)) => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Writes at the end, wherever that is when the system does it: others may write to the file too.
+pub(crate) fn append(file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::pwritev2(file, &[io::IoSlice::new(bytes)], 0, ReadWriteFlags::APPEND) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub(super) use super::absent::sandbox;
-pub(crate) use super::absent::{heap, service};
+pub(crate) use super::absent::{memory, sealed, service};
 pub(crate) use super::unix::*;
 
 /// `OPEN_MAX`: a limit beyond that is refused, also where the hard limit is none.
@@ -30,4 +30,9 @@ pub(super) fn only_compute(_address_space: u64) -> io::Result<()> {
 /// Nothing is reserved: a write has to show that there is room.
 pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
+}
+
+/// Writes at the end as it is; what another process appends at the same moment may be lost.
+pub(crate) fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
+    write_all_at(file, bytes, file.metadata()?.len())
 }

@@ -88,6 +88,16 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     system::folder_for_this_user(DirBuilder::new().recursive(true)).create(path)
 }
 
+/// The same, and sees that it is a folder to be trusted by [`Rule::Own`].
+pub(crate) fn own_folder(path: &Path) -> io::Result<()> {
+    make_folder(path)?;
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is of the wrong kind"));
+    }
+    distrust(&found, Rule::Own).map_or(Ok(()), |why| Err(FileError::Untrusted(why).into()))
+}
+
 /// Makes an empty private file. It must not be there yet.
 pub(crate) fn make(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

@@ -48,6 +48,21 @@ impl Stamp {
     }
 }
 
+/// Which folder stands somewhere, and who may do what with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FolderState {
+    identity: Identity,
+    rights: u32,
+}
+
+impl FolderState {
+    /// Of what a path leads to, if that is there.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let (found, identity) = system::look(path, Links::Followed).ok()?;
+        Some(Self { identity, rights: system::rights(&found) })
+    }
+}
+
 pub(super) fn metadata(path: &Path, links: Links) -> io::Result<Metadata> {
     match links {
         Links::Followed => fs::metadata(path),

@@ -8,11 +8,13 @@ pub(super) mod sockets;
 
 use std::fs::{DirBuilder, File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use cap_primitives::fs as within;
+use cap_primitives::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+pub(crate) use rustix::io::Errno;
 
 use super::files::{FileError, Links};
 use super::private::Rule;
@@ -52,7 +54,7 @@ pub(super) fn other_kind(kind: FileType) -> Option<&'static str> {
 }
 
 pub(super) fn is_foreign(found: &Metadata, rule: Rule) -> bool {
-    let own = rustix::process::geteuid().as_raw();
+    let own = this_user();
     match rule {
         Rule::Own => found.uid() != own,
         Rule::Installed => found.uid() != own && found.uid() != 0,
@@ -105,4 +107,55 @@ pub(crate) fn is_linked(path: &Path) -> bool {
 /// Whether an open file has no name any more.
 pub(crate) fn is_removed(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
+}
+
+/// This user's number, as files have it.
+pub(crate) fn this_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Opens a folder; of a link its target.
+pub(crate) fn open_folder(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlags::DIRECTORY.bits().cast_signed()).open(path)
+}
+
+/// See [`without_waiting`].
+pub(crate) fn without_waiting_in(options: &mut within::OpenOptions) {
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+}
+
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    file.write_all_at(bytes, at)
+}
+
+pub(super) fn identity_in(found: &within::Metadata) -> Option<Identity> {
+    Some(Identity(found.dev(), found.ino()))
+}
+
+pub(super) fn names_in(found: &within::Metadata) -> u64 {
+    found.nlink()
+}
+
+/// What it is if it is no file, folder or link: opening it can block for ever or do things.
+pub(crate) fn other_entry(found: &within::Metadata) -> Option<&'static str> {
+    let kind = found.file_type();
+    if kind.is_fifo() {
+        Some("a FIFO")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else if kind.is_block_device() || kind.is_char_device() {
+        Some("a device")
+    } else {
+        (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("something that is no file")
+    }
+}
+
+/// A file that is also elsewhere, and that its owner, who is not `own`, may not have put here.
+pub(crate) fn is_foreign_link(found: &within::Metadata, own: u32) -> bool {
+    found.is_file() && found.nlink() > 1 && found.uid() != own
+}
+
+/// Which folder it is, and who may do what with it.
+pub(super) fn rights(found: &Metadata) -> u32 {
+    found.mode()
 }

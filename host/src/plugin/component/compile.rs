@@ -4,7 +4,6 @@
 
 pub mod worker;
 
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use tokio::process::Command;
 use super::cache::{Artifact, Code};
 use super::engine;
 use super::engine::Allocation;
+use crate::os::process::{clear_environment, was_forbidden};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
 use crate::plugin::sandbox::{Compiler, Sandbox};
@@ -29,8 +29,6 @@ pub const WITHOUT_WALL: &str = "--without-second-wall";
 
 /// Wall time of one compilation.
 const WALL: Duration = Duration::from_secs(180);
-/// How a forbidden system call ends the child.
-const SIGSYS: i32 = rustix::process::Signal::SYS.as_raw();
 
 /// Bytes of the largest native code.
 const MAX_ARTIFACT: u64 = 256 << 20;
@@ -91,10 +89,10 @@ async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Code>, 
 }
 
 async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result<Artifact, LoadError> {
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    let mut child = clear_environment(&mut command)
         .arg(WORKER)
         .args((!second_wall).then_some(WITHOUT_WALL))
-        .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -134,7 +132,7 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
                 tracing::error!(target: "wharf::plugin", code, "the compiler failed: {message}");
                 Err(LoadError::Compile(format!("the compiler ended with code {code}")))
             }
-            None if status.signal() == Some(SIGSYS) => {
+            None if was_forbidden(status) => {
                 tracing::error!(target: "wharf::plugin", "the compiler was stopped at a system call that it may not make");
                 Err(LoadError::Compile("the compiler was stopped at a system call".into()))
             }

@@ -1,4 +1,4 @@
-//! Gives memory that was freed back to the system, when there is much of it.
+//! Memory that is not needed: gives what was freed back to the system, when there is much of it.
 //!
 //! glibc keeps it: after a burst of answers of megabytes each a server would weigh hundreds of
 //! them for ever. Other allocators were measured too: they weigh twice as much from the start.
@@ -7,8 +7,11 @@
 //! So these stay, up to [`KEPT`], until the next look.
 
 use std::fs;
+use std::ops::Range;
 use std::thread;
 use std::time::Duration;
+
+use rustix::mm::{Advice, madvise};
 
 /// Between two looks.
 const OFTEN: Duration = Duration::from_secs(10);
@@ -72,3 +75,17 @@ pub(crate) fn keep_buffers() {
 
 #[cfg(not(target_env = "gnu"))]
 pub(crate) fn keep_buffers() {}
+
+/// Takes pages out of this process's mappings until they are read again.
+///
+/// # Safety
+/// They must be of a private mapping of a file that does not change, and nothing was written there:
+/// what was is lost. In memory that no file backs they would be zeros.
+#[allow(unsafe_code, reason = "advice that throws away what was written")]
+pub(crate) unsafe fn unmap(pages: Range<*const u8>) {
+    let length = pages.end.addr() - pages.start.addr();
+    // SAFETY: the caller sees to it.
+    let advised = unsafe { madvise(pages.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
+    // Locked memory, for one, stays.
+    let _ = advised;
+}
