@@ -76,6 +76,7 @@ types() { venv 2 && target/clients/python-2/bin/python tests/clients/validate.py
 need cargo cargo || exit 1
 step guests plugins/build.sh
 step host cargo test --locked
+step server-only cargo check --locked -p wharf --no-default-features
 # The step before has fuzzed for some seconds with the first seed.
 step fuzz cargo test --locked --test fuzz -- --seconds 60 --jobs 3 --seed 2
 if need valgrind valgrind; then

@@ -5,22 +5,18 @@
 mod approve;
 mod ask;
 mod audit;
-mod build;
 mod call;
 mod changes;
 mod check;
-mod child;
+#[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
-mod embedded;
 mod http;
-mod import_policy;
-mod language;
 mod list;
 mod local;
-mod new;
 mod pins;
-mod project;
 mod serve;
+#[cfg(all(test, feature = "dev"))]
+mod server_only;
 mod signals;
 mod status;
 mod wall;
@@ -32,7 +28,6 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
-use self::language::Language;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::os::process::this_program;
@@ -79,33 +74,8 @@ enum Command {
         #[command(flatten)]
         http: http::HttpOptions,
     },
-    /// Begin a plugin: a small project that builds as it is
-    New {
-        /// The plugin's name: 1 to 48 of a-z, 0-9 and -
-        name: String,
-        /// The language to write it in
-        #[arg(long, value_name = "LANG")]
-        lang: Language,
-        /// Where to put it [default: a folder of its name, here]
-        #[arg(long, value_name = "PATH")]
-        dir: Option<PathBuf>,
-    },
-    /// Build a plugin with its language's own tools, as plugin.toml says, and tell what it offers
-    Build {
-        /// The folder with plugin.toml
-        #[arg(default_value = ".")]
-        dir: PathBuf,
-        #[command(flatten)]
-        how: build::BuildOptions,
-    },
-    /// Build a plugin whenever its sources change, and serve it over HTTP meanwhile
-    Dev {
-        /// The folder with plugin.toml
-        #[arg(default_value = ".")]
-        dir: PathBuf,
-        #[command(flatten)]
-        how: dev::DevOptions,
-    },
+    #[command(flatten)]
+    Dev(dev::Command),
     /// Tell whether plugins would load, what they offer and what they import
     Check {
         #[arg(required = true, value_name = "FILE")]
@@ -164,14 +134,6 @@ enum Command {
     /// Look into the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Print a policy file of Wassette as grants for the configuration file
-    ImportPolicy {
-        /// policy.yaml
-        file: PathBuf,
-        /// The plugin that it is for [default: NAME of a file that is called NAME.policy.yaml]
-        #[arg(long, value_name = "PLUGIN")]
-        name: Option<String>,
-    },
     /// Print the defaults, as the configuration file that would set them
     Config,
     /// Compile the component on stdin; what the sandbox starts as a process of its own
@@ -226,9 +188,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     report::start_log(options.log.as_deref().unwrap_or("warn"), None)?;
     on_runtime(async {
         match cli.command {
-            Command::New { name, lang, dir } => new::run(&name, lang, dir),
-            Command::Build { dir, how } => build::run(&options, &dir, &how).await,
-            Command::Dev { dir, how } => dev::run(&options, &dir, how).await,
+            Command::Dev(command) => dev::run(&options, command).await,
             Command::Check { files, json } => check::run(&options, &files, json).await,
             Command::List { dir, json } => list::run(&options, dir, json).await,
             Command::Call { path, tool, arguments, json } => call::run(&options, &path, &tool, arguments, json).await,
@@ -236,7 +196,6 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Approve { name, dir, yes } => approve::run(&options, &name, dir, yes).await,
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Audit(command) => audit::run(&options, command),
-            Command::ImportPolicy { file, name } => import_policy::run(&file, name.as_deref()),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
             Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("it has been started"),
         }

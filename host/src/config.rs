@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use wharf_report::from_toml;
 
 pub use audit::AuditConfig;
 pub use base::{Base, base};
@@ -289,38 +289,6 @@ const EXAMPLES: &str = "
 # config = { unit = \"metric\" }  # what it finds in wasi:config
 # change-lists = true         # say other things of itself at any time, while it holds grants
 ";
-
-/// Reads TOML; what is wrong is told with its place, and perhaps with what was meant.
-pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, (String, Option<String>)> {
-    toml::from_str(text).map_err(|error| {
-        let place = error.span().map_or_else(String::new, |span| {
-            let before = &text[..span.start.min(text.len())];
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-            format!("line {line}, column {column}: ")
-        });
-        let message = error.message();
-        let (reason, hint) = match did_you_mean(message) {
-            Some(near) => {
-                (message.split(", expected").next().unwrap_or(message), Some(format!("did you mean `{near}`?")))
-            }
-            None => (message, None),
-        };
-        (format!("{place}{reason}"), hint)
-    })
-}
-
-/// The known word that an unknown one was probably meant to be.
-fn did_you_mean(message: &str) -> Option<String> {
-    let unknown = ["unknown field ", "unknown variant "].iter().find_map(|start| message.strip_prefix(start))?;
-    let mut names = unknown.split('`').skip(1).step_by(2);
-    let wrong = names.next()?;
-    names
-        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
-        .min()
-        .filter(|(distance, _)| *distance <= 3)
-        .map(|(_, name)| name.to_owned())
-}
 
 /// Sizes as people write them: `64MiB`, `1500`.
 fn plain_size<S: serde::Serializer>(

@@ -1,107 +1,29 @@
-//! What people read on the terminal and in the log.
-//!
-//! Text follows one rule: a lowercase fragment that reads after "failed to", the value
-//! last, and advice on a line of its own.
+//! What people read of a server: on the terminal and in the log. What they read of all commands is
+//! the affair of `wharf_report`.
 
 mod log;
+#[cfg_attr(not(feature = "dev"), path = "report/no_progress.rs")]
+mod progress;
 
-use std::io::{self, IsTerminal, Write};
-use std::time::Duration;
+use std::io;
 
-use anstyle::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use wharf_report::{ERROR, hint};
+pub(crate) use wharf_report::{Failure, NAME, failure, print, tell};
 
+pub(crate) use self::log::Log;
+use self::progress::Progress;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
 use crate::pins::Outcome;
-
-const ERROR: Style = AnsiColor::Red.on_default().bold();
-const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-const HINT: Style = AnsiColor::Cyan.on_default().bold();
-/// Names of tools and plugins.
-pub(crate) const NAME: Style = Style::new().bold();
-
-/// Why a command did not do what it was asked to.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    /// Reads after "failed to".
-    what: String,
-    hint: Option<String>,
-    /// 1 or 2, as the help says.
-    pub(crate) code: u8,
-}
-
-impl Failure {
-    /// The answer is no.
-    pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: None, code: 1 }
-    }
-
-    /// The question was wrong.
-    pub(crate) fn usage(what: impl Into<String>) -> Self {
-        Self { code: 2, ..Self::new(what) }
-    }
-
-    pub(crate) fn hint(self, hint: impl Into<Option<String>>) -> Self {
-        Self { hint: hint.into(), ..self }
-    }
-
-    /// Another way, beside that of the hint.
-    pub(crate) fn or_hint(self, other: &str) -> Self {
-        let hint = self.hint.map_or_else(|| other.to_owned(), |hint| format!("{hint}; or: {other}"));
-        Self { hint: Some(hint), ..self }
-    }
-}
-
-/// Writes to stderr, at once and whole: another process may write there, too. Errors are
-/// dropped: there is nowhere left to report them.
-pub(crate) fn tell(text: &str) {
-    let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
-    let _ = writeln!(styled, "{text}");
-    let _ = io::stderr().lock().write_all(&styled.into_inner());
-}
-
-/// Writes data to stdout.
-///
-/// # Errors
-/// If it cannot be written, except for a reader that has gone.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    let line_end = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(out, "{text}{line_end}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("write to stdout: {error}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn failure(failure: &Failure) {
-    tell(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
-    hint(failure.hint.as_deref());
-}
-
-/// What was done in part, and in which not.
-pub(crate) fn warning(text: &str) {
-    tell(&format!("{WARNING}warning{WARNING:#}: {text}"));
-}
-
-fn hint(text: Option<&str>) {
-    if let Some(text) = text {
-        tell(&format!("{HINT}hint{HINT:#}: {text}"));
-    }
-}
 
 pub(crate) fn refusal(refusal: &Refusal) {
     let still = if refusal.still_serving { " (the version before it goes on serving)" } else { "" };
     tell(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{still}", refusal.path.display(), refusal.reason));
     hint(refusal.hint.as_deref());
 }
-
-pub(crate) use log::Log;
 
 /// Starts the log on stderr, of a server through its [`Log`].
 ///
@@ -174,25 +96,12 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
 /// Tells of the first scan, and shows on a terminal how it goes, until all that it found is in
 /// service or refused.
 pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, tell: impl Fn(&FolderEvent)) {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    if io::stderr().is_terminal() {
-        let style = ProgressStyle::with_template("{spinner} loading {pos}/{len} {wide_msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        bar.enable_steady_tick(Duration::from_millis(100));
-    }
+    let progress = Progress::start();
     while let Some(event) = events.recv().await {
-        match &event {
-            FolderEvent::Found(count) => bar.set_length(*count as u64),
-            FolderEvent::Loading(id) => bar.set_message(id.to_string()),
-            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) | FolderEvent::Held(_) => bar.inc(1),
-            FolderEvent::Admitted(_)
-            | FolderEvent::Reconfigured(_)
-            | FolderEvent::Removed(_)
-            | FolderEvent::Warned(_) => {}
-            FolderEvent::Settled => break,
+        if matches!(event, FolderEvent::Settled) {
+            break;
         }
-        bar.suspend(|| tell(&event));
+        progress.show(&event);
+        progress.aside(|| tell(&event));
     }
-    bar.finish_and_clear();
 }

@@ -26,6 +26,7 @@ mod outbound;
 mod pages;
 mod pins;
 mod plain;
+#[cfg(feature = "dev")]
 mod projects;
 mod refusals;
 mod reload;

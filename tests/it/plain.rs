@@ -263,6 +263,7 @@ fn check_explains_what_would_not_load() {
     }
 }
 
+#[cfg(feature = "dev")]
 #[test]
 fn a_policy_becomes_grants() {
     let home = Home::new();

@@ -141,6 +141,29 @@ fn one_version_of_each_crate_is_shipped() {
     assert!(versions.is_empty(), "more than one version: {versions:?}");
 }
 
+/// A build of the server alone has nothing that only those need who write plugins, or move to Wharf.
+#[test]
+fn the_server_alone_has_fewer_dependencies() {
+    let linked = |features: &[&str]| -> BTreeSet<String> {
+        let arguments = ["tree", "--locked", "--offline", "--package", "wharf", "--edges", "normal,no-proc-macro"];
+        let tree = cargo(&[&arguments[..], &["--prefix", "none", "--format", "{p}"], features].concat());
+        tree.lines().map(word).map(str::to_owned).collect()
+    };
+    let (all, alone) = (linked(&[]), linked(&["--no-default-features"]));
+    for name in [
+        "indicatif",
+        "serde-saphyr",
+        "wasi-preview1-component-adapter-provider",
+        "wharf-dev",
+        "wit-component",
+        "wit-parser",
+    ] {
+        assert!(all.contains(name), "{name} is in neither");
+        assert!(!alone.contains(name), "{name} is linked into the server alone");
+    }
+    assert!(alone.contains("wasmtime") && alone.is_subset(&all), "{alone:?}");
+}
+
 #[test]
 fn what_is_banned_is_not_shipped_and_all_comes_from_one_registry() {
     let rules = rules();

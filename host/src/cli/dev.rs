@@ -1,123 +1,119 @@
-//! `wharf dev`: sources are built whenever they change, into a folder that is served meanwhile.
-//!
-//! The server is `wharf serve` in a process of its own, behind its own walls. This process
-//! starts compilers, which a server must not.
+//! What only people need who write plugins or move to Wharf: the commands of `wharf_dev`, with what
+//! they need of the server, and `wharf import-policy`.
 
-mod sources;
+mod import_policy;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::process::{ExitCode, Stdio};
 
-use clap::Args;
-use tokio::process::Command;
-use tokio::time::timeout;
+use clap::Subcommand;
+use tokio::process;
+use wharf_dev::{PluginName, Server};
 
-use self::sources::Sources;
-use super::build::{build, write_whole};
-use super::child::{Group, interrupted};
-use super::project::Project;
+use super::local::load_file;
+use super::serve::plugin_settings;
 use super::{Options, plugin_folder, this_program};
-use crate::report::{self, Failure, NAME};
+use crate::audit::Audit;
+use crate::catalog::PluginSettings;
+use crate::plugin::{Plugin, PluginId, Provider as _};
+use crate::report::{Failure, NAME};
 
 /// What goes into service, what plugins log, and each call.
 const SHOWN: &str = "info,guest=debug,call=debug";
-/// For the server's last words.
-const ENDING: Duration = Duration::from_secs(5);
 
-#[derive(Args)]
-pub(super) struct DevOptions {
-    /// Folder to put the component into, and to serve [default: as for serve]
-    #[arg(long, value_name = "FOLDER")]
-    serve: Option<PathBuf>,
-    /// Where to serve, as for serve
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    http: String,
-    /// Install what the build needs and is not there
-    #[arg(long)]
-    install: bool,
+#[derive(Subcommand)]
+pub(super) enum Command {
+    #[command(flatten)]
+    Project(wharf_dev::Command),
+    /// Print a policy file of Wassette as grants for the configuration file
+    // Listed behind `audit`, the eleventh.
+    #[command(display_order = 11)]
+    ImportPolicy {
+        /// policy.yaml
+        file: PathBuf,
+        /// The plugin that it is for [default: NAME of a file that is called NAME.policy.yaml]
+        #[arg(long, value_name = "PLUGIN")]
+        name: Option<String>,
+    },
 }
 
-pub(super) async fn run(options: &Options, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
-    let interrupted = interrupted()?;
-    let project = Project::read(dir)?;
-    let folder = plugin_folder(how.serve)?;
-    let mut sources = Sources::watch(&project.dir)
-        .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.display())))?;
-    let mut server = Group::spawn(server(options, &folder, &how.http)?)
-        .map_err(|error| Failure::new(format!("start the server: {error}")))?;
-    let (shown, name) = (folder.display(), &project.name);
-    report::tell(&format!("{NAME}{name}{NAME:#} is built into {shown} at each change; stop with Ctrl-C"));
-    tokio::select! {
-        never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
-        ended = server.wait() => Err(match ended {
-            // It has said why.
-            Ok(status) => Failure::new(format!("serve {shown}: the server ended with {status}"))
-                .hint("choose another address with --http, or 127.0.0.1:0 for any that is free".to_owned()),
-            Err(error) => Failure::new(format!("wait for the server: {error}")),
-        }),
-        () = interrupted => {
-            server.terminate();
-            // Whatever it says now, it is over.
-            let _ = timeout(ENDING, server.wait()).await;
-            Ok(ExitCode::SUCCESS)
-        }
+pub(super) async fn run(options: &Options, command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Project(command) => wharf_dev::run(command, options).await,
+        Command::ImportPolicy { file, name } => import_policy::run(&file, name.as_deref()),
     }
 }
 
-/// `wharf serve` with the options of this command.
-fn server(options: &Options, folder: &Path, address: &str) -> Result<Command, Failure> {
-    let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
-    let mut command = Command::new(program);
-    command.arg("serve").arg(folder).args(["--http", address]);
-    command.args(["--log", options.log.as_deref().unwrap_or(SHOWN)]);
-    for (option, path) in [("--config", &options.config), ("--cache", &options.cache)] {
-        if let Some(path) = path {
-            command.arg(option).arg(path);
-        }
+impl Server for Options {
+    async fn offer(&self, name: &PluginName, component: &Path) -> Result<String, Failure> {
+        let id = PluginId::parse(name.as_ref()).map_err(|error| Failure::usage(error.to_string()))?;
+        let config = self.config()?;
+        let sandbox = self.sandbox(&config, &[component.to_owned()], Audit::default()).await?;
+        let settings = plugin_settings(&config, &id);
+        let grants = settings.grants.none();
+        let loaded = load_file(&sandbox, component, &id, PluginSettings { grants, ..settings }).await;
+        let plugin = loaded.map_err(|error| {
+            Failure::new(format!("{error}: {}", component.display())).hint(error.hint().map(str::to_owned))
+        })?;
+        Ok(offer(&plugin))
     }
-    command.stdin(std::process::Stdio::null());
-    Ok(command)
-}
 
-/// Builds once, and again whenever what was built is no longer what is there.
-async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool) -> std::convert::Infallible {
-    let (mut built, mut failed) = (None, false);
-    loop {
-        let now = sources.look();
-        if built != Some(now) {
-            built = Some(now);
-            failed = match build_into(dir, folder, install).await {
-                Ok(told) => {
-                    report::tell(&told);
-                    false
-                }
-                Err(failure) => {
-                    report::failure(&failure);
-                    true
-                }
-            };
-            // What the build itself wrote; a change of the sources is seen by the next look.
-            sources.forget();
-            continue;
+    fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure> {
+        plugin_folder(given)
+    }
+
+    fn serving(&self, folder: &Path, address: &str) -> Result<process::Command, Failure> {
+        let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
+        let mut command = process::Command::new(program);
+        command.arg("serve").arg(folder).args(["--http", address]);
+        command.args(["--log", self.log.as_deref().unwrap_or(SHOWN)]);
+        for (option, path) in [("--config", &self.config), ("--cache", &self.cache)] {
+            if let Some(path) = path {
+                command.arg(option).arg(path);
+            }
         }
-        sources.changed().await;
-        if failed {
-            // What was missing may be outside of the sources, and somebody saved to try again.
-            built = None;
-        }
+        command.stdin(Stdio::null());
+        Ok(command)
     }
 }
 
-async fn build_into(dir: &Path, folder: &Path, install: bool) -> Result<String, Failure> {
-    let started = Instant::now();
-    let project = Project::read(dir)?;
-    let file = format!("{}.wasm", project.name);
-    let component = project.dir.join("dist").join(&file);
-    build(&project, install, &component).await?;
-    let served = folder.join(&file);
-    std::fs::read(&component)
-        .and_then(|bytes| write_whole(&served, &bytes))
-        .map_err(|error| Failure::new(format!("write the component: {error}: {}", served.display())))?;
-    Ok(format!("built {NAME}{}{NAME:#} in {:.1} s", project.name, started.elapsed().as_secs_f64()))
+/// What it offers, in a few lines.
+fn offer(plugin: &Plugin) -> String {
+    let surface = plugin.surface();
+    let tools = surface.tools.iter().flatten().map(|frozen| &*frozen.tool.name);
+    let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
+    let templates = surface.templates.iter().map(|frozen| &*frozen.template.uri_template);
+    let prompts = surface.prompts.iter().flatten().map(|prompt| &*prompt.name);
+    let mut text = format!("built {NAME}{}{NAME:#}", plugin.id());
+    for (what, names) in [
+        ("tools", tools.collect::<Vec<_>>()),
+        ("resources", resources.chain(templates).collect()),
+        ("prompts", prompts.collect()),
+    ] {
+        if !names.is_empty() {
+            text += &format!("\n  {what:<9} {}", names.join(", "));
+        }
+    }
+    for warning in plugin.warnings() {
+        text += &format!("\n  warning   {warning}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use wharf_dev::PluginName;
+
+    use crate::plugin::PluginId;
+
+    #[test]
+    fn a_project_has_the_name_of_a_plugin() {
+        let long = "x".repeat(48);
+        let longer = format!("{long}x");
+        for name in ["a", "a-b", "0", "a--b-", &long, "", "-a", "a_b", "A", "a b", "../a", "\u{fc}", "a\n", &longer] {
+            let (named, id) = (PluginName::parse(name), PluginId::parse(name));
+            assert_eq!(named.is_ok(), id.is_ok(), "{name:?}");
+            assert_eq!(named.err(), id.err().map(|error| error.to_string()));
+        }
+    }
 }

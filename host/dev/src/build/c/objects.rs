@@ -7,8 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use blake3::Hasher;
-
-use crate::report::Failure;
+use wharf_report::Failure;
 
 pub(super) struct Objects {
     folder: PathBuf,

@@ -4,7 +4,7 @@ use clap::ValueEnum as _;
 use toml::Table;
 
 use super::embedded::files_of;
-use super::{Language, filled, nearest_name, plugin_name, run};
+use super::{Language, PluginName, filled, plugin_name, run};
 
 #[test]
 fn a_name_that_is_none_gets_the_nearest() {
@@ -15,12 +15,12 @@ fn a_name_that_is_none_gets_the_nearest() {
         ("a  b!", "a-b"),
         ("@acme/tool", "acme-tool"),
     ] {
-        assert_eq!(nearest_name(name).expect("something is near").as_ref(), near);
+        assert_eq!(PluginName::near(name).expect("something is near").as_ref(), near);
         assert!(plugin_name(name).is_err(), "{name}");
     }
-    assert!(nearest_name("___").is_none());
-    assert!(nearest_name("ü").is_none());
-    assert_eq!(nearest_name(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 48);
+    assert!(PluginName::near("___").is_none());
+    assert!(PluginName::near("ü").is_none());
+    assert_eq!(PluginName::near(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 48);
 }
 
 /// Each template has what every project has, and the interface beside its wrapper.

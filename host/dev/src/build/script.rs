@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use wharf_report::Failure;
 
 use super::tool::{Tool, Tools, quietly, run};
 use super::world::{self, World};
-use crate::cli::language::Language;
-use crate::cli::project::Project;
-use crate::json;
-use crate::report::Failure;
+use crate::language::Language;
+use crate::project::Project;
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
 /// None of the packages needs its scripts. Not `npm ci`: componentize-qjs names optional packages
@@ -77,7 +76,7 @@ fn entry_module(project: &Project, source: &Path) -> String {
 
 /// What the bundle imports of the world: all else has been dropped or put in.
 fn externals(meta: &[u8]) -> Vec<String> {
-    let meta = str::from_utf8(meta).ok().and_then(|meta| json::tree(meta, json::MAX_DEPTH).ok()).unwrap_or_default();
+    let meta: Value = serde_json::from_slice(meta).unwrap_or_default();
     let outputs = meta["outputs"].as_object().into_iter().flat_map(|outputs| outputs.values());
     let imports = outputs.flat_map(|output| output["imports"].as_array().into_iter().flatten());
     let external = imports.filter(|import| import["external"] == true);

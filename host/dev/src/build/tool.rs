@@ -2,16 +2,16 @@
 
 use std::env;
 use std::io;
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output, Stdio};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
+use wharf_report::{Failure, NAME, tell};
 
-use crate::cli::child::Group;
-use crate::cli::project::Project;
-use crate::report::{self, Failure, NAME};
+use crate::child::Group;
+use crate::os;
+use crate::project::Project;
 
 /// A program, and the command that installs it, to be given to a shell in the project's folder.
 #[derive(Clone, Copy)]
@@ -48,8 +48,8 @@ impl Tools<'_> {
         let dir = &self.project.dir;
         let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
         let path = env::var_os("PATH").unwrap_or_default();
-        let folders = [dir.join(".venv/bin")].into_iter().chain(modules).chain(env::split_paths(&path));
-        folders.map(|folder| folder.join(program)).find(|file| is_program(file))
+        let mut folders = [dir.join(os::VENV_PROGRAMS)].into_iter().chain(modules).chain(env::split_paths(&path));
+        folders.find_map(|folder| os::program(&folder, program))
     }
 
     /// The advice to install something.
@@ -58,9 +58,10 @@ impl Tools<'_> {
     }
 
     pub(super) async fn install(&self, line: &str) -> Result<(), Failure> {
-        let mut shell = self.command(Path::new("sh"));
-        shell.args(["-c", line]);
-        report::tell(&format!("{NAME}${NAME:#} {line}"));
+        let [shell, option] = os::SHELL;
+        let mut shell = self.command(Path::new(shell));
+        shell.args([option, line]);
+        tell(&format!("{NAME}${NAME:#} {line}"));
         run(shell).await
     }
 
@@ -72,15 +73,9 @@ impl Tools<'_> {
     }
 }
 
-pub(super) fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
 /// Runs a program to its end. What it says goes to stderr as it is, all of it: stdout is data.
 pub(super) async fn run(mut command: Command) -> Result<(), Failure> {
-    let out = io::stderr().as_fd().try_clone_to_owned();
-    command.stdout(out.map_or_else(|_| Stdio::null(), Stdio::from));
+    command.stdout(io::stderr());
     let name = name_of(&command);
     ended(&name, finish(command).await?.status)
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::cli::embedded;
-use crate::cli::project::{Export, Import};
-use crate::report::Failure;
+use wharf_report::Failure;
+
+use crate::embedded;
+use crate::project::{Export, Import};
 
 /// What the world is called.
 pub(super) const NAME: &str = "guest";
@@ -76,7 +77,7 @@ mod tests {
     use wit_parser::Resolve;
 
     use super::{NAME, World, exports, imports};
-    use crate::cli::project::{Export, Import};
+    use crate::project::{Export, Import};
 
     #[test]
     fn any_world_resolves() {

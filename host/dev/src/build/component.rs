@@ -8,12 +8,12 @@ use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
 use wasmparser::{BinaryReaderError, Parser, Payload};
+use wharf_report::Failure;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use super::world::{self, World};
-use crate::cli::project::Import;
-use crate::report::Failure;
+use crate::project::Import;
 
 /// What names of a plugin's interfaces begin with.
 const OURS: &str = "wharf:plugin/";

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use wharf_report::Failure;
+
 use super::tool::{Tool, Tools, quietly};
 use super::world::{self, World};
-use crate::report::Failure;
 
 const COMPONENTIZE: Tool = Tool {
     program: "componentize-py",

@@ -3,16 +3,16 @@
 //! That target comes with rustup. Where it is not to be had, Debian's toolchain for the web
 //! builds the standard library along, as `plugins/build.sh` does.
 
+use std::env;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tokio::process::Command;
+use wharf_report::Failure;
 
-use super::tool::{Tool, Tools, is_program, output};
-use crate::json;
-use crate::report::Failure;
+use super::tool::{Tool, Tools, output};
+use crate::os;
 
 const TARGET: &str = "wasm32-wasip2";
 const CARGO: Tool = Tool { program: "cargo", install: RUSTUP };
@@ -21,7 +21,8 @@ const RUSTUP: &str = "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs 
 const ADD_TARGET: &str = "rustup target add wasm32-wasip2";
 
 /// Debian's toolchain, which makes components only with the standard library's sources.
-const DEBIAN: [&str; 3] = ["/usr/bin/cargo", "/usr/bin/rustc", "/usr/bin/wasm-ld-22"];
+const DEBIAN_PROGRAMS: &str = "/usr/bin";
+const DEBIAN: [&str; 3] = ["cargo", "rustc", "wasm-ld-22"];
 const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
 const DEBIAN_PACKAGES: &str =
     "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src rust-web-llvm lld-22 wasi-libc";
@@ -65,20 +66,25 @@ async fn has_target(tools: &Tools<'_>) -> Result<bool, Failure> {
     Ok(Path::new(String::from_utf8_lossy(&folder).trim_end()).is_dir())
 }
 
+/// Where `PATH` leads to it, though another cargo may come before.
 fn debian_is_there() -> bool {
-    DEBIAN.iter().all(|program| is_program(Path::new(program))) && Path::new(DEBIAN_LIBC).is_dir()
+    let folder = Path::new(DEBIAN_PROGRAMS);
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|on_path| on_path == folder)
+        && DEBIAN.iter().all(|program| os::program(folder, program).is_some())
+        && Path::new(DEBIAN_LIBC).is_dir()
 }
 
 fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
-    let [cargo, rustc, linker] = DEBIAN;
+    let [cargo, rustc, linker] = DEBIAN.map(|program| Path::new(DEBIAN_PROGRAMS).join(program));
     // rustc looks for the linker by this name.
     let named = work.join("wasm-ld");
     if !named.exists() {
-        symlink(linker, &named).map_err(|error| Failure::new(format!("write {}: {error}", named.display())))?;
+        os::link_file(linker, &named).map_err(|error| Failure::new(format!("write {}: {error}", named.display())))?;
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths([work.to_owned()].into_iter().chain(std::env::split_paths(&path)));
-    let mut command = tools.command(Path::new(cargo));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([work.to_owned()].into_iter().chain(env::split_paths(&path)));
+    let mut command = tools.command(&cargo);
     command
         .arg("build")
         .arg("-Zbuild-std=std,panic_abort")
@@ -96,7 +102,7 @@ fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
 fn component(dir: &Path, messages: &[u8]) -> Option<PathBuf> {
     let manifest = fs::canonicalize(dir.join("Cargo.toml")).ok()?;
     let messages = messages.split(|&byte| byte == b'\n');
-    let messages = messages.filter_map(|line| json::tree(str::from_utf8(line).ok()?, json::MAX_DEPTH).ok());
+    let messages = messages.filter_map(|line| serde_json::from_slice(line).ok());
     let of_package = |message: &Value| {
         let path = message["manifest_path"].as_str().map(fs::canonicalize);
         matches!(path, Some(Ok(path)) if path == manifest)

@@ -7,12 +7,12 @@ mod crate_manifest;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::language::Language;
+use crate::language::Language;
 
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// The files of a new project, by their paths in it, before the names are put in.
-pub(super) fn files_of(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files_of(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut add = |path: &str, bytes: &[u8]| files.insert(PathBuf::from(path), bytes.to_owned());
     let template = format!("plugin-sdk/templates/{}/", language.name());
@@ -36,7 +36,7 @@ pub(super) fn files_of(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// The files of the interface, by their paths below `wit/`.
-pub(super) fn interface() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+pub(crate) fn interface() -> impl Iterator<Item = (&'static str, &'static [u8])> {
     let files = FILES.iter().filter_map(|(path, bytes)| Some((path.strip_prefix("wit/")?, *bytes)));
     files.filter(|(path, _)| path.ends_with(".wit"))
 }

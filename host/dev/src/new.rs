@@ -5,12 +5,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::embedded;
-use super::language::Language;
-use crate::plugin::PluginId;
-use crate::report::{self, Failure, NAME};
+use wharf_report::{Failure, NAME, tell};
 
-pub(super) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+use crate::embedded;
+use crate::language::Language;
+use crate::name::PluginName;
+
+pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let id = plugin_name(name)?;
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
     let failed = |error: io::Error| Failure::new(format!("make the project: {error}: {}", dir.display()));
@@ -25,26 +26,16 @@ pub(super) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Resul
         };
         write(&dir.join(path), &bytes).map_err(failed)?;
     }
-    report::tell(&made(&dir, &id, language, files.len()));
+    tell(&made(&dir, &id, language, files.len()));
     Ok(ExitCode::SUCCESS)
 }
 
 /// The name as a plugin's. Names that other tools allow are common here, so it says the nearest.
-fn plugin_name(name: &str) -> Result<PluginId, Failure> {
-    PluginId::parse(name).map_err(|error| {
-        let near = nearest_name(name).map(|near| format!("did you mean `{near}`?"));
-        Failure::usage(error.to_string()).hint(near)
+fn plugin_name(name: &str) -> Result<PluginName, Failure> {
+    PluginName::parse(name).map_err(|reason| {
+        let near = PluginName::near(name).map(|near| format!("did you mean `{near}`?"));
+        Failure::usage(reason).hint(near)
     })
-}
-
-fn nearest_name(name: &str) -> Option<PluginId> {
-    let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let mut near: String = name.trim().chars().map(dashed).collect();
-    while near.contains("--") {
-        near = near.replace("--", "-");
-    }
-    near.truncate(PluginId::MAX);
-    PluginId::parse(near.trim_matches('-')).ok()
 }
 
 /// Nothing is written over.
@@ -59,12 +50,12 @@ fn refuse_used(dir: &Path) -> Result<(), Failure> {
 }
 
 /// A text with the plugin's names in their places.
-fn filled(text: &str, id: &PluginId) -> String {
+fn filled(text: &str, id: &PluginName) -> String {
     text.replace("{{name}}", id.as_ref()).replace("{{ident}}", &id.as_ref().replace('-', "_"))
 }
 
 /// The same for what is in a file; one that is no text stays as it is.
-fn with_names(bytes: &[u8], id: &PluginId) -> Vec<u8> {
+fn with_names(bytes: &[u8], id: &PluginName) -> Vec<u8> {
     std::str::from_utf8(bytes).map_or_else(|_| bytes.to_owned(), |text| filled(text, id).into_bytes())
 }
 
@@ -74,7 +65,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// What was made, and the next three commands.
-fn made(dir: &Path, id: &PluginId, language: Language, files: usize) -> String {
+fn made(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
     let folder = dir.display();
     format!(
         "made {NAME}{folder}{NAME:#}: the plugin {id} in {}, {files} files. Its README says how to test it. Next:\n  \

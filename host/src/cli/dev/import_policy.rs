@@ -30,7 +30,7 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
     let Imported { toml, left_out } = policy::import(&policy, &id).map_err(read)?;
     for why in &left_out {
-        report::warning(why);
+        wharf_report::warning(why);
     }
     // What is printed is for the configuration file, and so must be what that takes.
     Config::parse(&toml).map_err(|error| Failure::new(format!("write the grants: {error}")))?;

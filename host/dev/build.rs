@@ -12,7 +12,7 @@ const LEFT_BEHIND: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", 
 const FOR_US: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("..").canonicalize()?;
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..").canonicalize()?;
     let mut found = Found::default();
     for path in EMBEDDED.map(|name| root.join(name)) {
         if found.collect(&path)? {
@@ -26,6 +26,7 @@ fn main() -> io::Result<()> {
     let mut table = String::from("&[\n");
     for file in &found.files {
         let path = file.strip_prefix(&root).map_err(io::Error::other)?;
+        let path = path.to_string_lossy().replace('\\', "/");
         table += &format!("    ({path:?}, include_bytes!({file:?})),\n");
     }
     table += "]\n";

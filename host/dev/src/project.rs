@@ -3,35 +3,34 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use wharf_report::{Failure, from_toml};
 
-use super::language::Language;
-use crate::config::from_toml;
-use crate::plugin::PluginId;
-use crate::report::Failure;
+use crate::language::Language;
+use crate::name::PluginName;
 
 const FILE: &str = "plugin.toml";
 
 /// What `plugin.toml` says, and where it is.
 #[derive(Debug)]
-pub(super) struct Project {
+pub(crate) struct Project {
     /// Absolute, and without links: tools are started in it and told of files in it.
-    pub(super) dir: PathBuf,
-    pub(super) name: PluginId,
-    pub(super) language: Language,
+    pub(crate) dir: PathBuf,
+    pub(crate) name: PluginName,
+    pub(crate) language: Language,
     /// The file to begin with, from that folder.
     source: Option<PathBuf>,
     /// Where the language's wrapper is, from that folder, if nothing else says so.
-    pub(super) wrapper: PathBuf,
+    pub(crate) wrapper: PathBuf,
     /// What the component is to export, where the language's tools have to be told.
-    pub(super) exports: Vec<Export>,
+    pub(crate) exports: Vec<Export>,
     /// The same for what it may import beside `wharf:plugin/host`.
-    pub(super) imports: Vec<Import>,
+    pub(crate) imports: Vec<Import>,
 }
 
 /// An interface of `wit/` that a plugin offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Export {
+pub(crate) enum Export {
     Tools,
     Resources,
     Prompts,
@@ -40,7 +39,7 @@ pub(super) enum Export {
 }
 
 impl Export {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Resources => "resources",
@@ -54,7 +53,7 @@ impl Export {
 /// Something of the host's that a plugin uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Import {
+pub(crate) enum Import {
     Http,
     Keyvalue,
     Config,
@@ -73,7 +72,7 @@ struct Manifest {
 }
 
 impl Project {
-    pub(super) fn read(dir: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(dir: &Path) -> Result<Self, Failure> {
         let file = dir.join(FILE);
         let failed = |reason: String| Failure::usage(format!("read the project: {reason}"));
         let shown = file.display();
@@ -83,7 +82,7 @@ impl Project {
         })?;
         let manifest: Manifest =
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
-        let name = PluginId::parse(&manifest.name).map_err(|error| failed(format!("{shown}: {error}")))?;
+        let name = PluginName::parse(&manifest.name).map_err(|error| failed(format!("{shown}: {error}")))?;
         let dir = dir.canonicalize().map_err(|error| failed(format!("{error}: {}", dir.display())))?;
         Ok(Self {
             dir,
@@ -97,7 +96,7 @@ impl Project {
     }
 
     /// The entry, which is `usual` if `plugin.toml` names no other.
-    pub(super) fn source(&self, usual: &str) -> Result<PathBuf, Failure> {
+    pub(crate) fn source(&self, usual: &str) -> Result<PathBuf, Failure> {
         let source = self.source.clone().unwrap_or_else(|| PathBuf::from(usual));
         if self.dir.join(&source).is_file() {
             return Ok(source);

@@ -1,0 +1,91 @@
+//! `wharf build`: from sources to a component, with the language's own tools.
+
+mod c;
+mod component;
+mod go;
+mod python;
+mod rust;
+mod script;
+mod tool;
+mod world;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use wharf_report::{Failure, print, tell};
+
+use self::tool::Tools;
+use crate::child::interrupted;
+use crate::language::Language;
+use crate::project::Project;
+use crate::{Server, os};
+
+#[derive(Args)]
+pub struct BuildOptions {
+    /// Where to write the component [default: dist/NAME.wasm in the folder]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Install what the build needs and is not there, with the commands that it would only name
+    #[arg(long)]
+    install: bool,
+}
+
+pub(crate) async fn run(server: &impl Server, dir: &Path, how: &BuildOptions) -> Result<ExitCode, Failure> {
+    let interrupted = interrupted()?;
+    let project = Project::read(dir)?;
+    tokio::select! {
+        outcome = build_and_tell(server, &project, how) => outcome,
+        // What was started ends with what is dropped here.
+        () = interrupted => Ok(ExitCode::from(130)),
+    }
+}
+
+async fn build_and_tell(server: &impl Server, project: &Project, how: &BuildOptions) -> Result<ExitCode, Failure> {
+    let out = match &how.out {
+        Some(out) => out.clone(),
+        None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
+    };
+    build(project, how.install, &out).await?;
+    tell(&server.offer(&project.name, &out).await?);
+    print(&out.display().to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the project and puts the component there.
+pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Result<(), Failure> {
+    let work = project.dir.join("dist/.build");
+    // What the last build left there may be of other sources.
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("make {}: {error}", work.display())))?;
+    let tools = Tools { project, install };
+    let component = match project.language {
+        Language::Rust => rust::build(&tools, &work).await?,
+        Language::TypeScript | Language::JavaScript => script::build(&tools, &work).await?,
+        Language::Python => python::build(&tools, &work).await?,
+        Language::Go => go::build(&tools, &work).await?,
+        Language::C | Language::Cpp => c::build(&tools, &work).await?,
+    };
+    fs::read(&component)
+        .and_then(|component| write_whole(out, &component))
+        .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.display())))?;
+    // After a failure it is there to be looked into.
+    let _ = fs::remove_dir_all(&work);
+    Ok(())
+}
+
+/// Nobody who watches the folder sees half of it, and nobody else may write to it: such a file
+/// would not be served.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let aside = path.with_file_name(format!(".{name}.part"));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let _ = fs::remove_file(&aside);
+    let mut file = os::create_new(&aside)?;
+    file.write_all(bytes)?;
+    fs::rename(&aside, path)
+}

@@ -1,0 +1,105 @@
+//! `wharf dev`: sources are built whenever they change, into a folder that is served meanwhile.
+//!
+//! The server is `wharf serve` in a process of its own, behind its own walls. This process
+//! starts compilers, which a server must not.
+
+mod sources;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use tokio::time::timeout;
+use wharf_report::{Failure, NAME, failure, tell};
+
+use self::sources::Sources;
+use crate::Server;
+use crate::build::{build, write_whole};
+use crate::child::{Group, interrupted};
+use crate::project::Project;
+
+/// For the server's last words.
+const ENDING: Duration = Duration::from_secs(5);
+
+#[derive(Args)]
+pub struct DevOptions {
+    /// Folder to put the component into, and to serve [default: as for serve]
+    #[arg(long, value_name = "FOLDER")]
+    serve: Option<PathBuf>,
+    /// Where to serve, as for serve
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    http: String,
+    /// Install what the build needs and is not there
+    #[arg(long)]
+    install: bool,
+}
+
+pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Result<ExitCode, Failure> {
+    let interrupted = interrupted()?;
+    let project = Project::read(dir)?;
+    let folder = server.folder(how.serve)?;
+    let mut sources = Sources::watch(&project.dir)
+        .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.display())))?;
+    let mut server = Group::spawn(server.serving(&folder, &how.http)?)
+        .map_err(|error| Failure::new(format!("start the server: {error}")))?;
+    let (shown, name) = (folder.display(), &project.name);
+    tell(&format!("{NAME}{name}{NAME:#} is built into {shown} at each change; stop with Ctrl-C"));
+    tokio::select! {
+        never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
+        ended = server.wait() => Err(match ended {
+            // It has said why.
+            Ok(status) => Failure::new(format!("serve {shown}: the server ended with {status}"))
+                .hint("choose another address with --http, or 127.0.0.1:0 for any that is free".to_owned()),
+            Err(error) => Failure::new(format!("wait for the server: {error}")),
+        }),
+        () = interrupted => {
+            server.terminate();
+            // Whatever it says now, it is over.
+            let _ = timeout(ENDING, server.wait()).await;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Builds once, and again whenever what was built is no longer what is there.
+async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool) -> std::convert::Infallible {
+    let (mut built, mut failed) = (None, false);
+    loop {
+        let now = sources.look();
+        if built != Some(now) {
+            built = Some(now);
+            failed = match build_into(dir, folder, install).await {
+                Ok(told) => {
+                    tell(&told);
+                    false
+                }
+                Err(why) => {
+                    failure(&why);
+                    true
+                }
+            };
+            // What the build itself wrote; a change of the sources is seen by the next look.
+            sources.forget();
+            continue;
+        }
+        sources.changed().await;
+        if failed {
+            // What was missing may be outside of the sources, and somebody saved to try again.
+            built = None;
+        }
+    }
+}
+
+async fn build_into(dir: &Path, folder: &Path, install: bool) -> Result<String, Failure> {
+    let started = Instant::now();
+    let project = Project::read(dir)?;
+    let file = format!("{}.wasm", project.name);
+    let component = project.dir.join("dist").join(&file);
+    build(&project, install, &component).await?;
+    let served = folder.join(&file);
+    std::fs::read(&component)
+        .and_then(|bytes| write_whole(&served, &bytes))
+        .map_err(|error| Failure::new(format!("write the component: {error}: {}", served.display())))?;
+    Ok(format!("built {NAME}{}{NAME:#} in {:.1} s", project.name, started.elapsed().as_secs_f64()))
+}

@@ -1,0 +1,89 @@
+//! `wharf new`, `wharf build` and `wharf dev`: projects of plugins, begun, built by their
+//! language's own tools, and watched.
+//!
+//! They start compilers, which a server must not. What they need of the server that plugins are
+//! built for is [`Server`].
+
+mod build;
+mod child;
+mod dev;
+mod embedded;
+mod language;
+mod name;
+mod new;
+mod os;
+mod project;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tokio::process;
+use wharf_report::Failure;
+
+use self::build::BuildOptions;
+use self::dev::DevOptions;
+use self::language::Language;
+pub use self::name::PluginName;
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Begin a plugin: a small project that builds as it is
+    New {
+        /// The plugin's name: 1 to 48 of a-z, 0-9 and -
+        name: String,
+        /// The language to write it in
+        #[arg(long, value_name = "LANG")]
+        lang: Language,
+        /// Where to put it [default: a folder of its name, here]
+        #[arg(long, value_name = "PATH")]
+        dir: Option<PathBuf>,
+    },
+    /// Build a plugin with its language's own tools, as plugin.toml says, and tell what it offers
+    Build {
+        /// The folder with plugin.toml
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        #[command(flatten)]
+        how: BuildOptions,
+    },
+    /// Build a plugin whenever its sources change, and serve it over HTTP meanwhile
+    Dev {
+        /// The folder with plugin.toml
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        #[command(flatten)]
+        how: DevOptions,
+    },
+}
+
+/// The server that plugins are built for.
+pub trait Server {
+    /// Loads a component as the server would, without any grant, and says in a few lines what it
+    /// offers.
+    fn offer(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
+
+    /// The folder that it serves: the given one, or the user's own.
+    ///
+    /// # Errors
+    /// If it is not there, or no folder.
+    fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure>;
+
+    /// The command that serves a folder over HTTP, at that address, and tells of each call.
+    ///
+    /// # Errors
+    /// If the server's program cannot be found.
+    fn serving(&self, folder: &Path, address: &str) -> Result<process::Command, Failure>;
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// What stands against it, for the person who asked.
+pub async fn run(command: Command, server: &impl Server) -> Result<ExitCode, Failure> {
+    match command {
+        Command::New { name, lang, dir } => new::run(&name, lang, dir),
+        Command::Build { dir, how } => build::run(server, &dir, &how).await,
+        Command::Dev { dir, how } => dev::run(server, &dir, how).await,
+    }
+}

@@ -1,0 +1,115 @@
+//! What Unix and Windows do differently: signals, groups of processes, and which files are
+//! programs.
+
+#[cfg(unix)]
+pub(crate) use self::unix::*;
+#[cfg(windows)]
+pub(crate) use self::windows::*;
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    use std::path::{Path, PathBuf};
+
+    use rustix::process::{Pid, Signal, kill_process_group};
+    use tokio::process::Command;
+    use tokio::signal::unix::{SignalKind, signal};
+
+    pub(crate) use std::os::unix::fs::symlink as link_file;
+
+    /// Where an environment of Python's has its programs.
+    pub(crate) const VENV_PROGRAMS: &str = ".venv/bin";
+
+    pub(crate) fn interrupted() -> io::Result<impl Future<Output = ()>> {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hang_up = signal(SignalKind::hangup())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hang_up.recv() => {}
+            }
+        })
+    }
+
+    pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
+        command.process_group(0)
+    }
+
+    /// Asks the processes of that group to end, and those that they started.
+    pub(crate) fn terminate_group(id: u32) {
+        if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+            // It may have ended just now.
+            let _ = kill_process_group(id, Signal::TERM);
+        }
+    }
+
+    /// The program of that name in a folder, if it is there.
+    pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
+        let file = folder.join(name);
+        let found = file.metadata().ok()?;
+        (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(file)
+    }
+
+    /// What runs a line with `&&` in it.
+    pub(crate) const SHELL: [&str; 2] = ["sh", "-c"];
+
+    /// A new file that nobody else may write to.
+    pub(crate) fn create_new(file: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::fs::File;
+    use std::io;
+    use std::path::{Path, PathBuf};
+    use std::process::Stdio;
+
+    use tokio::process::Command;
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+
+    pub(crate) use std::os::windows::fs::symlink_file as link_file;
+
+    pub(crate) const VENV_PROGRAMS: &str = ".venv/Scripts";
+
+    /// `CREATE_NEW_PROCESS_GROUP`
+    const NEW_GROUP: u32 = 0x200;
+
+    pub(crate) fn interrupted() -> io::Result<impl Future<Output = ()>> {
+        let (mut interrupt, mut terminate, mut close) = (ctrl_c()?, ctrl_break()?, ctrl_close()?);
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = close.recv() => {}
+            }
+        })
+    }
+
+    pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
+        command.creation_flags(NEW_GROUP)
+    }
+
+    /// Ends a process and those that it started. There is no signal that would ask them to.
+    pub(crate) fn terminate_group(id: u32) {
+        let mut command = std::process::Command::new("taskkill");
+        command.args(["/T", "/F", "/PID", &id.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+        // It may have ended just now.
+        let _ = command.status();
+    }
+
+    pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
+        ["exe", "cmd", "bat"].iter().map(|end| folder.join(format!("{name}.{end}"))).find(|file| file.is_file())
+    }
+
+    pub(crate) const SHELL: [&str; 2] = ["cmd", "/C"];
+
+    pub(crate) fn create_new(file: &Path) -> io::Result<File> {
+        File::create_new(file)
+    }
+}

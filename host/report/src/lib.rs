@@ -1,0 +1,90 @@
+//! What people read of Wharf's commands, and what is wrong in a file that they wrote.
+//!
+//! Text follows one rule: a lowercase fragment that reads after "failed to", the value
+//! last, and advice on a line of its own.
+
+mod input;
+
+use std::io::{self, Write as _};
+
+use anstyle::{AnsiColor, Style};
+
+pub use self::input::from_toml;
+
+pub const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+/// Names of tools and plugins.
+pub const NAME: Style = Style::new().bold();
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub struct Failure {
+    /// Reads after "failed to".
+    what: String,
+    hint: Option<String>,
+    /// 1 or 2, as the help says.
+    pub code: u8,
+}
+
+impl Failure {
+    /// The answer is no.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None, code: 1 }
+    }
+
+    /// The question was wrong.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self { code: 2, ..Self::new(what) }
+    }
+
+    pub fn hint(self, hint: impl Into<Option<String>>) -> Self {
+        Self { hint: hint.into(), ..self }
+    }
+
+    /// Another way, beside that of the hint.
+    pub fn or_hint(self, other: &str) -> Self {
+        let hint = self.hint.map_or_else(|| other.to_owned(), |hint| format!("{hint}; or: {other}"));
+        Self { hint: Some(hint), ..self }
+    }
+}
+
+/// Writes to stderr, at once and whole: another process may write there, too. Errors are
+/// dropped: there is nowhere left to report them.
+pub fn tell(text: &str) {
+    let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
+    let _ = writeln!(styled, "{text}");
+    let _ = io::stderr().lock().write_all(&styled.into_inner());
+}
+
+/// Writes data to stdout.
+///
+/// # Errors
+/// If it cannot be written, except for a reader that has gone.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    let line_end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(out, "{text}{line_end}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn failure(failure: &Failure) {
+    tell(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
+    hint(failure.hint.as_deref());
+}
+
+/// What was done in part, and in which not.
+pub fn warning(text: &str) {
+    tell(&format!("{WARNING}warning{WARNING:#}: {text}"));
+}
+
+/// What to do now, if that is known.
+pub fn hint(text: Option<&str>) {
+    if let Some(text) = text {
+        tell(&format!("{HINT}hint{HINT:#}: {text}"));
+    }
+}

@@ -1,0 +1,72 @@
+//! In place of `dev.rs` in a build of the server alone: the commands that it has not.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use super::Options;
+use crate::report::Failure;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    #[command(hide = true, disable_help_flag = true)]
+    New(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
+    Build(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
+    Dev(Arguments),
+    #[command(hide = true, disable_help_flag = true)]
+    ImportPolicy(Arguments),
+}
+
+/// Whatever they are.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _all: Vec<OsString>,
+}
+
+pub(super) async fn run(_options: &Options, command: Command) -> Result<ExitCode, Failure> {
+    let name = match command {
+        Command::New(_) => "new",
+        Command::Build(_) => "build",
+        Command::Dev(_) => "dev",
+        Command::ImportPolicy(_) => "import-policy",
+    };
+    Err(Failure::usage(format!("run wharf {name}: this build of Wharf has only the server")).hint(
+        "install Wharf with its default features, in a clone of its repository: cargo install --locked --path host"
+            .to_owned(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser};
+
+    use super::{Command, Options, run};
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        options: Options,
+        #[command(subcommand)]
+        command: Command,
+    }
+
+    #[tokio::test]
+    async fn what_is_left_out_is_not_listed_and_says_so() {
+        let help = Alone::command().render_long_help().to_string();
+        for line in ["new a --lang rust", "build . --install", "dev", "dev --help", "import-policy a.policy.yaml"] {
+            let words = ["wharf"].into_iter().chain(line.split(' '));
+            let Alone { options, command } = Alone::try_parse_from(words).expect("any words are taken");
+            let failure = run(&options, command).await.expect_err("it is not there");
+            let name = line.split(' ').next().expect("a name");
+            assert!(!help.contains(name), "{help}");
+            assert_eq!(failure.code, 2);
+            let said = format!("{failure:?}");
+            assert!(said.contains(&format!("run wharf {name}: this build of Wharf has only the server")), "{said}");
+            assert!(said.contains("cargo install"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How a server's first scan goes: a line at the end of the terminal, if stderr is one.
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::catalog::FolderEvent;
+
+/// Gone from the terminal when dropped.
+pub(super) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(super) fn start() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template("{spinner} loading {pos}/{len} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        Self(bar)
+    }
+
+    pub(super) fn show(&self, event: &FolderEvent) {
+        match event {
+            FolderEvent::Found(count) => self.0.set_length(*count as u64),
+            FolderEvent::Loading(id) => self.0.set_message(id.to_string()),
+            FolderEvent::Loaded { .. } | FolderEvent::Refused(_) | FolderEvent::Held(_) => self.0.inc(1),
+            FolderEvent::Admitted(_)
+            | FolderEvent::Reconfigured(_)
+            | FolderEvent::Removed(_)
+            | FolderEvent::Warned(_)
+            | FolderEvent::Settled => {}
+        }
+    }
+
+    /// Lets something else write to the terminal.
+    pub(super) fn aside(&self, write: impl FnOnce()) {
+        self.0.suspend(write);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
