@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests and the
 # hostile suite, fuzzes each target for a minute (three at once), counts the instructions of a
-# call, builds and calls plugins in every language, drives the binary with the official clients,
+# call, builds and calls plugins in every language, checks that the host compiles for Windows, drives the binary with the official clients,
 # holds what it said against the official schemas, and runs the official conformance suite.
 # The last line adds them up; the exit code says whether all passed.
 set -uo pipefail
@@ -91,6 +91,7 @@ if [ -f plugin-sdk/Cargo.toml ]; then
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
 fi
 step languages tests/languages.sh
+step windows tests/targets.sh x86_64-pc-windows-gnu
 if need python3 python3 python3-venv; then
   step python-1 client 1
   step python-2 client 2
