@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs every test there is, from a fresh clone: builds the guests, runs the Rust tests and the
 # hostile suite, fuzzes each target for a minute (three at once), counts the instructions of a
-# call, builds and calls plugins in every language, checks that the host compiles for Windows, drives the binary with the official clients,
-# holds what it said against the official schemas, and runs the official conformance suite.
+# call, builds and calls plugins in every language, checks that the host compiles for Windows,
+# drives the binary with the official clients, holds what it said against the official schemas, and
+# runs the official conformance suite.
 # The last line adds them up; the exit code says whether all passed.
 set -uo pipefail
 exec </dev/null
