@@ -6,6 +6,7 @@ pub(crate) use super::system::sockets::{LocalListener, LocalStream};
 
 /// Why there is no socket.
 #[derive(Debug)]
+#[cfg_attr(windows, expect(dead_code, reason = "there are no such sockets"))]
 pub(crate) enum BindError {
     System(io::Error),
     /// Something else is there.
@@ -22,8 +23,8 @@ impl From<io::Error> for BindError {
 }
 
 /// A socket that another program opened for this one.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody hands one over"))]
 pub(crate) enum Handed {
     Tcp(std::net::TcpListener),
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody hands one over"))]
     Local(LocalListener),
 }
