@@ -27,7 +27,7 @@ cargo build --locked --profile "$profile" --package bench
 components=${WHARF_COMPONENTS:-target/guests/components}
 if [[ ! ${WHARF_COMPONENTS:-} ]]; then
     missing=()
-    for guest in echo echo-v1 echo-v2 folders hostile notes; do
+    for guest in echo echo-v1 echo-v2 folders hostile notes online; do
         [[ -f $components/$guest.wasm ]] || missing+=("$guest")
     done
     ((${#missing[@]} == 0)) || plugins/build.sh "${missing[@]}" >&2

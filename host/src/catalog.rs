@@ -241,7 +241,7 @@ impl Catalog {
     /// ahead is done now.
     pub fn rest(&self) {
         if let Some(sandbox) = self.sandbox.get() {
-            sandbox.rest();
+            sandbox.on_idle();
         }
     }
 

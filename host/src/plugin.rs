@@ -25,6 +25,7 @@ pub mod text;
 mod threads;
 
 pub use component::compile;
+pub use component::compile::Compiler;
 pub use component::file::{content_of, is_writable_by_others, read_component};
 pub use component::inspect::{Import, Inspection, could_be_plugin, inspect};
 pub use component::kind::{Kind, Maker, Portrait, portray};
@@ -45,7 +46,7 @@ pub use policy::grants::{FolderGrant, FolderMode, Grants, KeyvalueGrant, Private
 pub use policy::outbound::grant::HttpGrant;
 pub use policy::secret::{Missing, Secret};
 pub use provider::{Call, Provider};
-pub use sandbox::{Compiler, Sandbox, SandboxSettings};
+pub use sandbox::{Sandbox, SandboxSettings};
 pub use schema::{Mirrored, Schema, Violation, Wrapping};
 pub use surface::template::UriTemplate;
 pub use surface::{FrozenTemplate, FrozenTool, Surface};

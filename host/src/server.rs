@@ -12,6 +12,7 @@ mod fault;
 mod handlers;
 mod in_flight;
 mod outgoing;
+mod pages;
 mod relay;
 mod room;
 mod scope;
@@ -26,14 +27,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Audit;
 use crate::budget::Budget;
 use crate::catalog::Catalog;
-use crate::protocol::{Implementation, ServerCapabilities};
-use handlers::page::Pages;
+use crate::protocol::Implementation;
+use pages::Pages;
 use seal::EXPIRY;
 use unread::UnreadOfAll;
 use updates::Updates;
@@ -181,26 +182,6 @@ impl Server {
         })
     }
 
-    /// Takes up one client. Everything that it is to read is put into `outbox`, one whole
-    /// message each; a full outbox holds back the reading of requests.
-    ///
-    /// `principal` is who it is, as far as that is known.
-    pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>, principal: &str) -> Arc<Connection> {
-        let principal: Arc<str> = principal.into();
-        Connection::new(self.clone(), outbox, principal.clone(), principal)
-    }
-
-    /// As [`Self::connect`], for one of several clients that are the same principal: `caller` is
-    /// the key under which they share fairly.
-    pub fn connect_for(
-        self: &Arc<Self>,
-        outbox: mpsc::Sender<Outgoing>,
-        principal: &str,
-        caller: &Arc<str>,
-    ) -> Arc<Connection> {
-        Connection::new(self.clone(), outbox, principal.into(), caller.clone())
-    }
-
     /// For a transport that waits for its client: what can be done ahead is done now.
     pub fn rest(&self) {
         self.catalog.rest();
@@ -247,23 +228,5 @@ impl Server {
         let mut name = hash.finalize().to_hex().to_string();
         name.truncate(32);
         name
-    }
-
-    /// What works, whatever the plugins of the moment list: a client that connects to an
-    /// empty folder must still ask again after the first plugin has come. Completions are no
-    /// list, and are there if a plugin has them.
-    fn capabilities(&self) -> ServerCapabilities {
-        let snapshot = self.catalog.snapshot();
-        ServerCapabilities {
-            tools: true,
-            prompts: true,
-            resources: true,
-            resources_subscribe: true,
-            list_changed: true,
-            logging: true,
-            completions: self.catalog.offers_completions(),
-            experimental: handlers::custom::declared(&snapshot.extensions.experimental),
-            extensions: handlers::custom::declared(&snapshot.extensions.extensions),
-        }
     }
 }

@@ -205,7 +205,7 @@ fn h37_network(stage: Stage) -> Arena {
         };
         let with = json!({"authority": authority, "path": format!("/{path}")});
         let result = arena.call("online_outgoing", with);
-        assert_eq!(result["isError"], true, "{url} by the other door: {result}");
+        assert_eq!(result["isError"], true, "{url} by the other front end: {result}");
     }
     let result = arena.call("online_fetch", json!({"url": site.url("/v1/x"), "method": "CONNECT"}));
     assert_eq!(result["isError"], true, "{result}");

@@ -1,4 +1,4 @@
-//! HTTP that plugins send, through both doors of the real binary: where they were granted it,
+//! HTTP that plugins send, through both front ends of the real binary: where they were granted it,
 //! and nowhere else; and the secrets that go with it. The guests are the sample `fetch` and
 //! `online`.
 
@@ -13,7 +13,7 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, component};
 use crate::support::process::{Process, command, run};
-use crate::support::site::{Site, field, write};
+use crate::support::site::{Connections, Site, field, write, write_one};
 
 const SECRET: &str = "tok-5ecret+/=value";
 
@@ -48,7 +48,7 @@ fn a_page_is_read_after_one_line() {
 }
 
 #[test]
-fn both_doors_send_the_same() {
+fn both_front_ends_send_the_same() {
     let site = Site::start(|head, connection| {
         let chunked = field(head, "transfer-encoding").is_some();
         let (seen, expected) = if chunked { ("chunked", "4\r\nmilk\r\n0\r\n\r\n") } else { ("whole", "milk") };
@@ -74,7 +74,7 @@ fn both_doors_send_the_same() {
 }
 
 #[test]
-fn without_a_grant_both_doors_are_closed_and_the_log_says_how_to_open_them() {
+fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() {
     let site = Site::page("text/plain", "inside");
     let home = home("");
     let mut client = Client::start_modern(&home);
@@ -186,7 +186,47 @@ fn a_call_that_ends_takes_its_connection_along() {
 }
 
 #[test]
-fn tls_is_of_the_name_and_of_trusted_roots() {
+fn a_connection_serves_one_plugin_under_one_grant() {
+    let site = Site::keeping(|_, connection| write_one(connection, "200 OK", "", "ok"));
+    let home = home(&site.granted());
+    let mut client = Client::start_modern(&home);
+    for path in ["/a", "/b"] {
+        assert_eq!(client.text("online_fetch", json!({"url": site.url(path)})), "200 \nok");
+        assert_eq!(client.text("online_outgoing", outgoing(&site, path)), "200\nok");
+    }
+    assert_eq!(site.connections(1), Connections { all: 1, open: 1 });
+    assert_eq!(client.text("fetch", json!({"url": site.url("/c")})), "ok");
+    assert_eq!(site.connections(2), Connections { all: 2, open: 2 });
+
+    // Another grant of the same plugin has a connection of its own, and without one there is none.
+    let other = site.granted().replace("private", "methods = [\"GET\", \"POST\"], private");
+    home.configure(&format!("[plugins.online.grants]\n{other}"));
+    client.process().signal(Signal::HUP);
+    assert_eq!(site.connections(0), Connections { all: 2, open: 0 });
+    assert_eq!(client.text("online_fetch", json!({"url": site.url("/d")})), "200 \nok");
+    assert_eq!(site.connections(1), Connections { all: 3, open: 1 });
+    let said = refusal(&mut client, "fetch", json!({"url": site.url("/e")}));
+    assert!(said.contains("no grant covers this request"), "{said}");
+    assert_eq!(site.heads().len(), 6);
+    client.finish();
+    assert_eq!(site.connections(0), Connections { all: 3, open: 0 });
+}
+
+#[test]
+fn what_a_server_sends_without_a_request_is_no_response() {
+    let site = Site::keeping(|_, connection| {
+        write_one(connection, "200 OK", "", "ok") && write_one(connection, "200 OK", "", "evil")
+    });
+    let home = home(&site.granted());
+    let mut client = Client::start_modern(&home);
+    for asked in 1..4 {
+        assert_eq!(client.text("online_fetch", json!({"url": site.url("/")})), "200 \nok");
+        assert_eq!(site.connections(0), Connections { all: asked, open: 0 });
+    }
+}
+
+/// A certificate for `localhost`, and a server that shows it.
+fn certified() -> (rcgen::CertifiedKey<rcgen::KeyPair>, ServerConfig) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
     let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
@@ -195,16 +235,39 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
         .with_no_client_auth()
         .with_single_cert(vec![own.cert.der().clone()], key)
         .expect("a server");
+    (own, config)
+}
+
+/// A client of a server that trusts that certificate.
+fn trusting(home: &Home, own: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
+    let roots = home.path("roots.pem");
+    std::fs::write(&roots, own.cert.pem()).expect("a file");
+    let mut serve = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
+    serve.env("SSL_CERT_FILE", &roots);
+    Client::new(Process::start(serve), true)
+}
+
+#[test]
+fn calls_share_a_handshake() {
+    let (own, config) = certified();
+    let site = Site::keeping_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
+    let url = format!("https://localhost:{}", site.port);
+    let home = home(&format!("http = [{{ url = \"{url}\", private = true }}]\n"));
+    let mut client = trusting(&home, &own);
+    for _ in 0..3 {
+        assert_eq!(client.text("online_fetch", json!({"url": url})), "200 \nok");
+    }
+    assert_eq!(site.connections(1), Connections { all: 1, open: 1 });
+}
+
+#[test]
+fn tls_is_of_the_name_and_of_trusted_roots() {
+    let (own, config) = certified();
     let site = Site::with_tls(config, |_, connection| write(connection, "200 OK", "", "over TLS"));
     let (named, numbered) = (format!("https://localhost:{}", site.port), format!("https://127.0.0.1:{}", site.port));
     let entry = |url: &str| format!("{{ url = \"{url}\", private = true }}");
     let home = home(&format!("http = [{}, {}]\n", entry(&named), entry(&numbered)));
-    let roots = home.path("roots.pem");
-    std::fs::write(&roots, own.cert.pem()).expect("a file");
-
-    let mut serve = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
-    serve.env("SSL_CERT_FILE", &roots);
-    let mut client = Client::new(Process::start(serve), true);
+    let mut client = trusting(&home, &own);
     assert_eq!(client.text("online_fetch", json!({"url": named})), "200 \nover TLS");
     let sent = |https| json!({"authority": format!("localhost:{}", site.port), "path": "/", "https": https});
     assert_eq!(client.text("online_outgoing", sent(true)), "200\nover TLS");

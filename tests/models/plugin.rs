@@ -291,7 +291,7 @@ impl Pool {
         assert_eq!(instance.of, plugin.number);
         self.spares.put_away(plugin, instance);
         drop(running);
-        self.spares.rest();
+        self.spares.on_idle();
     }
 
     fn is_empty_soon(&self) {
@@ -310,10 +310,10 @@ fn no_instance_stays(clock_runs_on: bool) {
             assert!(pool.instances.now() <= 2 + 2 + 2, "more than there is room for");
         };
         // The threads between them have the other shelves.
-        pool.spares.rest();
+        pool.spares.on_idle();
         for _ in 1..spare::SHELVES {
             let spares = pool.spares.clone();
-            join(vec![thread::spawn(move || spares.rest())]);
+            join(vec![thread::spawn(move || spares.on_idle())]);
         }
         let (one, other) = (pool.plugin(0, true), pool.plugin(1, true));
         let of_other = pool.clone();
@@ -341,7 +341,7 @@ fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
         let pool = Pool::new(true);
         let (one, of_other) = (pool.plugin(0, true), pool.clone());
         // On another shelf.
-        pool.spares.rest();
+        pool.spares.on_idle();
         let other = pool.plugin(1, true);
         let running = pool.ticker.run();
         join(vec![thread::spawn(move || of_other.call(&other))]);

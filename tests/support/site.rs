@@ -5,6 +5,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -15,17 +16,38 @@ impl<T: Read + Write> Connection for T {}
 pub struct Site {
     pub port: u16,
     heads: Arc<Mutex<Vec<String>>>,
+    connections: Arc<Mutex<Connections>>,
+}
+
+/// How many there were, and how many of them are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Connections {
+    pub all: usize,
+    pub open: usize,
 }
 
 impl Site {
     /// `answer` is given the head of each request and its connection, which ends with it.
     pub fn start(answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static) -> Self {
+        Self::listen(None, once(answer))
+    }
+
+    /// One that goes on with a connection for as long as `answer` is true.
+    pub fn keeping(answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static) -> Self {
         Self::listen(None, answer)
     }
 
     /// The same over TLS.
-    pub fn with_tls(config: ServerConfig, answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static) -> Self {
+    pub fn keeping_with_tls(
+        config: ServerConfig,
+        answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static,
+    ) -> Self {
         Self::listen(Some(Arc::new(config)), answer)
+    }
+
+    /// The same over TLS.
+    pub fn with_tls(config: ServerConfig, answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static) -> Self {
+        Self::listen(Some(Arc::new(config)), once(answer))
     }
 
     /// One page, whatever is asked for.
@@ -35,27 +57,50 @@ impl Site {
 
     fn listen(
         tls: Option<Arc<ServerConfig>>,
-        answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static,
+        answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let heads = Arc::new(Mutex::new(Vec::new()));
         let shared = heads.clone();
+        let connections = Arc::new(Mutex::new(Connections::default()));
+        let counted = connections.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (Ok(stream), tls, seen, answer) = (stream, tls.clone(), shared.clone(), answer.clone()) else {
                     continue;
                 };
+                let counted = counted.clone();
                 std::thread::spawn(move || {
+                    count(&counted, |connections| {
+                        connections.all += 1;
+                        connections.open += 1;
+                    });
                     let mut connection = open(stream, tls);
                     // Nothing comes of a handshake that failed.
-                    let Some(head) = head(&mut *connection) else { return };
-                    seen.lock().expect("no panic").push(head.clone());
-                    answer(&head, &mut *connection);
+                    while let Some(head) = head(&mut *connection) {
+                        seen.lock().expect("no panic").push(head.clone());
+                        if !answer(&head, &mut *connection) {
+                            break;
+                        }
+                    }
+                    count(&counted, |connections| connections.open -= 1);
                 });
             }
         });
-        Self { port, heads }
+        Self { port, heads, connections }
+    }
+
+    /// Its connections, once so many are open and no more, or after ten seconds.
+    pub fn connections(&self, open: usize) -> Connections {
+        let until = Instant::now() + Duration::from_secs(10);
+        loop {
+            let connections = *self.connections.lock().expect("no panic");
+            if connections.open == open || Instant::now() > until {
+                return connections;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// The root of it, by the address of this machine.
@@ -74,6 +119,20 @@ impl Site {
     }
 }
 
+/// An answer after which the connection ends.
+fn once(
+    answer: impl Fn(&str, &mut dyn Connection) + Clone + Send + 'static,
+) -> impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static {
+    move |head, connection| {
+        answer(head, connection);
+        false
+    }
+}
+
+fn count(connections: &Mutex<Connections>, change: impl FnOnce(&mut Connections)) {
+    change(&mut connections.lock().expect("no panic"));
+}
+
 fn open(stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> Box<dyn Connection> {
     match tls {
         None => Box::new(stream),
@@ -83,11 +142,16 @@ fn open(stream: TcpStream, tls: Option<Arc<ServerConfig>>) -> Box<dyn Connection
     }
 }
 
-/// A response with that body; nobody has to read it.
+/// The last response of a connection, with that body; nobody has to read it.
 pub fn write(connection: &mut dyn Connection, status: &str, fields: &str, body: &str) {
+    write_one(connection, status, &format!("{fields}Connection: close\r\n"), body);
+}
+
+/// A response with that body, and whether it could be written.
+pub fn write_one(connection: &mut dyn Connection, status: &str, fields: &str, body: &str) -> bool {
     let length = body.len();
     let whole = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {length}\r\n\r\n{body}");
-    let _ = connection.write_all(whole.as_bytes()).and_then(|()| connection.flush());
+    connection.write_all(whole.as_bytes()).and_then(|()| connection.flush()).is_ok()
 }
 
 /// What that field of a request's head says.

@@ -99,6 +99,17 @@ impl LoadError {
         Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
     }
 
+    /// What a component gave when it was asked for a list.
+    pub(in crate::plugin) fn of_listing<T>(asked: Result<Result<T, String>, Fault>) -> Result<T, Self> {
+        match asked {
+            Ok(Ok(list)) => Ok(list),
+            Ok(Err(why)) => Err(Self::listing_refused(&why)),
+            Err(Fault::Timeout { .. } | Fault::Cpu { .. }) => Err(Self::ListingTimeout),
+            Err(Fault::Trap) => Err(Self::ListingTrap),
+            Err(fault) => Err(Self::ListingFault(fault)),
+        }
+    }
+
     pub(in crate::plugin) fn no_function(why: &[String]) -> Self {
         let more = if why.len() > REASONS { format!("; and {} more", why.len() - REASONS) } else { String::new() };
         Self::NoFunction(format!("{}{more}", why[..why.len().min(REASONS)].join("; ")))

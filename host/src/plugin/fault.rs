@@ -9,6 +9,7 @@ use super::abi::GuestError;
 use super::id::PluginId;
 use super::policy::access::Access;
 use super::policy::denial::Denial;
+use super::policy::redact::{Redactor, Said};
 use super::schema::Violation;
 
 /// Why a call has no outcome.
@@ -25,6 +26,16 @@ pub enum CallError {
 impl From<Fault> for CallError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
+    }
+}
+
+impl Said for CallError {
+    fn redact(&mut self, redactor: &Redactor) {
+        match self {
+            Self::Guest(said) => said.redact(redactor),
+            // In the host's words.
+            Self::Fault(_) | Self::Input(_) => {}
+        }
     }
 }
 

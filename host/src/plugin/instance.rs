@@ -8,6 +8,7 @@ pub(in crate::plugin) mod function;
 pub(in crate::plugin) mod invocation;
 mod metered;
 mod quick;
+pub(in crate::plugin) mod runtime;
 pub(in crate::plugin) mod spare;
 pub(in crate::plugin) mod ticker;
 pub(in crate::plugin) mod turns;

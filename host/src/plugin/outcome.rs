@@ -2,6 +2,7 @@
 //!
 //! Turns nothing into wire types; `server` does.
 
+pub(in crate::plugin) mod checked;
 mod shown;
 mod size;
 
@@ -53,7 +54,7 @@ pub(in crate::plugin) async fn tool(
                 let Some(structured) = &result.structured else {
                     return bad("no structured content, though the tool has an output schema".into());
                 };
-                if let Err(violations) = program.sandbox.check(schema, structured).await? {
+                if let Err(violations) = program.runtime.checker.check(schema, structured).await? {
                     let first = violations.first();
                     let (path, reason) = first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
                     return bad(format!(

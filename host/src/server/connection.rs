@@ -113,6 +113,28 @@ pub struct Connection {
     cut_off: CancellationToken,
 }
 
+impl Server {
+    /// Takes up one client. Everything that it is to read is put into `outbox`, one whole
+    /// message each; a full outbox holds back the reading of requests.
+    ///
+    /// `principal` is who it is, as far as that is known.
+    pub fn connect(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>, principal: &str) -> Arc<Connection> {
+        let principal: Arc<str> = principal.into();
+        Connection::new(self.clone(), outbox, principal.clone(), principal)
+    }
+
+    /// As [`Self::connect`], for one of several clients that are the same principal: `caller` is
+    /// the key under which they share fairly.
+    pub fn connect_for(
+        self: &Arc<Self>,
+        outbox: mpsc::Sender<Outgoing>,
+        principal: &str,
+        caller: &Arc<str>,
+    ) -> Arc<Connection> {
+        Connection::new(self.clone(), outbox, principal.into(), caller.clone())
+    }
+}
+
 impl Connection {
     pub(super) fn new(
         server: Arc<Server>,

@@ -67,6 +67,15 @@ impl Home {
         ] {
             command.env(variable, self.root.join(folder));
         }
+        let roots = self.root.join("roots.pem");
+        if roots.exists() {
+            command.env("SSL_CERT_FILE", roots);
+        }
+    }
+
+    /// Makes the server trust that certificate and no other.
+    pub fn trust(&self, pem: &str) -> Result<()> {
+        fs::write(self.root.join("roots.pem"), pem).context("write a certificate")
     }
 
     /// A folder of its own that a plugin can be given, with one file in it.

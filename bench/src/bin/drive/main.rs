@@ -20,6 +20,7 @@ mod listen;
 mod machine;
 mod memory;
 mod options;
+mod outbound;
 mod plot;
 mod process;
 mod reload;
@@ -29,11 +30,12 @@ mod sleepers;
 mod start;
 mod turns;
 
-/// How the tests make small plugins from text.
+/// How the tests make small plugins from text, and their web sites.
 #[path = "../../../../tests/support"]
 #[allow(dead_code, reason = "the tests use the rest of it")]
 mod support {
     pub mod guest;
+    pub mod site;
     pub mod home {
         use std::path::PathBuf;
 
@@ -137,6 +139,7 @@ fn run() -> Result<()> {
             Suite::Bystander => hostile::bystander::run(&bench, &mut report)?,
             Suite::Kept => hostile::kept::run(&bench, &mut report)?,
             Suite::Grants => grants::run(&bench, &mut report)?,
+            Suite::Outbound => outbound::run(&bench, &mut report)?,
             Suite::Scale => scale::run(&bench, &mut report)?,
             Suite::Sleepers => sleepers::run(&bench, &mut report)?,
         }

@@ -14,9 +14,10 @@ usage: drive [--wharf FILE] [--native FILE] [--other NAME=COMMAND]… [--compone
   --native FILE      the baseline's binary, likewise
   --other NAME=COMMAND  another server with the tools echo and add, on stdio: it is measured
                      by `calls` alone; may be given more than once
-  --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm and notes.wasm are
+  --components DIR   where echo.wasm, echo-v1.wasm, echo-v2.wasm, folders.wasm, notes.wasm and
+                     online.wasm are
   --only SUITE       calls, large, start, reload, http, kill, bystander,
-                     kept, grants, scale or sleepers; all of them if not given
+                     kept, grants, outbound, scale or sleepers; all of them if not given
   --rounds N         paired rounds; 5 if not given, 2 if --quick is
   --quick            fewer rounds, calls and files, less than a minute in all: to see that it
                      works, not to cite. Leaves out of `kept` what the compiler gives up, and of
@@ -36,12 +37,13 @@ pub enum Suite {
     Bystander,
     Kept,
     Grants,
+    Outbound,
     Scale,
     Sleepers,
 }
 
 impl Suite {
-    const ALL: [(&str, Self); 11] = [
+    const ALL: [(&str, Self); 12] = [
         ("calls", Self::Calls),
         ("large", Self::Large),
         ("start", Self::Start),
@@ -51,6 +53,7 @@ impl Suite {
         ("bystander", Self::Bystander),
         ("kept", Self::Kept),
         ("grants", Self::Grants),
+        ("outbound", Self::Outbound),
         ("scale", Self::Scale),
         ("sleepers", Self::Sleepers),
     ];

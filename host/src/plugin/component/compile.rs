@@ -4,21 +4,22 @@
 
 pub mod worker;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
 
-use super::cache::{Artifact, Code};
+use super::cache::{Artifact, Cache, Code};
 use super::engine;
 use super::engine::Allocation;
 use crate::os::process::{clear_environment, was_forbidden};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
-use crate::plugin::sandbox::{Compiler, Sandbox};
 use crate::plugin::text::quote;
 
 /// The hidden argument that makes this program compile its stdin to its stdout.
@@ -33,59 +34,98 @@ const WALL: Duration = Duration::from_secs(180);
 /// Bytes of the largest native code.
 const MAX_ARTIFACT: u64 = 256 << 20;
 
-/// The component as native code.
-pub(in crate::plugin) async fn compiled(
-    sandbox: &Arc<Sandbox>,
-    component: Arc<Vec<u8>>,
-    digest: Digest,
-) -> Result<Code, LoadError> {
-    if let Some(cached) = cached(sandbox, digest).await? {
-        return Ok(cached);
-    }
-    // One at a time: each may take a gigabyte and a core. Whoever waited may find that
-    // the one before made just what it needs.
-    let _turn = sandbox.compiling.acquire().await;
-    if let Some(cached) = cached(sandbox, digest).await? {
-        return Ok(cached);
-    }
-    let artifact = match &sandbox.compiler {
-        Compiler::ChildProcess(program) => in_child(program, sandbox.second_wall, &component).await?,
-        Compiler::InProcess => {
-            let compile = move || {
-                let engine = engine::engine(Allocation::OnDemand).map_err(|e| host(&e))?;
-                engine.precompile_component(&component).map_err(|error| {
-                    match engine::is_asynchronous(&engine, &component) {
-                        true => LoadError::Asynchronous,
-                        false => invalid(&format!("{error:#}")),
-                    }
-                })
-            };
-            Artifact::of_compiler(blocking(compile).await??)
-        }
-    };
-    let sandbox = sandbox.clone();
-    blocking(move || {
-        if let Some(cache) = &sandbox.cache {
-            cache.put(digest, &artifact);
-        }
-        artifact.load(sandbox.engine(), digest).map_err(|e| host(&e))
-    })
-    .await?
+/// Components that are compiled at the same time. Each takes a core, at a low priority, and a
+/// hostile one a gigabyte.
+const COMPILERS: usize = 2;
+
+/// Where components are compiled.
+#[derive(Debug, Clone)]
+pub enum Compiler {
+    /// In a limited child process: this program, with the hidden argument
+    /// [`super::component::compile::WORKER`]. A hostile component can cost 20 s and a gigabyte that a
+    /// process never gives back.
+    ChildProcess(PathBuf),
+    /// In this process, for tests and where there are no child processes.
+    InProcess,
 }
 
-async fn cached(sandbox: &Arc<Sandbox>, digest: Digest) -> Result<Option<Code>, LoadError> {
-    let sandbox = sandbox.clone();
-    blocking(move || {
-        let kept = sandbox.cache.as_ref()?.get(digest)?;
-        match kept.load(sandbox.engine()) {
-            Ok(code) => Some(code),
-            Err(error) => {
-                tracing::warn!("compile a component again, its cache entry does not load: {error:#}");
-                None
-            }
+/// Compiles components, and keeps what it made.
+pub(in crate::plugin) struct Compilation {
+    engine: Engine,
+    compiler: Compiler,
+    /// Whether a compiler in a child process can open nothing and call little of the system.
+    second_wall: bool,
+    running: Semaphore,
+    cache: Option<Cache>,
+}
+
+impl Compilation {
+    /// The code will run on `engine`.
+    pub(in crate::plugin) fn new(
+        engine: Engine,
+        compiler: Compiler,
+        second_wall: bool,
+        cache: Option<PathBuf>,
+    ) -> Arc<Self> {
+        let cache = cache.map(|dir| Cache::open(dir, &engine));
+        Arc::new(Self { engine, compiler, second_wall, running: Semaphore::new(COMPILERS), cache })
+    }
+
+    /// The component as native code.
+    ///
+    /// # Errors
+    /// It is not valid, or takes more to compile than it may.
+    pub(in crate::plugin) async fn code(
+        self: &Arc<Self>,
+        component: Arc<Vec<u8>>,
+        digest: Digest,
+    ) -> Result<Code, LoadError> {
+        if let Some(cached) = self.cached(digest).await? {
+            return Ok(cached);
         }
+        // Few at a time: each may take a gigabyte and a core. After the wait, the one before may
+        // have made just what is needed.
+        let _running = self.running.acquire().await;
+        if let Some(cached) = self.cached(digest).await? {
+            return Ok(cached);
+        }
+        let artifact = match &self.compiler {
+            Compiler::ChildProcess(program) => in_child(program, self.second_wall, &component).await?,
+            Compiler::InProcess => blocking(move || in_process(&component)).await??,
+        };
+        let compilation = self.clone();
+        blocking(move || {
+            if let Some(cache) = &compilation.cache {
+                cache.put(digest, &artifact);
+            }
+            artifact.load(&compilation.engine, digest).map_err(|error| host(&error))
+        })
+        .await?
+    }
+
+    async fn cached(self: &Arc<Self>, digest: Digest) -> Result<Option<Code>, LoadError> {
+        let compilation = self.clone();
+        blocking(move || {
+            let kept = compilation.cache.as_ref()?.get(digest)?;
+            match kept.load(&compilation.engine) {
+                Ok(code) => Some(code),
+                Err(error) => {
+                    tracing::warn!("compile a component again, its cache entry does not load: {error:#}");
+                    None
+                }
+            }
+        })
+        .await
+    }
+}
+
+fn in_process(component: &[u8]) -> Result<Artifact, LoadError> {
+    let engine = engine::engine(Allocation::OnDemand).map_err(|error| host(&error))?;
+    let compiled = engine.precompile_component(component);
+    compiled.map(Artifact::of_compiler).map_err(|error| match engine::is_asynchronous(&engine, component) {
+        true => LoadError::Asynchronous,
+        false => invalid(&format!("{error:#}")),
     })
-    .await
 }
 
 async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result<Artifact, LoadError> {

@@ -10,17 +10,13 @@ use wasmtime::{
     WasmBacktraceDetails, WasmFeatures,
 };
 
-use crate::plugin::instance::spare;
 use crate::plugin::limits::Limits;
+use crate::plugin::limits::quota::{CORE_INSTANCES, MEMORIES, TABLES};
 
 /// Calls that can have an instance at the same time.
 pub(in crate::plugin) const SLOTS: u32 = 160;
 /// Those that one plugin may take; the others are for the others.
 pub(in crate::plugin) const SLOTS_OF_ONE: u32 = 128;
-/// Core modules in one component; std guests have four or five.
-pub(in crate::plugin) const CORE_INSTANCES: u32 = 16;
-pub(in crate::plugin) const MEMORIES: u32 = 4;
-pub(in crate::plugin) const TABLES: u32 = 8;
 /// Elements of one table.
 const TABLE_ELEMENTS: usize = 20_000;
 
@@ -46,7 +42,10 @@ const FORBIDDEN: [WasmFeatures; 12] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plugin) enum Allocation {
     /// From address space set aside at the start: some terabytes, not used but named.
-    Pooling,
+    Pooling {
+        /// Instances that exist beside those of the calls that run.
+        beside: u32,
+    },
     /// When needed: slower, and all that the compiler process may have.
     OnDemand,
 }
@@ -80,7 +79,7 @@ pub(in crate::plugin) fn is_asynchronous(engine: &Engine, component: &[u8]) -> b
 fn config(allocation: Allocation) -> Config {
     let mut config = Config::new();
     config.allocation_strategy(match allocation {
-        Allocation::Pooling => InstanceAllocationStrategy::Pooling(pool()),
+        Allocation::Pooling { beside } => InstanceAllocationStrategy::Pooling(pool(beside)),
         Allocation::OnDemand => InstanceAllocationStrategy::OnDemand,
     });
     config
@@ -104,9 +103,9 @@ fn config(allocation: Allocation) -> Config {
     config
 }
 
-fn pool() -> PoolingAllocationConfig {
+fn pool(beside: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    let slots = SLOTS + spare::BESIDE;
+    let slots = SLOTS + beside;
     pool.total_component_instances(slots)
         .total_core_instances(slots * CORE_INSTANCES)
         .total_stacks(slots)

@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
-use wasmtime::component::InstancePre;
 use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{InstancePre, Linker};
 
 use super::Dialect;
 use crate::plugin::component::cache::Code;
@@ -17,13 +17,12 @@ use crate::plugin::id::Digest;
 use crate::plugin::imports::state::State;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
-use crate::plugin::sandbox::Sandbox;
 
 /// What all plugins of one content share.
 pub(in crate::plugin) struct Linked {
     code: Code,
     pub(in crate::plugin) pre: InstancePre<State>,
-    pub(in crate::plugin) dialect: Dialect,
+    pub(in crate::plugin) dialect: Box<dyn Dialect>,
     /// The kinds of access that its imports need.
     pub(in crate::plugin) needs: BTreeSet<Access>,
 }
@@ -33,8 +32,8 @@ impl Linked {
     ///
     /// # Errors
     /// It imports what there is not, or exports nothing that could be called.
-    pub(in crate::plugin) fn new(sandbox: &Sandbox, code: Code, bytes: &[u8]) -> Result<Self, LoadError> {
-        let (component, engine) = (code.component(), sandbox.engine());
+    pub(in crate::plugin) fn new(linker: &Linker<State>, code: Code, bytes: &[u8]) -> Result<Self, LoadError> {
+        let (component, engine) = (code.component(), linker.engine());
         let kind = component.component_type();
         let mut needs = BTreeSet::new();
         for (name, item) in kind.imports(engine) {
@@ -51,8 +50,8 @@ impl Linked {
             }
             needs.extend(inspect::grant(name));
         }
-        let pre = sandbox.linker().instantiate_pre(component).map_err(LoadError::unlinkable)?;
-        let dialect = Dialect::find(&pre, bytes)?;
+        let pre = linker.instantiate_pre(component).map_err(LoadError::unlinkable)?;
+        let dialect = super::find(&pre, bytes)?;
         Ok(Self { code, pre, dialect, needs })
     }
 
@@ -64,9 +63,9 @@ impl Linked {
         if bytes > limits.memory { Err(LoadError::DeclaredMemory { bytes, limit: limits.memory }) } else { Ok(()) }
     }
 
-    /// Takes its code out of memory until it is called.
-    pub(in crate::plugin) fn rest(&self) {
-        self.code.rest();
+    /// Gives the pages of its code back to the system; the next call maps them again.
+    pub(in crate::plugin) fn unmap_code(&self) {
+        self.code.unmap();
     }
 }
 

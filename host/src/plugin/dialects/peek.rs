@@ -10,8 +10,7 @@ use std::path::Path;
 
 use wasmparser::{BinaryReader, ComponentExportSectionReader};
 
-use super::wasmcp;
-use super::wharf::Exports;
+use super::ALL;
 use crate::plugin::component::file;
 
 /// Component binary format, version 0xd, layer 1.
@@ -47,7 +46,7 @@ fn find(mut file: BufReader<File>) -> Option<()> {
         }
         for export in ComponentExportSectionReader::new(BinaryReader::new(&section, 0)).ok()? {
             let name = export.ok()?.name.name;
-            if name == Exports::COMPLETIONS || wasmcp::interface(name) == Some("completions") {
+            if ALL.iter().any(|dialect| (dialect.completes)(name)) {
                 return Some(());
             }
         }

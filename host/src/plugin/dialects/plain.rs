@@ -12,9 +12,12 @@ pub mod write;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
-use wasmtime::component::{Component, ComponentExportIndex, Val};
+use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Val};
+
+use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 
 use crate::plugin::abi::{
     CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult,
@@ -22,9 +25,12 @@ use crate::plugin::abi::{
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
+use crate::plugin::instance::call::Program;
 use crate::plugin::instance::function::Live;
 use crate::plugin::instance::invocation::Invocation;
-use crate::plugin::surface::{Listed, Surface};
+use crate::plugin::outcome::checked;
+use crate::plugin::provider::Call;
+use crate::plugin::surface::{FrozenTool, Listed, Surface};
 use crate::plugin::text::quote;
 use docs::Docs;
 use names::Place;
@@ -35,16 +41,32 @@ use write::Unwritten;
 
 /// Functions that are looked at; no toolchain's component has nearly as many.
 const MAX_FUNCTIONS: usize = 1024;
-/// What a value takes in the host's memory, in times of what it takes in a result: a byte of a
-/// `list<u8>` becomes a value of some tens of bytes.
-pub(in crate::plugin) const LIFTED: u64 = 8;
+
+pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
+
+/// What begins the names of interfaces that are for hosts like this one. Of other versions than
+/// are known they are no functions for anybody else.
+const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
+
+fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Found {
+    let for_hosts = |name: &String| FOR_HOSTS.iter().any(|host| name.starts_with(host));
+    if super::exported(pre).iter().any(for_hosts) {
+        return Ok(None);
+    }
+    let functions = Functions::find(pre.component(), bytes);
+    match (functions.is_empty(), functions.left_out.is_empty()) {
+        (false, _) => Ok(Some(Box::new(functions))),
+        (true, true) => Ok(None),
+        (true, false) => Err(LoadError::no_function(&functions.left_out)),
+    }
+}
 
 /// The functions of a plain component that can be tools.
 #[derive(Clone)]
-pub(in crate::plugin) struct Functions {
+struct Functions {
     all: Arc<[Function]>,
     /// Those that are none, and why; for people.
-    pub(in crate::plugin) left_out: Arc<[String]>,
+    left_out: Arc<[String]>,
 }
 
 struct Function {
@@ -65,7 +87,7 @@ struct Returned {
 
 impl Functions {
     /// Finds the functions of a component, which is also given as bytes for its documentation.
-    pub(in crate::plugin) fn find(component: &Component, bytes: &[u8]) -> Self {
+    fn find(component: &Component, bytes: &[u8]) -> Self {
         let mut left_out = Vec::new();
         let mut exported = exported(component);
         if exported.len() > MAX_FUNCTIONS {
@@ -100,17 +122,24 @@ impl Functions {
         Self { all: functions.collect(), left_out: left_out.into() }
     }
 
-    pub(in crate::plugin) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// What it offers, and what is left out of that.
-    ///
-    /// # Errors
-    /// If nothing is left, or too much.
-    pub(in crate::plugin) fn surface(&self) -> Result<(Surface, Vec<String>), LoadError> {
+    fn named(&self, tool: &str) -> Option<&Function> {
+        self.all.iter().find(|function| function.tool.name == tool)
+    }
+}
+
+#[async_trait]
+impl Dialect for Functions {
+    async fn list(&self, _: &Arc<Program>) -> Result<Listed, LoadError> {
         let tools = self.all.iter().map(|function| function.tool.clone()).collect();
-        let (mut surface, mut dropped) = Listed { tools: Some(tools), ..Listed::default() }.freeze()?;
+        Ok(Listed { tools: Some(tools), ..Listed::default() })
+    }
+
+    fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<String>), LoadError> {
+        let (mut surface, mut dropped) = listed.freeze()?;
         dropped.extend(self.left_out.iter().cloned());
         let tools = surface.tools.as_deref_mut().unwrap_or_default();
         if tools.is_empty() {
@@ -122,15 +151,22 @@ impl Functions {
         Ok((surface, dropped))
     }
 
-    /// A call of a tool, with arguments that are the text of a JSON object.
-    pub(in crate::plugin) fn call(&self, tool: &str, arguments: Arc<str>, limit: u64) -> Option<FunctionCall> {
-        let function = self.named(tool)?;
-        let (index, params, result) = (function.index, function.params.clone(), function.result.clone());
-        Some(FunctionCall { index, params, result, arguments, limit })
-    }
-
-    fn named(&self, tool: &str) -> Option<&Function> {
-        self.all.iter().find(|function| function.tool.name == tool)
+    async fn call_tool(
+        &self,
+        program: &Arc<Program>,
+        tool: &FrozenTool,
+        arguments: Arc<str>,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError> {
+        let function = self.named(&tool.tool.name).ok_or(NOT_FOUND)?;
+        let invocation = FunctionCall {
+            index: function.index,
+            params: function.params.clone(),
+            result: function.result.clone(),
+            arguments: arguments.clone(),
+            limit: program.limits.output,
+        };
+        checked::tool(program, tool, arguments, invocation, call, |outcome| outcome).await
     }
 }
 
@@ -220,7 +256,7 @@ fn tool(name: String, description: String, params: &[(String, Shape)], result: &
 }
 
 /// One call of a function.
-pub(in crate::plugin) struct FunctionCall {
+struct FunctionCall {
     index: ComponentExportIndex,
     params: Params,
     result: Arc<Returned>,

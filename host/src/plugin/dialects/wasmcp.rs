@@ -9,12 +9,15 @@ mod link;
 mod view;
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, ComponentExportIndex, Type, Val};
+use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Type, Val};
 
-use super::plain::LIFTED;
+use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
+
 use crate::json::{quote as json_text, write_str};
 use crate::plugin::abi::{
     CallContext, Completion, GuestError, Prompt, PromptOutcome, ReadOutcome, ResourceDescription, ResourceTemplate,
@@ -23,11 +26,15 @@ use crate::plugin::abi::{
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
+use crate::plugin::instance::call::{Program, internal};
 use crate::plugin::instance::function::Live;
 use crate::plugin::instance::invocation::Invocation;
+use crate::plugin::limits::Limits;
+use crate::plugin::outcome::checked;
 use crate::plugin::policy::redact::{Redactor, Said};
+use crate::plugin::provider::Call;
+use crate::plugin::surface::{FrozenTool, Listed, MAX_ENTRIES};
 use crate::plugin::text::quote;
-pub(in crate::plugin) use link::link;
 use view::View;
 
 /// What begins the names of its interfaces, and the versions that can be served.
@@ -36,8 +43,16 @@ const VERSION: &str = "@0.1.";
 /// The revision that its components are told to speak.
 const REVISION: &str = "2025-11-25";
 
+pub(super) const ENTRY: Entry =
+    Entry { link: link::link, find, completes: |export| interface(export) == Some("completions") };
+
+fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
+    let exports = Exports::find(pre.component())?;
+    Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
+}
+
 /// Whether an export is an interface of it, and which.
-pub(in crate::plugin) fn interface(export: &str) -> Option<&str> {
+fn interface(export: &str) -> Option<&str> {
     let (name, version) = export.strip_prefix(PACKAGE)?.split_at_checked(export.find(VERSION)? - PACKAGE.len())?;
     let known = ["tools", "resources", "prompts", "completions"].contains(&name);
     (known && version.len() > VERSION.len()).then_some(name)
@@ -45,16 +60,16 @@ pub(in crate::plugin) fn interface(export: &str) -> Option<&str> {
 
 /// Where a component's functions are. `None`: the component does not export the interface.
 #[derive(Clone)]
-pub(in crate::plugin) struct Exports {
-    pub(in crate::plugin) tools: Option<[Function; 2]>,
-    pub(in crate::plugin) resources: Option<[Function; 3]>,
-    pub(in crate::plugin) prompts: Option<[Function; 2]>,
-    pub(in crate::plugin) completions: Option<Function>,
+struct Exports {
+    tools: Option<[Function; 2]>,
+    resources: Option<[Function; 3]>,
+    prompts: Option<[Function; 2]>,
+    completions: Option<Function>,
 }
 
 /// A function, which takes a context and a request.
 #[derive(Clone)]
-pub(in crate::plugin) struct Function {
+struct Function {
     index: ComponentExportIndex,
     /// The same for each call: no client, no session and nobody's identity.
     context: Val,
@@ -66,7 +81,7 @@ impl Exports {
     ///
     /// # Errors
     /// If a function is missing, or takes what is not known here.
-    pub(in crate::plugin) fn find(component: &Component) -> Result<Self, LoadError> {
+    fn find(component: &Component) -> Result<Self, LoadError> {
         let engine = component.engine();
         let kind = component.component_type();
         let mut found = Self { tools: None, resources: None, prompts: None, completions: None };
@@ -86,31 +101,27 @@ impl Exports {
         Ok(found)
     }
 
-    pub(in crate::plugin) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.tools.is_none() && self.resources.is_none() && self.prompts.is_none() && self.completions.is_none()
     }
 
-    pub(in crate::plugin) fn call_tool(&self, name: String, arguments: &str) -> Option<Request<ToolOutcome>> {
+    fn call(&self, name: String, arguments: &str) -> Option<Request<ToolOutcome>> {
         let [_, call] = self.tools.as_ref()?;
         let arguments = Val::Option(Some(Box::new(Val::String(arguments.to_owned()))));
         Some(call.request(&[("name", Val::String(name)), ("arguments", arguments)], convert::called))
     }
 
-    pub(in crate::plugin) fn read_resource(&self, uri: String) -> Option<Request<ReadOutcome>> {
+    fn read(&self, uri: String) -> Option<Request<ReadOutcome>> {
         let [.., read] = self.resources.as_ref()?;
         Some(read.request(&[("uri", Val::String(uri))], convert::read))
     }
 
-    pub(in crate::plugin) fn get_prompt(
-        &self,
-        name: String,
-        given: &[(String, String)],
-    ) -> Option<Request<PromptOutcome>> {
+    fn get(&self, name: String, given: &[(String, String)]) -> Option<Request<PromptOutcome>> {
         let [_, get] = self.prompts.as_ref()?;
         Some(get.request(&[("name", Val::String(name)), ("arguments", some_object(given))], convert::got))
     }
 
-    pub(in crate::plugin) fn complete(
+    fn suggest(
         &self,
         subject: Subject,
         name: String,
@@ -135,21 +146,113 @@ impl Exports {
     }
 }
 
+#[async_trait]
+impl Dialect for Exports {
+    /// It gives its lists in pages, all under one deadline.
+    async fn list(&self, program: &Arc<Program>) -> Result<Listed, LoadError> {
+        let call = internal("list", Limits::LISTING);
+        let mut listed = Listed { completions: self.completions.is_some(), ..Listed::default() };
+        if let Some([list, _]) = &self.tools {
+            listed.tools = Some(pages(program, &call, |cursor| list.tools(cursor)).await?);
+        }
+        if let Some([list, templates, _]) = &self.resources {
+            listed.resources = Some(pages(program, &call, |cursor| list.resources(cursor)).await?);
+            listed.templates = pages(program, &call, |cursor| templates.templates(cursor)).await?;
+        }
+        if let Some([list, _]) = &self.prompts {
+            listed.prompts = Some(pages(program, &call, |cursor| list.prompts(cursor)).await?);
+        }
+        Ok(listed)
+    }
+
+    async fn call_tool(
+        &self,
+        program: &Arc<Program>,
+        tool: &FrozenTool,
+        arguments: Arc<str>,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError> {
+        let request = self.call(tool.tool.name.clone(), &arguments).ok_or(NOT_FOUND)?;
+        checked::tool(program, tool, arguments, request, call, |outcome| outcome).await
+    }
+
+    async fn read_resource(&self, program: &Arc<Program>, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+        let request = self.read(uri.to_owned()).ok_or(NOT_FOUND)?;
+        checked::any(program, request, call, |outcome| outcome, checked::read).await
+    }
+
+    async fn get_prompt(
+        &self,
+        program: &Arc<Program>,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<PromptOutcome, CallError> {
+        let request = self.get(name.to_owned(), &arguments).ok_or(NOT_FOUND)?;
+        checked::any(program, request, call, |outcome| outcome, checked::prompt).await
+    }
+
+    async fn complete(
+        &self,
+        program: &Arc<Program>,
+        subject: Subject,
+        name: &str,
+        value: &str,
+        given: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<Completion, CallError> {
+        let request = self.suggest(subject, name.to_owned(), value.to_owned(), &given).ok_or(NOT_FOUND)?;
+        checked::any(program, request, call, |outcome| outcome, checked::completion).await
+    }
+}
+
+/// All pages of a list; whoever has more than any list may have is asked no further.
+async fn pages<T: Said + Send + 'static>(
+    program: &Arc<Program>,
+    call: &Call,
+    request: impl Fn(Option<String>) -> Request<Page<T>>,
+) -> Result<Vec<T>, LoadError> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..=MAX_ENTRIES {
+        let asked = program.perform(request(cursor), call.clone()).await;
+        let page = LoadError::of_listing(match asked {
+            Ok(Ok(page)) => Ok(Ok(page)),
+            Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
+            Ok(Err(CallError::Guest(error))) => Ok(Err(said(error))),
+            Ok(Err(CallError::Input(_))) => Err(Fault::Host),
+        })?;
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() || all.len() > MAX_ENTRIES {
+            return Ok(all);
+        }
+    }
+    Err(LoadError::ListingTooLarge { what: "pages", limit: MAX_ENTRIES })
+}
+
+fn said(error: GuestError) -> String {
+    match error {
+        GuestError::NotFound => "not found".into(),
+        GuestError::Failed(reason) => reason,
+        GuestError::InvalidInput(input) => input.reason,
+    }
+}
+
 /// Lists, page by page.
 impl Function {
-    pub(in crate::plugin) fn tools(&self, cursor: Option<String>) -> Request<Page<Tool>> {
+    fn tools(&self, cursor: Option<String>) -> Request<Page<Tool>> {
         self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "tools", convert::tool))
     }
 
-    pub(in crate::plugin) fn resources(&self, cursor: Option<String>) -> Request<Page<ResourceDescription>> {
+    fn resources(&self, cursor: Option<String>) -> Request<Page<ResourceDescription>> {
         self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "resources", convert::resource))
     }
 
-    pub(in crate::plugin) fn templates(&self, cursor: Option<String>) -> Request<Page<ResourceTemplate>> {
+    fn templates(&self, cursor: Option<String>) -> Request<Page<ResourceTemplate>> {
         self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "resource-templates", convert::template))
     }
 
-    pub(in crate::plugin) fn prompts(&self, cursor: Option<String>) -> Request<Page<Prompt>> {
+    fn prompts(&self, cursor: Option<String>) -> Request<Page<Prompt>> {
         self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "prompts", convert::prompt))
     }
 
@@ -209,9 +312,9 @@ fn some_object(members: &[(String, String)]) -> Val {
 }
 
 /// A part of a list, and where it goes on.
-pub(in crate::plugin) struct Page<T> {
-    pub(in crate::plugin) items: Vec<T>,
-    pub(in crate::plugin) next: Option<String>,
+struct Page<T> {
+    items: Vec<T>,
+    next: Option<String>,
 }
 
 impl<T> Page<T> {
@@ -228,7 +331,7 @@ impl<T: Said> Said for Page<T> {
 }
 
 /// One call of a function.
-pub(in crate::plugin) struct Request<R> {
+struct Request<R> {
     index: ComponentExportIndex,
     params: [Val; 2],
     read: fn(View<'_>) -> Result<R, Fault>,

@@ -2,20 +2,38 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use wasmtime::component::InstancePre;
 
+use super::{Dialect, Entry, Found, NOT_FOUND};
 use crate::plugin::abi::*;
 use crate::plugin::error::LoadError;
+use crate::plugin::fault::CallError;
+use crate::plugin::imports::state::State;
+use crate::plugin::instance::call::{Program, internal};
 use crate::plugin::instance::function::Function;
+use crate::plugin::instance::invocation::Typed;
+use crate::plugin::limits::Limits;
+use crate::plugin::outcome::checked;
+use crate::plugin::provider::Call;
+use crate::plugin::surface::{FrozenTool, Listed as Lists};
+
+/// Its imports are those of all components.
+pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |export| export == Exports::COMPLETIONS };
+
+fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
+    let exports = Exports::find(pre)?;
+    Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
+}
 
 /// Where a component's functions are. `None`: the component does not export the interface.
 #[derive(Clone)]
-pub(in crate::plugin) struct Exports {
-    pub(in crate::plugin) tools: Option<Tools>,
-    pub(in crate::plugin) resources: Option<Resources>,
-    pub(in crate::plugin) prompts: Option<Prompts>,
-    pub(in crate::plugin) completions: Option<Completions>,
-    pub(in crate::plugin) extensions: Option<Extensions>,
+struct Exports {
+    tools: Option<Tools>,
+    resources: Option<Resources>,
+    prompts: Option<Prompts>,
+    completions: Option<Completions>,
+    extensions: Option<Extensions>,
 }
 
 type Listed<T> = (Result<Vec<T>, String>,);
@@ -23,50 +41,50 @@ type Called<T> = (Result<T, GuestError>,);
 type Given = Vec<(String, String)>;
 
 #[derive(Clone)]
-pub(in crate::plugin) struct Tools {
-    pub(in crate::plugin) list: Function<(), Listed<Tool>>,
-    pub(in crate::plugin) call: Function<(String, Arc<str>, CallContext), Called<ToolOutcome>>,
+struct Tools {
+    list: Function<(), Listed<Tool>>,
+    call: Function<(String, Arc<str>, CallContext), Called<ToolOutcome>>,
 }
 
 #[derive(Clone)]
-pub(in crate::plugin) struct Resources {
-    pub(in crate::plugin) list: Function<(), Listed<ResourceDescription>>,
-    pub(in crate::plugin) templates: Function<(), Listed<ResourceTemplate>>,
-    pub(in crate::plugin) read: Function<(String, CallContext), Called<ReadOutcome>>,
+struct Resources {
+    list: Function<(), Listed<ResourceDescription>>,
+    templates: Function<(), Listed<ResourceTemplate>>,
+    read: Function<(String, CallContext), Called<ReadOutcome>>,
 }
 
 #[derive(Clone)]
-pub(in crate::plugin) struct Prompts {
-    pub(in crate::plugin) list: Function<(), Listed<Prompt>>,
-    pub(in crate::plugin) get: Function<(String, Given, CallContext), Called<PromptOutcome>>,
+struct Prompts {
+    list: Function<(), Listed<Prompt>>,
+    get: Function<(String, Given, CallContext), Called<PromptOutcome>>,
 }
 
 type Completing = (Subject, String, String, Given, CallContext);
 
 #[derive(Clone)]
-pub(in crate::plugin) struct Completions {
-    pub(in crate::plugin) complete: Function<Completing, Called<Completion>>,
+struct Completions {
+    complete: Function<Completing, Called<Completion>>,
 }
 
 #[derive(Clone)]
-pub(in crate::plugin) struct Extensions {
-    pub(in crate::plugin) describe: Function<(), (Result<Offer, String>,)>,
-    pub(in crate::plugin) call: Function<(String, String, CallContext), Called<String>>,
+struct Extensions {
+    describe: Function<(), (Result<Offer, String>,)>,
+    call: Function<(String, String, CallContext), Called<String>>,
 }
 
 impl Exports {
     /// The version's interfaces, as a component names them.
-    pub(in crate::plugin) const INTERFACES: [&str; 5] = [
+    const INTERFACES: [&str; 5] = [
         "wharf:plugin/tools@0.1.0",
         "wharf:plugin/resources@0.1.0",
         "wharf:plugin/prompts@0.1.0",
         Self::COMPLETIONS,
         "wharf:plugin/extensions@0.1.0",
     ];
-    pub(in crate::plugin) const COMPLETIONS: &str = "wharf:plugin/completions@0.1.0";
+    const COMPLETIONS: &str = "wharf:plugin/completions@0.1.0";
 
     /// Looks all functions up once and checks their types.
-    pub(in crate::plugin) fn find<T: 'static>(pre: &InstancePre<T>) -> Result<Self, LoadError> {
+    fn find<T: 'static>(pre: &InstancePre<T>) -> Result<Self, LoadError> {
         let [tools, resources, prompts, completions, extensions] =
             Self::INTERFACES.map(|name| Some((name, pre.component().get_export_index(None, name)?)));
         // The interfaces that it exports, each with all its functions.
@@ -107,11 +125,98 @@ impl Exports {
     }
 
     /// Whether there is anything that a host could ask for.
-    pub(in crate::plugin) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.tools.is_none()
             && self.resources.is_none()
             && self.prompts.is_none()
             && self.completions.is_none()
             && self.extensions.is_none()
+    }
+}
+
+#[async_trait]
+impl Dialect for Exports {
+    /// Under one deadline for all lists.
+    async fn list(&self, program: &Arc<Program>) -> Result<Lists, LoadError> {
+        let call = internal("list", Limits::LISTING);
+        let mut listed = Lists { completions: self.completions.is_some(), ..Lists::default() };
+        if let Some(tools) = &self.tools {
+            let asked = program.invoke(&tools.list, call.clone(), |_| ());
+            listed.tools = Some(LoadError::of_listing(asked.await)?);
+        }
+        if let Some(resources) = &self.resources {
+            let asked = program.invoke(&resources.list, call.clone(), |_| ());
+            listed.resources = Some(LoadError::of_listing(asked.await)?);
+            let asked = program.invoke(&resources.templates, call.clone(), |_| ());
+            listed.templates = LoadError::of_listing(asked.await)?;
+        }
+        if let Some(prompts) = &self.prompts {
+            let asked = program.invoke(&prompts.list, call.clone(), |_| ());
+            listed.prompts = Some(LoadError::of_listing(asked.await)?);
+        }
+        if let Some(extensions) = &self.extensions {
+            let asked = program.invoke(&extensions.describe, call, |_| ());
+            listed.offer = Some(LoadError::of_listing(asked.await)?);
+        }
+        Ok(listed)
+    }
+
+    async fn call_tool(
+        &self,
+        program: &Arc<Program>,
+        tool: &FrozenTool,
+        arguments: Arc<str>,
+        call: Call,
+    ) -> Result<ToolOutcome, CallError> {
+        let tools = self.tools.as_ref().ok_or(NOT_FOUND)?;
+        let (name, given) = (tool.tool.name.clone(), arguments.clone());
+        let invocation = Typed { function: tools.call.clone(), params: |context| (name, given, context) };
+        let read = |outcome: Result<_, _>| outcome.map_err(CallError::Guest);
+        checked::tool(program, tool, arguments, invocation, call, read).await
+    }
+
+    async fn read_resource(&self, program: &Arc<Program>, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+        let resources = self.resources.as_ref().ok_or(NOT_FOUND)?;
+        let uri = uri.to_owned();
+        checked::typed(program, &resources.read, call, |context| (uri, context), checked::read).await
+    }
+
+    async fn get_prompt(
+        &self,
+        program: &Arc<Program>,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<PromptOutcome, CallError> {
+        let prompts = self.prompts.as_ref().ok_or(NOT_FOUND)?;
+        let name = name.to_owned();
+        checked::typed(program, &prompts.get, call, |context| (name, arguments, context), checked::prompt).await
+    }
+
+    async fn complete(
+        &self,
+        program: &Arc<Program>,
+        subject: Subject,
+        name: &str,
+        value: &str,
+        given: Vec<(String, String)>,
+        call: Call,
+    ) -> Result<Completion, CallError> {
+        let completions = self.completions.as_ref().ok_or(NOT_FOUND)?;
+        let (name, value) = (name.to_owned(), value.to_owned());
+        let params = |context| (subject, name, value, given, context);
+        checked::typed(program, &completions.complete, call, params, checked::completion).await
+    }
+
+    async fn call_method(
+        &self,
+        program: &Arc<Program>,
+        name: &str,
+        params: &str,
+        call: Call,
+    ) -> Result<String, CallError> {
+        let extensions = self.extensions.as_ref().ok_or(NOT_FOUND)?;
+        let (name, params) = (name.to_owned(), params.to_owned());
+        checked::typed(program, &extensions.call, call, |context| (name, params, context), checked::method).await
     }
 }

@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
+use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
 use super::filesystem::{Closed, Folder, Opened, open_all};
 use super::keyvalue::Store;
-use super::outbound::Allowed;
+use super::outbound::{Allowed, Outbound};
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::access::Access;
@@ -20,10 +21,21 @@ use crate::plugin::policy::denial::{Denial, Lack};
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
-use crate::plugin::sandbox::Sandbox;
 
 /// Different denials that are told for each load; a plugin may think of new ones for ever.
 const TOLD: usize = 32;
+
+/// What grants lead to, shared by all plugins.
+pub(in crate::plugin) struct Resources {
+    pub(in crate::plugin) store: Arc<Store>,
+    pub(in crate::plugin) outbound: Arc<Outbound>,
+    /// Folders that no plugin is given.
+    pub(in crate::plugin) closed: Arc<Closed>,
+    /// What all calls of all plugins may have open of their folders.
+    pub(in crate::plugin) files: Arc<Semaphore>,
+    /// Where folders are opened.
+    pub(in crate::plugin) runtime: Handle,
+}
 
 pub(in crate::plugin) struct Granted {
     plugin: PluginId,
@@ -42,7 +54,7 @@ pub(in crate::plugin) struct Granted {
 }
 
 impl Granted {
-    pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, sandbox: &Sandbox) -> Arc<Self> {
+    pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
         for secret in &grants.secrets {
             if let Some(Lack { logged, hint, .. }) = secret.lack() {
                 tracing::warn!(%plugin, hint, "what needs it is denied: {logged}");
@@ -50,11 +62,11 @@ impl Granted {
         }
         let granted = Arc::new(Self {
             plugin,
-            store: sandbox.store.clone(),
-            http: Allowed::new(&grants, sandbox.outbound.clone()),
+            store: resources.store.clone(),
+            http: Allowed::new(&grants, resources.outbound.clone()),
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
-            files: sandbox.files.clone(),
-            closed: sandbox.closed.clone(),
+            files: resources.files.clone(),
+            closed: resources.closed.clone(),
             folders: OnceCell::new(),
             config: grants.configured().collect(),
             told: Mutex::default(),
@@ -63,7 +75,7 @@ impl Granted {
         // At once, and not at the first call: somebody may be looking at the log.
         if !granted.grants.folders.is_empty() {
             let granted = granted.clone();
-            sandbox.guests().spawn(async move { granted.open_folders().await });
+            resources.runtime.spawn(async move { granted.open_folders().await });
         }
         granted
     }
@@ -137,5 +149,23 @@ impl Granted {
     fn is_new(&self, what: &str) -> bool {
         let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         told.len() < TOLD && told.insert(what.to_owned())
+    }
+}
+
+#[cfg(test)]
+impl Resources {
+    /// Those of a host that has set up nothing.
+    pub(in crate::plugin) fn for_tests() -> Self {
+        use crate::plugin::threads::Threads;
+
+        static THREADS: std::sync::OnceLock<Threads> = std::sync::OnceLock::new();
+        let threads = THREADS.get_or_init(|| Threads::start("test", 1, 1).expect("a thread"));
+        Self {
+            store: Store::new(None),
+            outbound: Outbound::start(Default::default()).expect("a thread"),
+            closed: Arc::default(),
+            files: Arc::new(Semaphore::new(1)),
+            runtime: threads.handle().clone(),
+        }
     }
 }

@@ -1,14 +1,16 @@
 //! HTTP that plugins send: the one place where a request is compared with the plugin's grants,
 //! and from which it is sent.
 //!
-//! Two doors lead here, `wharf:plugin/http` (`fetch`) and `wasi:http` (`wasi`); neither decides
+//! Two front ends share it, `wharf:plugin/http` (`fetch`) and `wasi:http` (`wasi`); neither decides
 //! anything.
 
 pub(super) mod bindings;
+mod connection;
 mod dial;
 mod exchange;
 mod failure;
 mod fetch;
+mod pool;
 mod resolve;
 #[cfg(test)]
 mod tests;
@@ -36,11 +38,13 @@ use crate::plugin::policy::outbound::grant::{HttpGrant, Wanted};
 use crate::plugin::policy::outbound::headers;
 use crate::plugin::policy::outbound::target::Target;
 use crate::plugin::threads::Threads;
+use connection::{BoxError, Route};
 use exchange::{Exchange, Received};
 use failure::Failure;
+use pool::Pool;
 
 pub use resolve::{Resolve, SystemResolver};
-pub(in crate::plugin) use wasi::Door;
+pub(in crate::plugin) use wasi::WasiHttp;
 
 /// Threads for lookups of names, which block. Each counts as an exchange of its plugin.
 const LOOKUPS: usize = 64;
@@ -77,6 +81,8 @@ pub struct Caps {
     pub headers: usize,
     /// Exchanges of one plugin at the same time.
     pub exchanges: usize,
+    /// How long a connection is kept for the next request of its plugin; none is if it is zero.
+    pub idle: Duration,
 }
 
 impl Default for Caps {
@@ -90,6 +96,7 @@ impl Default for Caps {
             response: 16 << 20,
             headers: 128,
             exchanges: 8,
+            idle: Duration::from_secs(20),
         }
     }
 }
@@ -101,13 +108,16 @@ pub(in crate::plugin) struct Outbound {
     resolver: Arc<dyn Resolve>,
     caps: Caps,
     connector: OnceCell<TlsConnector>,
+    /// Places for connections that are idle.
+    idle: Arc<Semaphore>,
 }
 
 impl Outbound {
     pub(in crate::plugin) fn start(settings: OutboundSettings) -> std::io::Result<Arc<Self>> {
         let OutboundSettings { resolver, caps } = settings;
         let threads = Threads::start("wharf-outbound", 1, LOOKUPS)?;
-        Ok(Arc::new(Self { threads, resolver, caps, connector: OnceCell::new() }))
+        let idle = Arc::new(Semaphore::new(pool::IN_ALL));
+        Ok(Arc::new(Self { threads, resolver, caps, connector: OnceCell::new(), idle }))
     }
 
     fn handle(&self) -> &Handle {
@@ -132,6 +142,7 @@ impl Outbound {
 pub(in crate::plugin) struct Allowed {
     rules: Vec<Rule>,
     turns: Arc<Semaphore>,
+    pool: Arc<Pool>,
     outbound: Arc<Outbound>,
 }
 
@@ -154,7 +165,9 @@ impl Allowed {
             Rule { grant: grant.clone(), headers }
         };
         let rules = grants.http.iter().map(rule).collect();
-        Self { rules, turns: Arc::new(Semaphore::new(outbound.caps.exchanges)), outbound }
+        let turns = Arc::new(Semaphore::new(outbound.caps.exchanges));
+        let pool = Pool::new(outbound.idle.clone(), outbound.caps.idle, outbound.handle().clone());
+        Self { rules, turns, pool, outbound }
     }
 
     /// The line that grants what there is, and that too.
@@ -187,11 +200,11 @@ impl Sender {
     }
 
     /// Sends a request whose URI is absolute, if the plugin was granted that. Dropping the
-    /// future, or the body, closes the connection.
+    /// future, or a body that was not read whole, closes the connection.
     async fn send<B>(self, request: Request<B>, patience: Patience) -> Result<Response<Received>, Failure>
     where
         B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        B::Error: Into<BoxError>,
     {
         let allowed = &self.granted.http;
         let invalid = |why: &str| Failure::Invalid(why.into());
@@ -213,12 +226,13 @@ impl Sender {
         shorter(&mut caps.connect, patience.connect);
         shorter(&mut caps.first_byte, patience.first_byte);
         shorter(&mut caps.whole, patience.whole);
+        let request = outgoing(request, &wanted, headers, caps.headers)?;
         let exchange = Exchange {
-            request: outgoing(request, &wanted, headers, caps.headers)?,
-            target: wanted.target.clone(),
-            private: rule.grant.private,
+            request: request.map(|body| connection::outgoing(body, caps.request)),
+            route: Route { target: wanted.target.clone(), private: rule.grant.private },
             between: patience.between.unwrap_or(caps.whole),
             turns: allowed.turns.clone(),
+            pool: allowed.pool.clone(),
             caps,
         };
         let task = outbound.handle().spawn(exchange.run(outbound.clone()));
@@ -242,13 +256,15 @@ impl Sender {
 
 /// The request as it is sent: in origin-form, with the host's own fields and those of the entry
 /// in place of the guest's.
-fn outgoing<B>(request: Request<B>, wanted: &Wanted, own: &Headers, most: usize) -> Result<Request<B>, Failure> {
+fn outgoing<B: Body>(request: Request<B>, wanted: &Wanted, own: &Headers, most: usize) -> Result<Request<B>, Failure> {
     let (mut parts, body) = request.into_parts();
     let invalid = |why: &str| Failure::Invalid(why.into());
     if parts.headers.get_all(header::HOST).iter().any(|host| !names(host, &wanted.target)) {
         return Err(invalid("its Host is not that of its URL"));
     }
-    let length = parts.headers.get(header::CONTENT_LENGTH).cloned();
+    // Without a body, a server would take the head of the connection's next request for it.
+    let length =
+        parts.headers.get(header::CONTENT_LENGTH).filter(|told| *told == "0" || !body.is_end_stream()).cloned();
     headers::strip(&mut parts.headers, length);
     for (name, value) in own {
         parts.headers.insert(name, value.clone());

@@ -14,7 +14,7 @@ use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 use super::filesystem::Held;
 use super::granted::Granted;
 use super::guest_log::{LogBudget, Printed};
-use super::outbound::Door;
+use super::outbound::WasiHttp;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::limits::cpu::CpuMeter;
@@ -45,7 +45,7 @@ pub(in crate::plugin) struct State {
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
     wasi: Option<WasiCtx>,
-    http: Option<Door>,
+    http: Option<WasiHttp>,
     table: ResourceTable,
 }
 
@@ -139,9 +139,9 @@ impl WasiView for State {
 
 impl WasiHttpView for State {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        let door = self.http.take().unwrap_or_else(|| Door::of(self));
-        let door = self.http.insert(door);
-        WasiHttpCtxView { ctx: &mut door.context, hooks: &mut door.hooks, table: &mut self.table }
+        let http = self.http.take().unwrap_or_else(|| WasiHttp::of(self));
+        let http = self.http.insert(http);
+        WasiHttpCtxView { ctx: &mut http.context, hooks: &mut http.hooks, table: &mut self.table }
     }
 }
 
@@ -206,11 +206,13 @@ impl State {
         events: Option<Arc<Events>>,
         cancelled: CancellationToken,
     ) -> Self {
-        use crate::plugin::sandbox::{Sandbox, SandboxSettings};
-        let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+        use super::granted::Resources;
+        use crate::plugin::limits::quota::Budget;
+
         let plugin = PluginId::parse("guest").expect("an id");
-        let granted = Granted::new(plugin.clone(), crate::plugin::policy::grants::Grants::default(), &sandbox);
-        let quota = Quota::new(sandbox.budget().clone(), 1 << 20);
+        let granted =
+            Granted::new(plugin.clone(), crate::plugin::policy::grants::Grants::default(), &Resources::for_tests());
+        let quota = Quota::new(Arc::new(Budget::new(1 << 20)), 1 << 20);
         let cpu = CpuMeter::new(Duration::from_secs(1));
         Self::new(plugin, quota, cpu, log_limit, events, cancelled, granted)
     }

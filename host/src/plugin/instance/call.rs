@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
-use wasmtime::component::{ComponentNamedList, Lift, Lower};
+use wasmtime::component::{ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{Store, UpdateDeadline};
 
 use super::breaker::{Breaker, Pause};
@@ -24,6 +24,7 @@ use super::function::{Function, Live};
 use super::invocation::{Invocation, Typed};
 use super::metered::Metered;
 use super::quick::Quick;
+use super::runtime::Runtime;
 use super::spare;
 use super::spare::Source;
 use super::ticker::Ticking;
@@ -32,7 +33,6 @@ use super::turnstile::Turnstile;
 use crate::audit::{Event, Record};
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
-use crate::plugin::dialects::linked::Linked;
 use crate::plugin::events::Events;
 use crate::plugin::fault::Fault;
 use crate::plugin::id::{Digest, PluginId};
@@ -44,7 +44,6 @@ use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Said;
 use crate::plugin::provider::Call;
-use crate::plugin::sandbox::Sandbox;
 use crate::plugin::schema::forms::Forms;
 use crate::plugin::text;
 
@@ -60,8 +59,8 @@ pub(in crate::plugin) struct Program {
     pub(in crate::plugin) id: PluginId,
     pub(in crate::plugin) digest: Digest,
     pub(in crate::plugin) limits: Limits,
-    pub(in crate::plugin) linked: Arc<Linked>,
-    pub(in crate::plugin) sandbox: Arc<Sandbox>,
+    pre: InstancePre<State>,
+    pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) granted: Arc<Granted>,
     pub(in crate::plugin) forms: Forms,
     /// Around every call that a client makes.
@@ -73,16 +72,16 @@ pub(in crate::plugin) struct Program {
 
 impl Program {
     pub(in crate::plugin) fn new(
-        sandbox: Arc<Sandbox>,
+        runtime: Arc<Runtime>,
         id: PluginId,
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        linked: Arc<Linked>,
+        pre: InstancePre<State>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let turns = limits.concurrency.clamp(1, engine::SLOTS_OF_ONE);
-        let (plugin, audit) = (id.clone(), sandbox.audit.clone());
+        let (plugin, audit) = (id.clone(), runtime.audit.clone());
         let breaker = Breaker::new(move |pause: &Pause| {
             let (seconds, caller) = (pause.length.as_secs(), pause.caller.as_deref().unwrap_or("all"));
             tracing::warn!(%plugin, seconds, caller, "quarantined: its calls fail again and again");
@@ -95,23 +94,23 @@ impl Program {
             });
         });
         Arc::new(Self {
-            granted: Granted::new(id.clone(), grants, &sandbox),
+            granted: Granted::new(id.clone(), grants, &runtime.resources),
             id,
             digest,
             forms: Forms::default(),
             breaker,
-            linked,
+            pre,
             quick: Quick::default(),
-            turnstile: Turnstile::new(sandbox.threads_of_one()),
-            turns: Turns::new(turns, limits.queue, sandbox.is_shared()),
-            sandbox,
+            turnstile: Turnstile::new(runtime.threads_of_one()),
+            turns: Turns::new(turns, limits.queue, runtime.shared),
+            runtime,
             limits,
         })
     }
 
     /// The same component under other limits and grants.
     pub(in crate::plugin) fn with_settings(&self, limits: Limits, grants: Grants) -> Arc<Self> {
-        Self::new(self.sandbox.clone(), self.id.clone(), self.digest, limits, grants, self.linked.clone())
+        Self::new(self.runtime.clone(), self.id.clone(), self.digest, limits, grants, self.pre.clone())
     }
 
     /// Calls one function in a fresh instance. `params` makes its parameters from the time
@@ -203,7 +202,7 @@ impl Program {
             tokio::time::timeout(limit, metered).await.unwrap_or_else(|_| Err(Fault::Timeout { limit }.into()))
         });
         let work = work.catch_unwind();
-        AbortOnDrop(self.sandbox.guests().spawn(async move { work.await.unwrap_or_else(panicked) })).outcome().await
+        AbortOnDrop(self.runtime.guests().spawn(async move { work.await.unwrap_or_else(panicked) })).outcome().await
     }
 
     /// Runs a call on the guests' own threads, or, where the plugin has earned that, on this
@@ -213,7 +212,7 @@ impl Program {
         call: impl Future<Output = Result<R, E>> + Send + Unpin + 'static,
     ) -> Result<R, E> {
         let mut call = AssertUnwindSafe(call).catch_unwind();
-        let guests = self.sandbox.guests();
+        let guests = self.runtime.guests();
         if self.quick.is_earned() {
             // What it waits for must be of the threads that it goes over to.
             let _entered = guests.enter();
@@ -243,7 +242,7 @@ impl Program {
     /// Waits for the caller's turn and for a slot of the pool, so that instantiation never finds
     /// the pool full.
     async fn turn(&self, caller: &Arc<str>, deadline: Instant) -> Result<[Turn; 2], Fault> {
-        let slots = self.sandbox.slots();
+        let slots = &self.runtime.slots;
         if let Some(turn) = self.turns.try_take(caller)
             && let Some(slot) = slots.try_take(caller)
         {
@@ -267,8 +266,8 @@ impl Program {
         cpu: Arc<CpuMeter>,
     ) -> Result<I::Outcome, Fault> {
         self.granted.open_folders().await;
-        let _ticking = self.sandbox.ticker().run();
-        let (mut store, live) = match self.sandbox.spares().take(self) {
+        let _ticking = self.runtime.ticker.run();
+        let (mut store, live) = match self.runtime.spares.take(self) {
             Some(Spare { mut store, live }) => {
                 store.data_mut().take_up(cpu, call.events, call.cancelled);
                 store.set_epoch_deadline(TICKS);
@@ -286,7 +285,7 @@ impl Program {
         };
         let live = match live {
             Some(live) => live,
-            None => match Live::new(&self.linked.pre, &mut store).await {
+            None => match Live::new(&self.pre, &mut store).await {
                 Ok(live) => live,
                 Err(error) => return Err(self.fault(cause::of_making(&error), &error, store.data())),
             },
@@ -299,7 +298,7 @@ impl Program {
                 }
                 if self.quick.is_earned() && store.data().quota.taken() <= spare::LIGHT {
                     store.data_mut().close();
-                    self.sandbox.spares().put_away(self, store);
+                    self.runtime.spares.put_away(self, store);
                 }
                 Ok(outcome)
             }
@@ -312,7 +311,7 @@ impl Program {
     pub(in crate::plugin) async fn spare(&self) -> Option<Spare> {
         self.granted.open_folders().await;
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
-        let live = Live::new(&self.linked.pre, &mut store).await.ok()?;
+        let live = Live::new(&self.pre, &mut store).await.ok()?;
         (!store.data().has_spoken()).then_some(Spare { store, live })
     }
 
@@ -323,10 +322,10 @@ impl Program {
     }
 
     fn store(&self, cpu: Arc<CpuMeter>, events: Option<Arc<Events>>, cancelled: CancellationToken) -> Store<State> {
-        let quota = Quota::new(self.sandbox.budget().clone(), self.limits.memory);
+        let quota = Quota::new(self.runtime.memory.clone(), self.limits.memory);
         let granted = self.granted.clone();
         let state = State::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
-        let mut store = Store::new(self.sandbox.engine(), state);
+        let mut store = Store::new(&self.runtime.engine, state);
         store.limiter(|state| &mut state.quota);
         store.set_hostcall_fuel(self.lifted(1));
         store.set_max_component_handles(COMPONENT_HANDLES);
@@ -376,7 +375,7 @@ impl Source for Program {
     type Busy = Ticking;
 
     fn busy(self: &Arc<Self>) -> Ticking {
-        self.sandbox.ticker().run()
+        self.runtime.ticker.run()
     }
 
     /// One that takes long to make is the last for a while.

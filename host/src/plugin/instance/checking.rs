@@ -4,13 +4,14 @@
 //! A check that has begun does not yield, as a guest does at each tick. So few of those that
 //! take longer run at the same time: the other threads are left for calls.
 
+use std::sync::Arc;
+
 use tokio::sync::Semaphore;
 
 use crate::json;
 use crate::plugin::fault::Fault;
 use crate::plugin::limits::Limits;
-use crate::plugin::limits::quota::Quota;
-use crate::plugin::sandbox::Sandbox;
+use crate::plugin::limits::quota::{Budget, Quota};
 use crate::plugin::schema::{Schema, Violation, tree};
 
 /// Bytes of a text that is read where the call is, whatever is in it.
@@ -26,18 +27,25 @@ const VALUE: u64 = 128;
 /// What a check came to; the violations are no fault of the host's.
 pub(in crate::plugin) type Checked = Result<(), Vec<Violation>>;
 
-/// Checks that take longer, on so many threads.
-pub(in crate::plugin) fn room(workers: usize) -> Semaphore {
-    Semaphore::new((workers / 2).max(1))
-}
-
 /// Whether it takes no longer to read than to hand it to another thread.
 fn is_little(text: &str) -> bool {
     text.len() <= SHORT
         || text.len() <= MEDIUM && json::check(text, json::DEPTH_CAP).is_ok_and(|seen| seen.values <= FEW_VALUES)
 }
 
-impl Sandbox {
+/// Checks values for the calls of all plugins.
+pub(in crate::plugin) struct Checker {
+    /// Places of checks that take longer.
+    places: Semaphore,
+    memory: Arc<Budget>,
+}
+
+impl Checker {
+    /// For so many threads; `memory` is that of the guests.
+    pub(super) fn new(workers: usize, memory: Arc<Budget>) -> Self {
+        Self { places: Semaphore::new((workers / 2).max(1)), memory }
+    }
+
     /// Checks a text that is known to be JSON.
     ///
     /// # Errors
@@ -54,13 +62,13 @@ impl Sandbox {
         }
         // A call that began on the thread of whoever makes it goes over to the guests'.
         tokio::task::yield_now().await;
-        let Ok(_room) = self.checking().acquire().await else { return Err(Fault::Host) };
+        let Ok(_place) = self.places.acquire().await else { return Err(Fault::Host) };
         // What is no JSON has no value, which the reader says.
         let values = json::check(text, json::DEPTH_CAP).map_or(0, |seen| seen.values);
         if values > MAX_VALUES {
             return Ok(Err(vec![Violation::too_many_values(MAX_VALUES)]));
         }
-        let mut memory = Quota::new(self.budget().clone(), Limits::MEMORY_CEILING * 2);
+        let mut memory = Quota::new(self.memory.clone(), Limits::MEMORY_CEILING * 2);
         if !memory.grow(values as u64 * VALUE + text.len() as u64) {
             return Err(Fault::Busy);
         }

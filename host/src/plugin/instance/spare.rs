@@ -1,7 +1,7 @@
 //! What short calls leave to be done between calls: to take their instances down, and to make
 //! the next one.
 //!
-//! Whoever brings calls says when it waits for the next ([`crate::plugin::sandbox::Sandbox::rest`]).
+//! Whoever brings calls says when it waits for the next (`Runtime::on_idle`).
 //! Where nobody does, the next call does it, or the ticker: a plugin that is not called for a
 //! tenth of a second keeps no instance. Each instance still serves one call.
 //!
@@ -104,7 +104,7 @@ impl<S: Source> Spares<S> {
     }
 
     /// Does what there is to do.
-    pub(in crate::plugin) fn rest(&self) {
+    pub(in crate::plugin) fn on_idle(&self) {
         let mut shelf = self.shelf();
         let used = shelf.used.take();
         let wanting = if shelf.ready.is_none() && !shelf.making { shelf.last.upgrade() } else { None };

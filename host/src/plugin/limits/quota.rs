@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wasmtime::ResourceLimiter;
 
-use crate::plugin::component::engine::{CORE_INSTANCES, MEMORIES, TABLES};
+/// Core modules in one component; std guests have four or five.
+pub(in crate::plugin) const CORE_INSTANCES: u32 = 16;
+pub(in crate::plugin) const MEMORIES: u32 = 4;
+pub(in crate::plugin) const TABLES: u32 = 8;
 
 /// Bytes that all guests together may hold.
 #[derive(Debug)]

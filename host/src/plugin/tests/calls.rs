@@ -272,5 +272,5 @@ async fn the_memory_budget_comes_back() {
     for _ in 0..10 {
         let _ = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     }
-    assert_eq!(sandbox.budget().taken(), 0);
+    assert_eq!(sandbox.runtime.memory.taken(), 0);
 }

@@ -93,13 +93,13 @@ async fn copies_are_linked_once_while_one_is_there() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let component = guest();
     let (one, other) = tokio::join!(load(&sandbox, &component), load(&sandbox, &component));
-    assert!(Arc::ptr_eq(&one.program.linked, &other.program.linked));
+    assert!(Arc::ptr_eq(&one.linked, &other.linked));
     let mut different = component.clone();
     // A custom section without a name and content.
     different.extend([0, 1, 0]);
     let different = load(&sandbox, &different).await;
-    assert!(!Arc::ptr_eq(&one.program.linked, &different.program.linked));
-    let linked = Arc::downgrade(&one.program.linked);
+    assert!(!Arc::ptr_eq(&one.linked, &different.linked));
+    let linked = Arc::downgrade(&one.linked);
     drop(one);
     call(&other).await;
     drop(other);

@@ -30,14 +30,14 @@ async fn a_spare_serves_one_call_of_its_plugin() {
     for plugin in [&one, &other, &one, &one, &other, &other] {
         plugin.program.earn_quick();
         call(plugin).await;
-        sandbox.rest();
-        assert!(sandbox.spares().is_ready());
+        sandbox.on_idle();
+        assert!(sandbox.runtime.spares.is_ready());
         call(plugin).await;
-        assert!(!sandbox.spares().is_ready());
+        assert!(!sandbox.runtime.spares.is_ready());
         call(plugin).await;
     }
     // With other limits it is another program, which was never called.
-    sandbox.rest();
+    sandbox.on_idle();
     let changed = one.granted(Limits { output: 1 << 10, ..Limits::default() }, Grants::default()).await;
     call(&changed.expect("a plugin")).await;
 }
@@ -48,17 +48,17 @@ async fn nothing_is_kept_while_nothing_happens() {
     let plugin = plugin(&sandbox).await;
     plugin.program.earn_quick();
     call(&plugin).await;
-    sandbox.rest();
-    assert!(sandbox.spares().is_ready());
+    sandbox.on_idle();
+    assert!(sandbox.runtime.spares.is_ready());
     let deadline = Instant::now() + Duration::from_secs(10);
-    while sandbox.budget().taken() > 0 {
+    while sandbox.runtime.memory.taken() > 0 {
         assert!(Instant::now() < deadline, "instances are kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(!sandbox.spares().is_ready());
+    assert!(!sandbox.runtime.spares.is_ready());
     drop(plugin);
-    sandbox.rest();
-    assert!(!sandbox.spares().is_ready());
+    sandbox.on_idle();
+    assert!(!sandbox.runtime.spares.is_ready());
 }
 
 /// Also while another plugin's call sleeps, and keeps the clock running.
@@ -67,17 +67,17 @@ async fn nothing_is_kept_of_one_plugin_because_of_another() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let plugin = plugin(&sandbox).await;
     plugin.program.earn_quick();
-    let _another_runs = sandbox.ticker().run();
+    let _another_runs = sandbox.runtime.ticker.run();
     call(&plugin).await;
-    sandbox.rest();
-    assert!(sandbox.spares().is_ready());
+    sandbox.on_idle();
+    assert!(sandbox.runtime.spares.is_ready());
     let deadline = Instant::now() + Duration::from_secs(10);
-    while sandbox.spares().is_ready() || sandbox.budget().taken() > 0 {
+    while sandbox.runtime.spares.is_ready() || sandbox.runtime.memory.taken() > 0 {
         assert!(Instant::now() < deadline, "an instance is kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     // Nor is there another one.
-    sandbox.rest();
-    assert!(!sandbox.spares().is_ready());
+    sandbox.on_idle();
+    assert!(!sandbox.runtime.spares.is_ready());
     call(&plugin).await;
 }

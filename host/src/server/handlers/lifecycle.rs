@@ -3,17 +3,36 @@
 //! Both are answered at once, whatever is still being compiled: a client that probes for
 //! the newer era gives up after a while and silently takes the older one.
 
+use super::custom;
 use crate::protocol::result::Caching;
-use crate::protocol::{Revision, discover, initialize};
+use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::server::Server;
 use crate::server::scope::Scope;
 
 pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> String {
     let instructions = server.settings.instructions.as_deref();
-    initialize::result(revision, &server.implementation, &server.capabilities(), instructions)
+    initialize::result(revision, &server.implementation, &capabilities(server), instructions)
 }
 
 pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> String {
     let instructions = server.settings.instructions.as_deref();
-    discover::result(scope.revision, &server.implementation, &server.capabilities(), instructions, Caching::NONE)
+    discover::result(scope.revision, &server.implementation, &capabilities(server), instructions, Caching::NONE)
+}
+
+/// What works, whatever the plugins of the moment list: a client that connects to an
+/// empty folder must still ask again after the first plugin has come. Completions are no
+/// list, and are there if a plugin has them.
+fn capabilities(server: &Server) -> ServerCapabilities {
+    let snapshot = server.catalog.snapshot();
+    ServerCapabilities {
+        tools: true,
+        prompts: true,
+        resources: true,
+        resources_subscribe: true,
+        list_changed: true,
+        logging: true,
+        completions: server.catalog.offers_completions(),
+        experimental: custom::declared(&snapshot.extensions.experimental),
+        extensions: custom::declared(&snapshot.extensions.extensions),
+    }
 }

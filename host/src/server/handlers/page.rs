@@ -2,14 +2,14 @@
 //!
 //! Source: MCP, server/utilities/pagination of each revision.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::{Answer, Reply};
 use crate::catalog::{Item, Names, Snapshot};
 use crate::protocol::Revision;
 use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::result::{self, Caching, Envelope};
+use crate::server::pages::Page;
 use crate::server::scope::Scope;
 use crate::server::{Server, wire};
 
@@ -59,33 +59,5 @@ impl<T: Item> List<T> {
         }
         let envelope = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
         result::object(revision, &server.implementation, &members.members(), envelope)
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Page {
-    kind: ListKind,
-    revision: Revision,
-    offset: u64,
-}
-
-/// The pages of all lists as they were last written: every client gets the same.
-#[derive(Default)]
-pub(in crate::server) struct Pages(Mutex<HashMap<Page, (u64, Arc<str>)>>);
-
-impl Pages {
-    /// The page of that generation of its list.
-    fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> String) -> String {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What has become older is replaced, and no cursor leads beyond the end of a list: there are
-        // never many.
-        let kept = pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());
-        let text = kept.unwrap_or_else(|| {
-            let text: Arc<str> = write().into();
-            pages.insert(page, (generation, text.clone()));
-            text
-        });
-        drop(pages);
-        text.to_string()
     }
 }

@@ -1,4 +1,4 @@
-//! Sends requests through both of the host's doors, and says what came back in every way that a
+//! Sends requests through both of the host's front ends, and says what came back in every way that a
 //! plugin has.
 
 #[cfg(target_family = "wasm")]

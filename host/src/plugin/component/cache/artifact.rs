@@ -81,7 +81,7 @@ impl Code {
 
     /// Takes the code out of this process's mappings until it is run again: to map a page again
     /// takes about a microsecond, and what is not mapped can go to swap at once.
-    pub(in crate::plugin) fn rest(&self) {
+    pub(in crate::plugin) fn unmap(&self) {
         if self.sealed {
             // SAFETY: the advice throws away what was written to a private mapping. Nothing was:
             // wasmtime loads no code that needs relocations, and write-protects the image before

@@ -15,7 +15,7 @@ const FUNCTIONS: [&str; 3] = ["parse-message", "send-message", "flush-buffer"];
 const WHY: &str = "a plugin does not write to its client: return what there is to say";
 
 /// Gives components the interfaces.
-pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     for interface in TYPES {
         let mut interface = linker.instance(&format!("wasmcp:mcp-v20251125/{interface}@0.1.1"))?;
         interface.resource("input-stream", ResourceType::host::<DynInputStream>(), |mut store, rep| {

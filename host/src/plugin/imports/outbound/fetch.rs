@@ -1,4 +1,4 @@
-//! The door `wharf:plugin/http`: a whole request in, a whole response out.
+//! The front end `wharf:plugin/http`: a whole request in, a whole response out.
 
 use std::time::Duration;
 

@@ -3,6 +3,7 @@
 mod corpus;
 mod exchange;
 mod parts;
+mod reuse;
 mod server;
 
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ fn with_caps(caps: Caps) -> Arc<Sandbox> {
 fn call_of(sandbox: &Sandbox, http: Vec<HttpGrant>, secrets: Vec<Secret>) -> Sender {
     let id = PluginId::parse("guest").expect("an id");
     let grants = Grants { http, secrets, ..Grants::default() };
-    Sender { granted: Granted::new(id, grants, sandbox), events: Some(Arc::default()) }
+    Sender { granted: Granted::new(id, grants, &sandbox.runtime.resources), events: Some(Arc::default()) }
 }
 
 fn grant(url: &str) -> HttpGrant {

@@ -1,4 +1,4 @@
-//! The door `wasi:http/outgoing-handler`: bodies flow while the guest writes and reads them.
+//! The front end `wasi:http/outgoing-handler`: bodies flow while the guest writes and reads them.
 
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
@@ -16,12 +16,12 @@ const CHUNK: usize = 64 << 10;
 type Sent = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// What a guest's requests pass through.
-pub(in crate::plugin) struct Door {
+pub(in crate::plugin) struct WasiHttp {
     pub(in crate::plugin) context: WasiHttpCtx,
     pub(in crate::plugin) hooks: Hooks,
 }
 
-impl Door {
+impl WasiHttp {
     pub(in crate::plugin) fn of(state: &State) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(FIELDS);

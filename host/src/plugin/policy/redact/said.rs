@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use super::Redactor;
 use crate::plugin::abi::*;
-use crate::plugin::fault::CallError;
 
 /// What has texts in which a secret may be.
 pub(in crate::plugin) trait Said {
@@ -127,16 +126,6 @@ variants! {
     Content { Text, Image, Audio, Embedded, Link }
     SamplingContent { Text, Image, Audio, ToolUse, ToolResult }
     Ask { Form, Url, Sample; Roots }
-}
-
-impl Said for CallError {
-    fn redact(&mut self, redactor: &Redactor) {
-        match self {
-            Self::Guest(said) => said.redact(redactor),
-            // In the host's words.
-            Self::Fault(_) | Self::Input(_) => {}
-        }
-    }
 }
 
 impl Said for ResourceBody {

@@ -1,4 +1,4 @@
-//! Row H37: URLs that a plugin may try, and what becomes of each at both doors.
+//! Row H37: URLs that a plugin may try, and what becomes of each at both front ends.
 
 use http::Request;
 use http_body_util::{BodyExt as _, Empty};
@@ -125,7 +125,7 @@ fn granted(port: u16) -> Vec<HttpGrant> {
     ]
 }
 
-/// Whether what a door gave is that fate.
+/// Whether what a front end gave is that fate.
 fn is<T, E: std::fmt::Debug>(fate: &Fate, outcome: &Result<T, E>, kind: impl Fn(&E) -> Option<Fate>) -> bool {
     match outcome {
         Ok(_) => matches!(fate, Sent(_)),
@@ -162,7 +162,7 @@ async fn h37_only_what_is_granted_is_sent() {
 }
 
 #[tokio::test]
-async fn h37_the_other_door_is_no_wider() {
+async fn h37_the_other_front_end_is_no_wider() {
     let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
     let call = call_of(sandbox(), granted(server.port), Vec::new());
     let mut tried = 0;

@@ -4,29 +4,80 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 pub(super) struct Server {
     pub(super) port: u16,
     heads: Arc<Mutex<Vec<String>>>,
+    connections: Arc<Mutex<Connections>>,
+}
+
+/// How many there were, and how many of them the client has not closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Connections {
+    pub(super) all: usize,
+    pub(super) open: usize,
 }
 
 impl Server {
     /// `answer` gets each connection after the head of its request.
     pub(super) fn start(answer: impl Fn(TcpStream) + Clone + Send + 'static) -> Self {
+        Self::keeping(move |_, stream| {
+            stream.try_clone().map(&answer).expect("a connection");
+            false
+        })
+    }
+
+    /// One that goes on with a connection for as long as `answer` is true. It gets the number of the
+    /// connection's request, from 1, and the connection after the head of that.
+    pub(super) fn keeping(answer: impl Fn(usize, &mut TcpStream) -> bool + Clone + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let heads = Arc::new(Mutex::new(Vec::new()));
         let seen = heads.clone();
+        let connections = Arc::new(Mutex::new(Connections::default()));
+        let counted = connections.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (Ok(stream), seen, answer) = (stream, seen.clone(), answer.clone()) else { continue };
+                let (Ok(mut stream), seen, answer) = (stream, seen.clone(), answer.clone()) else { continue };
+                let counted = counted.clone();
+                {
+                    let mut connections = counted.lock().expect("no panic");
+                    *connections = Connections { all: connections.all + 1, open: connections.open + 1 };
+                }
                 std::thread::spawn(move || {
-                    seen.lock().expect("no panic").push(head(&stream));
-                    answer(stream);
+                    for request in 1.. {
+                        let head = head(&stream);
+                        if request > 1 && head.is_empty() {
+                            break;
+                        }
+                        seen.lock().expect("no panic").push(head);
+                        if !answer(request, &mut stream) {
+                            break;
+                        }
+                    }
+                    counted.lock().expect("no panic").open -= 1;
                 });
             }
         });
-        Self { port, heads }
+        Self { port, heads, connections }
+    }
+
+    /// Its connections, once so many are open and no more.
+    pub(super) async fn settled(&self, open: usize) -> Connections {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let connections = *self.connections.lock().expect("no panic");
+            if connections.open == open || Instant::now() > until {
+                return connections;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// How many connections there were.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.lock().expect("no panic").all
     }
 
     /// One that always gives this.
