@@ -26,8 +26,6 @@ pub(super) enum Command {
     #[command(flatten)]
     Project(wharf_dev::Command),
     /// Print a policy file of Wassette as grants for the configuration file
-    // Listed behind `audit`, the eleventh.
-    #[command(display_order = 11)]
     ImportPolicy {
         /// policy.yaml
         file: PathBuf,
