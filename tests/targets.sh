@@ -19,7 +19,7 @@ has() {
 }
 
 # A C compiler for Apple, as the crate `cc` calls it. zig knows its target by another name, and brings its headers.
-zig() {
+apple() {
   local name
   ZIG=$(command -v zig) || ZIG="python3 -m ziglang"
   $ZIG version >/dev/null 2>&1 || {
@@ -55,7 +55,7 @@ check() {
   case $1 in
     x86_64-pc-windows-gnu) has x86_64-w64-mingw32-gcc "$apt gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64" ;;
     aarch64-unknown-linux-gnu) has aarch64-linux-gnu-gcc "$apt gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
-    aarch64-apple-darwin) zig ;;
+    aarch64-apple-darwin) apple ;;
     *) echo "not a target of these tests: $1" && return 1 ;;
   esac || return
   env -u RUSTUP_TOOLCHAIN -u CARGO RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
