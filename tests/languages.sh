@@ -5,6 +5,7 @@
 #
 #   tests/languages.sh               all languages
 #   tests/languages.sh python go     some of them
+#   tests/languages.sh --prepare     installs what is missing, and nothing else
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1 npm_config_fund=false npm_config_audit=false
@@ -66,6 +67,11 @@ prepare() {
   esac
 }
 
+only_prepare=
+if [ "${1:-}" = --prepare ]; then
+  only_prepare=yes
+  shift
+fi
 languages=("$@")
 if ((${#languages[@]} == 0)); then
   languages=("${all[@]}")
@@ -73,5 +79,6 @@ fi
 for language in "${languages[@]}"; do
   prepare "$language"
 done
+if [ -n "$only_prepare" ]; then exit; fi
 export PATH=$venv/bin:$PATH
 exec cargo test --locked --package wharf --test languages -- "${languages[@]}"

@@ -23,13 +23,13 @@ pub use snapshot::{Listings, Snapshot};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
-use crate::plugin::{Digest, PluginId, Provider, Sandbox};
+use crate::plugin::{Digest, PluginId, Provider};
 
 /// One plugin in service: who answers, and by which names.
 #[derive(Clone)]
@@ -61,8 +61,6 @@ pub struct Catalog {
     completions_expected: AtomicBool,
     /// Plugins that are being asked again, and whether they must be once more.
     listing: Mutex<HashMap<PluginId, bool>>,
-    /// Where its plugins run, once there is one of them.
-    sandbox: OnceLock<Arc<Sandbox>>,
 }
 
 /// How far the first scan is.
@@ -84,7 +82,6 @@ impl Default for Catalog {
             first_scan: watch::Sender::new(FirstScan::Ahead),
             completions_expected: AtomicBool::new(false),
             listing: Mutex::default(),
-            sandbox: OnceLock::new(),
         }
     }
 }
@@ -229,20 +226,6 @@ impl Catalog {
             *now = (*now).max(FirstScan::Looked);
             first
         });
-    }
-
-    /// Says where its plugins run.
-    pub fn set_sandbox(&self, sandbox: Arc<Sandbox>) {
-        // All plugins of a process run in one.
-        let _ = self.sandbox.set(sandbox);
-    }
-
-    /// For whoever calls its plugins and waits for the next call to make: what can be done
-    /// ahead is done now.
-    pub fn rest(&self) {
-        if let Some(sandbox) = self.sandbox.get() {
-            sandbox.on_idle();
-        }
     }
 
     fn expect_completions(&self, expected: bool) {

@@ -10,9 +10,11 @@ mod changes;
 mod check;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
+mod folder;
 mod http;
 mod list;
 mod local;
+mod options;
 mod pins;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
@@ -22,20 +24,18 @@ mod status;
 mod wall;
 mod writable;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::audit::Audit;
-use crate::config::{self, Base, Config};
-use crate::os::process::this_program;
+use crate::config::Config;
+use crate::os::memory;
 use crate::os::signals::survive_file_size_limit;
-use crate::os::{key_folders, memory};
-use crate::pins::shell_word;
-use crate::plugin::{self, Closed, Compiler, Sandbox, SandboxSettings};
+use crate::plugin;
 use crate::report::{self, Failure, Log};
+use folder::plugin_folder;
+use options::Options;
 
 /// An MCP server whose tools are sandboxed WebAssembly components in a folder.
 #[derive(Parser)]
@@ -50,20 +50,6 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Exit codes: 0 it went well; 1 the answer is no (a plugin would not load, a tool failed); 2 the
 question was wrong (usage, configuration, a folder that is not there).";
-
-#[derive(Args)]
-struct Options {
-    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it is there]
-    #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
-    config: Option<PathBuf>,
-    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for
-    /// serve, else warn]
-    #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG")]
-    log: Option<String>,
-    /// Where compiled plugins are kept [default: $XDG_CACHE_HOME/wharf]
-    #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
-    cache: Option<PathBuf>,
-}
 
 #[derive(Subcommand)]
 enum Command {
@@ -216,110 +202,4 @@ fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<E
     // A read of stdin may be under way, and nothing here is worth waiting for it.
     runtime.shutdown_background();
     code
-}
-
-impl Options {
-    fn config(&self) -> Result<Config, Failure> {
-        let path = match &self.config {
-            Some(path) => path.clone(),
-            None => match config::base().map(|base| base.config.join("wharf.toml")) {
-                Some(path) if path.exists() => path,
-                file => return Ok(Config { file, ..Config::default() }),
-            },
-        };
-        Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
-    }
-
-    /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
-    /// are the folders and files that plugins come from.
-    async fn sandbox(&self, config: &Config, plugins: &[PathBuf], audit: Audit) -> Result<Arc<Sandbox>, Failure> {
-        self.sandbox_of(config, plugins, audit, false).await
-    }
-
-    /// The same, `shared` by several callers or not.
-    async fn sandbox_of(
-        &self,
-        config: &Config,
-        plugins: &[PathBuf],
-        audit: Audit,
-        shared: bool,
-    ) -> Result<Arc<Sandbox>, Failure> {
-        writable::tell(plugins);
-        let base = config::base();
-        let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
-        let store = base.as_ref().map(|base| base.store.clone());
-        let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
-        let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
-        let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
-        let second_wall = config.sandbox.second_wall;
-        let settings = SandboxSettings {
-            cache_dir,
-            compiler,
-            second_wall,
-            store,
-            closed,
-            audit,
-            shared,
-            ..SandboxSettings::default()
-        };
-        match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
-            Ok(Ok(sandbox)) => Ok(sandbox),
-            Ok(Err(error)) => Err(failed(format!("{error:#}"))),
-            Err(error) => Err(failed(error.to_string())),
-        }
-    }
-}
-
-/// What no plugin is given of the file system.
-fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> Closed {
-    let mut closed = Closed::default();
-    if let Some(base) = base {
-        closed.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
-        closed.tops.extend([base.home.clone(), base.config.clone()]);
-    }
-    closed.trees.extend(key_folders());
-    closed.trees.extend(cache.map(Path::to_owned));
-    let parent = |file: &Path| match file.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-        folder => folder.unwrap_or(file).to_owned(),
-    };
-    closed.tops.extend(config.file.as_deref().map(parent));
-    for plugins in plugins {
-        if plugins.is_dir() {
-            closed.trees.push(plugins.clone());
-        } else {
-            closed.tops.push(parent(plugins));
-        }
-    }
-    closed
-}
-
-/// The folder to serve: the given one, or the user's own, which is made if it is not there.
-fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    let (dir, own) = match dir {
-        Some(dir) => (dir, false),
-        None => {
-            let base = config::base().ok_or_else(|| {
-                Failure::usage("find the plugin folder: there is no home folder")
-                    .hint("name a folder after the command".to_owned())
-            })?;
-            (base.plugins, true)
-        }
-    };
-    if own {
-        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("make {}: {error}", dir.display())))?;
-    }
-    match std::fs::metadata(&dir) {
-        Ok(found) if found.is_dir() => Ok(dir),
-        Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.display())).hint(
-            is_component(&dir)
-                .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
-        )),
-        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
-            .hint(format!("make it first: mkdir -p {}", shell_word(&dir)))),
-    }
-}
-
-fn is_component(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "wasm")
 }

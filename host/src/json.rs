@@ -9,6 +9,7 @@ mod plain;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod write;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,6 +20,7 @@ pub use check::{DEPTH_CAP, MAX_EXPONENT, MAX_NUMBER, Seen, check};
 pub use foreign::Foreign;
 pub use members::{Items, MembersError, Object, entries, items, members};
 pub use tree::{canonical, read, tree};
+pub use write::{Raw, Text, number, to_text};
 
 /// How deep a message may nest: what `serde_json::Value` accepts, so that text which
 /// passed [`check`] can also be parsed to a tree.

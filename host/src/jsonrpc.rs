@@ -27,6 +27,16 @@ pub enum Frame<'a> {
     Batch(Vec<Message<'a>>),
 }
 
+impl Frame<'_> {
+    /// The id of the one request in it.
+    pub fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Frame::Single(Message::Request(request)) => Some(&request.id),
+            _ => None,
+        }
+    }
+}
+
 /// One element of a frame.
 #[derive(Debug)]
 pub enum Message<'a> {

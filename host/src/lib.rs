@@ -7,6 +7,8 @@ pub mod budget;
 pub mod catalog;
 pub mod cli;
 pub mod config;
+pub mod idle;
+mod inline;
 pub mod json;
 pub mod jsonrpc;
 pub mod os;

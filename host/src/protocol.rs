@@ -3,6 +3,7 @@
 //!
 //! Source: <https://modelcontextprotocol.io/specification>, revisions 2024-11-05 to 2026-07-28.
 
+pub mod ask;
 pub mod capability;
 pub mod cursor;
 pub mod discover;
@@ -11,8 +12,10 @@ pub mod error;
 pub mod headers;
 pub mod implementation;
 pub mod initialize;
+pub mod keys;
 pub mod level;
 pub mod meta;
+pub mod methods;
 pub mod nearest;
 pub mod params;
 pub mod request;
@@ -21,7 +24,8 @@ pub mod revision;
 #[cfg(test)]
 mod tests;
 
-pub use capability::{Ask, ClientCapabilities, ServerCapabilities};
+pub use ask::Ask;
+pub use capability::{ClientCapabilities, ServerCapabilities};
 pub use error::ErrorObject;
 pub use implementation::Implementation;
 pub use level::Level;

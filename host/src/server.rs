@@ -39,7 +39,7 @@ use seal::EXPIRY;
 use unread::UnreadOfAll;
 use updates::Updates;
 
-pub use crate::protocol::era::{Posted, posted};
+pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
 pub use connection::{Answered, Connection};
 pub use outgoing::{Kind, Outgoing};
@@ -182,11 +182,6 @@ impl Server {
         })
     }
 
-    /// For a transport that waits for its client: what can be done ahead is done now.
-    pub fn rest(&self) {
-        self.catalog.rest();
-    }
-
     /// Ends the listen streams of all clients with their results.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
@@ -230,3 +225,6 @@ impl Server {
         name
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,15 +7,12 @@
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::bytes_of;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(7, "more functions than may be, and 8000", h07_many_functions),
-    row(8, "one function of many locals and loops, or branches", h08_large_functions),
-    row(9, "types, modules and instances in crowds", h09_crowds_of_types),
-];
+pub(crate) const ROWS: &[Row] =
+    rows![h07_too_many_functions, h08_functions_of_huge_bodies, h09_crowds_of_types_and_modules,];
 
 /// What was compiled is found to be no plugin; what a loaded machine takes too long for is
 /// given up.
@@ -29,7 +26,7 @@ fn module(fields: &str) -> Vec<u8> {
     bytes_of(&format!("(component (core module (global i64 (i64.const {now})) {fields}))"))
 }
 
-fn h07_many_functions(stage: Stage) -> Arena {
+fn h07_too_many_functions(stage: Stage) -> Arena {
     let bomb = module(&"(func)".repeat(100_001));
     let crowd = module(&"(func (param i32) (result i32) (i32.add (local.get 0) (i32.const 1)))".repeat(8_000));
     let mut arena = stage.open("");
@@ -38,7 +35,7 @@ fn h07_many_functions(stage: Stage) -> Arena {
     arena
 }
 
-fn h08_large_functions(stage: Stage) -> Arena {
+fn h08_functions_of_huge_bodies(stage: Stage) -> Arena {
     // Every local lives through every loop.
     let (mut loops, locals) = (String::new(), 400);
     for n in 0..600 {
@@ -60,7 +57,7 @@ fn h08_large_functions(stage: Stage) -> Arena {
     arena
 }
 
-fn h09_crowds_of_types(stage: Stage) -> Arena {
+fn h09_crowds_of_types_and_modules(stage: Stage) -> Arena {
     let nested = |depth: usize| {
         let first = "(type $t0 (list u8))".to_owned();
         (1..depth).fold(first, |text, n| format!("{text}(type $t{n} (list $t{}))", n - 1))

@@ -5,16 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::body;
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(38, "replaced, broken, moved and deleted under 100 calls", h38_replaced_under_calls),
-    row(39, "other words, wider imports, words that differ each time", h39_unapproved_words),
-];
+pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_versions_nobody_approved,];
 
 /// Calls in flight while the file changes.
 const CALLS: usize = 100;
@@ -36,7 +33,7 @@ fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<Str
     seen
 }
 
-fn h38_replaced_under_calls(stage: Stage) -> Arena {
+fn h38_files_replaced_under_calls(stage: Stage) -> Arena {
     // Long enough for the last to be in flight whatever happens meanwhile.
     let [one, two] = ["1", "2"].map(|answer| Guest::saying(answer).does("work", &body("work")).build());
     let spinner = Guest::saying("1").logs("spin", "spins now", 1, &body("spin")).build();
@@ -93,7 +90,7 @@ fn is_last(arena: &mut Arena, plugin: &str, event: &str) -> bool {
     arena.last(plugin).is_some_and(|record| record["event"] == event)
 }
 
-fn h39_unapproved_words(stage: Stage) -> Arena {
+fn h39_versions_nobody_approved(stage: Stage) -> Arena {
     let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words);
     let good = version("good", "Does a thing.").build();
     let held = [

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage, fate};
 use crate::door::Transport;
 use crate::support::client::first_text;
@@ -16,14 +17,13 @@ use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request};
 use crate::support::process::run;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(72, "the folders of the audit log and of secrets, granted", h72_folders_that_are_never_granted),
-    row(73, "a full disk under an audit log that is required", h73_nothing_unrecorded),
-    row(74, "a full disk under everything, and SIGXFSZ", h74_full_disk),
-    row(75, "SIGHUP, for new settings and tokens", h75_hangups),
-    row(76, "cached code that is written over while it runs", h76_cached_code_written_over),
+pub(crate) const ROWS: &[Row] = rows![
+    h72_private_folders_granted,
+    h73_full_disk_under_the_audit_log,
+    h74_full_disk_under_everything,
+    h75_sighup_with_other_settings,
+    h76_cached_code_overwritten,
 ];
 
 fn attempt(arena: &mut Arena, what: &str, folder: usize, path: &str) -> String {
@@ -37,7 +37,7 @@ fn verified(arena: &mut Arena) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
-fn h72_folders_that_are_never_granted(mut stage: Stage) -> Arena {
+fn h72_private_folders_granted(mut stage: Stage) -> Arena {
     let names = ["shared", "secrets", "harmless"];
     let [shared, secrets, harmless] = names.map(|name| stage.home.path(name));
     for folder in [&shared, &secrets, &harmless] {
@@ -83,7 +83,7 @@ fn h72_folders_that_are_never_granted(mut stage: Stage) -> Arena {
     arena
 }
 
-fn h73_nothing_unrecorded(stage: Stage) -> Arena {
+fn h73_full_disk_under_the_audit_log(stage: Stage) -> Arena {
     let mut arena = stage.open("[audit]\nenabled = true\n");
     arena.loads("p", &Guest::saying("1").build());
     arena.says("p_version", json!({}), "1");
@@ -132,7 +132,7 @@ fn fate_of_fresh(arena: &mut Arena) -> String {
 
 /// Nothing can be written: not the audit log, which is not required here, not the cache, and
 /// not the pins.
-fn h74_full_disk(stage: Stage) -> Arena {
+fn h74_full_disk_under_everything(stage: Stage) -> Arena {
     let granted = |name: &str| format!("[plugins.{name}.grants]\nelicit = true\n");
     let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words).build();
     let mut arena = stage.open(&(granted("p") + &granted("fresh")));
@@ -167,7 +167,7 @@ fn h74_full_disk(stage: Stage) -> Arena {
     arena
 }
 
-fn h75_hangups(stage: Stage) -> Arena {
+fn h75_sighup_with_other_settings(stage: Stage) -> Arena {
     const NEW: &str = "carols-new-token-carols-new-token-00";
     const OLD: &str = "carols-old-token-carols-old-token-00";
     let token = stage.home.path("config/wharf/token");
@@ -211,7 +211,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|kind| kind == "cwasm")).collect()
 }
 
-fn h76_cached_code_written_over(mut stage: Stage) -> Arena {
+fn h76_cached_code_overwritten(mut stage: Stage) -> Arena {
     let cache = stage.home.path("cache");
     // Beside the folder of everybody else's, and with a key that was cut off by a power loss.
     fs::create_dir(&cache).expect("a folder");

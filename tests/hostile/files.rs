@@ -11,24 +11,24 @@ use std::time::Instant;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::{body, source};
 use crate::support::guest::Guest;
 use crate::support::home::component;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(1, "empty, random, text, cut off, of another version", h01_no_component),
-    row(2, "a core module, native code", h02_other_code),
-    row(3, "components that are no plugins", h03_no_plugin),
-    row(4, "imports that no host has, or that are not granted", h04_imports),
-    row(5, "sparse files, custom sections, names to be read", h05_large_files),
-    row(6, "links, FIFOs, folders, sockets, devices, others' files", h06_no_files),
-    row(10, "files that are written slowly, or cut while they serve", h10_half_written),
-    row(11, "10,000 files, 1000 renames, names of all kinds", h11_crowds_of_files),
+pub(crate) const ROWS: &[Row] = rows![
+    h01_files_that_are_no_component,
+    h02_core_modules_and_native_code,
+    h03_components_that_are_no_plugins,
+    h04_imports_not_there_or_not_granted,
+    h05_sparse_and_oversized_files,
+    h06_links_devices_and_foreign_files,
+    h10_files_half_written,
+    h11_ten_thousand_files,
 ];
 
-fn h01_no_component(stage: Stage) -> Arena {
+fn h01_files_that_are_no_component(stage: Stage) -> Arena {
     let good = Guest::saying("1").build();
     // By a rule, so that each run has the same.
     let random: Vec<u8> = (0..4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -49,7 +49,7 @@ fn h01_no_component(stage: Stage) -> Arena {
     arena
 }
 
-fn h02_other_code(stage: Stage) -> Arena {
+fn h02_core_modules_and_native_code(stage: Stage) -> Arena {
     let elf = [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 4096]].concat();
     let mut arena = stage.open("");
     arena.refuses("module", &source("core-module"), "core WebAssembly module");
@@ -57,7 +57,7 @@ fn h02_other_code(stage: Stage) -> Arena {
     arena
 }
 
-fn h03_no_plugin(stage: Stage) -> Arena {
+fn h03_components_that_are_no_plugins(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("header", &Guest::saying("1").build()[..8], "find a plugin interface");
     for (name, word) in [
@@ -73,7 +73,7 @@ fn h03_no_plugin(stage: Stage) -> Arena {
 
 /// WASI's sockets and HTTP are imported by programs that never use them: they are linked, and
 /// what is not granted is refused when it is used (H37).
-fn h04_imports(stage: Stage) -> Arena {
+fn h04_imports_not_there_or_not_granted(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("unknown", &source("unknown-import"), "evil:host/run@1.0.0");
     arena.loads_guest("hostile", "hostile");
@@ -90,7 +90,7 @@ fn h04_imports(stage: Stage) -> Arena {
     arena
 }
 
-fn h05_large_files(stage: Stage) -> Arena {
+fn h05_sparse_and_oversized_files(stage: Stage) -> Arena {
     let good = Guest::saying("1").does("trap", &body("trap")).build();
     // A custom section: its number, its length in five bytes, the length of its name, its name.
     let with_section = |name: &str, bytes: usize| {
@@ -119,7 +119,7 @@ fn h05_large_files(stage: Stage) -> Arena {
     arena
 }
 
-fn h06_no_files(stage: Stage) -> Arena {
+fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
     let home = &stage.home;
     let bytes = fs::read(component("echo")).expect("a guest");
     let outside = home.path("outside.wasm");
@@ -165,7 +165,7 @@ fn h06_no_files(stage: Stage) -> Arena {
     arena
 }
 
-fn h10_half_written(stage: Stage) -> Arena {
+fn h10_files_half_written(stage: Stage) -> Arena {
     let [one, two] = ["1", "2"].map(|answer| Guest::saying(answer).build());
     let mut arena = stage.open("");
     let path = arena.home.plugin("slow");
@@ -195,7 +195,7 @@ fn h10_half_written(stage: Stage) -> Arena {
     arena
 }
 
-fn h11_crowds_of_files(stage: Stage) -> Arena {
+fn h11_ten_thousand_files(stage: Stage) -> Arena {
     const FILES: usize = 10_000;
     let good = Guest::saying("1").build();
     let mut arena = stage.open("");

@@ -10,17 +10,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::process::run;
 use crate::support::site::{Site, write};
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(77, "characters that show nothing, wherever text goes", h77_characters_that_show_nothing),
-    row(78, "a secret that a site repeats in other spellings", h78_secrets_spelt_otherwise),
-];
+pub(crate) const ROWS: &[Row] = rows![h77_characters_that_show_nothing, h78_secret_spelt_otherwise,];
 
 /// Runs of characters that show nothing (Default_Ignorable_Code_Point) or turn what is around
 /// them.
@@ -189,7 +186,7 @@ fn spellings(secret: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn h78_secrets_spelt_otherwise(stage: Stage) -> Arena {
+fn h78_secret_spelt_otherwise(stage: Stage) -> Arena {
     const SECRET: &str = "tk/9Qa+zz&b0<Xy=Wv!R(7)*u~k/Ep+33";
     let spelt = Arc::new(spellings(SECRET));
     let answers = Arc::clone(&spelt);

@@ -3,20 +3,20 @@
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::site::Site;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(12, "an endless loop at the start", h12_never_starts),
-    row(13, "an endless loop in the listing", h13_never_lists),
-    row(20, "10,000 tools, tools of no name, of another's name", h20_crowds_and_names),
-    row(21, "descriptions, icons and hints made to deceive", h21_poisoned_words),
-    row(22, "schemas that are none, or refer to files and sites", h22_broken_schemas),
-    row(23, "patterns that backtrack, or grow without end", h23_patterns),
-    row(24, "schemas that double with every level", h24_doubling),
+pub(crate) const ROWS: &[Row] = rows![
+    h12_endless_loop_at_start,
+    h13_endless_loop_in_listing,
+    h20_crowds_of_tools_and_stolen_names,
+    h21_deceptive_descriptions,
+    h22_broken_schemas,
+    h23_backtracking_patterns,
+    h24_schemas_that_double,
 ];
 
 const OBJECT: &str = r#"{"type":"object"}"#;
@@ -28,20 +28,20 @@ fn dropped(arena: &mut Arena, names: &[String]) {
     }
 }
 
-fn h12_never_starts(stage: Stage) -> Arena {
+fn h12_endless_loop_at_start(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("starter", &Guest::spinning_in_start().build(), "within its time");
     arena
 }
 
-fn h13_never_lists(stage: Stage) -> Arena {
+fn h13_endless_loop_in_listing(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("lister", &Guest::spinning_in_list().build(), "within its time");
     assert_eq!(arena.tools(), ["echo", "echo_add"]);
     arena
 }
 
-fn h20_crowds_and_names(stage: Stage) -> Arena {
+fn h20_crowds_of_tools_and_stolen_names(stage: Stage) -> Arena {
     let names: Vec<String> = (0..10_000).map(|n| format!("tool{n}")).collect();
     let tools: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), OBJECT)).collect();
     let crowd = Guest::saying("1").tools(&tools).build();
@@ -76,7 +76,7 @@ fn h20_crowds_and_names(stage: Stage) -> Arena {
     arena
 }
 
-fn h21_poisoned_words(stage: Stage) -> Arena {
+fn h21_deceptive_descriptions(stage: Stage) -> Arena {
     let tags: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
     let deceptive =
         ["\u{1b}[8m", "\u{9b}8m", "\u{202a}", "\u{202e}", "\u{2066}", "\u{2069}", "\u{200b}", "\u{feff}", &tags];
@@ -143,7 +143,7 @@ fn h22_broken_schemas(stage: Stage) -> Arena {
     arena
 }
 
-fn h23_patterns(stage: Stage) -> Arena {
+fn h23_backtracking_patterns(stage: Stage) -> Arena {
     let property = |pattern: &str| {
         json!({"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}).to_string()
     };
@@ -160,7 +160,7 @@ fn h23_patterns(stage: Stage) -> Arena {
     arena
 }
 
-fn h24_doubling(stage: Stage) -> Arena {
+fn h24_schemas_that_double(stage: Stage) -> Arena {
     let doubling = |levels: usize| {
         let level =
             |n: usize| format!(r##""l{n}":{{"allOf":[{{"$ref":"#/$defs/l{0}"}},{{"$ref":"#/$defs/l{0}"}}]}}"##, n + 1);

@@ -4,15 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, PROMPT, Stage};
 use crate::support::guest::Guest;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(51, "thousands of patterns, each small, in one list", h51_thousands_of_patterns),
-    row(52, "enums and references that multiply, 128 such tools", h52_multiplied_schemas),
-    row(53, "costly lists that are announced anew in every call", h53_costly_lists_announced),
-];
+pub(crate) const ROWS: &[Row] =
+    rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_announced_each_call,];
 
 const MIB: u64 = 1 << 20;
 /// What reading a list may take while it is read, and leave when the plugin is gone. What it
@@ -49,7 +46,7 @@ fn judged(stage: Stage, guests: &[Vec<u8>]) -> Arena {
     arena
 }
 
-fn h51_thousands_of_patterns(stage: Stage) -> Arena {
+fn h51_thousands_of_small_patterns(stage: Stage) -> Arena {
     let letters = properties(1_200, |n| pattern(&format!(r"\p{{L}}{{10}}{n}")));
     let words = properties(1_100, |n| pattern(&format!(r"(?i)\w{{20}}k{n}$")));
     let names: Vec<String> =
@@ -65,7 +62,7 @@ fn h51_thousands_of_patterns(stage: Stage) -> Arena {
     judged(stage, &[one, two, promises])
 }
 
-fn h52_multiplied_schemas(stage: Stage) -> Arena {
+fn h52_enums_multiplied_by_references(stage: Stage) -> Arena {
     let choices: Vec<String> = (0..4_000).map(|n| format!("\"{n:05x}\"")).collect();
     let values: Vec<String> = (0..2_500).map(|n| format!(r#"{{"v":[{n}]}}"#)).collect();
     let refs = |count: usize, to: &str| vec![format!(r##"{{"$ref":"#/$defs/{to}"}}"##); count].join(",");
@@ -95,7 +92,7 @@ fn h52_multiplied_schemas(stage: Stage) -> Arena {
     judged(stage, &[two.build(), crowd.build()])
 }
 
-fn h53_costly_lists_announced(stage: Stage) -> Arena {
+fn h53_costly_lists_announced_each_call(stage: Stage) -> Arena {
     let letters = properties(48, |n| pattern(&format!(r"\p{{L}}{{5}}{n}")));
     let choices: Vec<String> = (0..6_000).map(|n| n.to_string()).collect();
     let choices = format!(r#"{{"type":"object","properties":{{"a":{{"enum":[{}]}}}}}}"#, choices.join(","));

@@ -4,6 +4,11 @@
 //! `cargo test -p wharf --test hostile -- [stdio|http] [H14 …]`. `arena.rs` holds what must hold
 //! for every row; the rows say what else must.
 
+/// The rows of a theme: each is named after the function that is its attack.
+macro_rules! rows {
+    ($($run:ident),+ $(,)?) => { &[$($crate::Row { run: $run, function: stringify!($run) }),+] };
+}
+
 mod approving;
 mod arena;
 mod bombs;
@@ -40,12 +45,12 @@ use std::time::{Duration, Instant};
 use arena::{Arena, Outcome, Stage};
 use door::Transport;
 
-/// An attack: its number, what it is in a few words, and what becomes of it.
+/// An attack, and what must hold of it.
 #[derive(Clone, Copy)]
 struct Row {
-    number: u8,
-    what: &'static str,
     run: fn(Stage) -> Arena,
+    /// `h`, its number, and what it is in a few words.
+    function: &'static str,
 }
 
 /// All of them, by theme.
@@ -68,13 +73,20 @@ const ROWS: &[&[Row]] = &[
     hidden::ROWS,
 ];
 
-const fn row(number: u8, what: &'static str, run: fn(Stage) -> Arena) -> Row {
-    Row { number, what, run }
-}
-
 impl Row {
+    /// As in docs/security.md: `H12_endless_loop_at_start`.
     fn name(&self) -> String {
-        format!("H{:02}", self.number)
+        self.function.replacen('h', "H", 1)
+    }
+
+    /// `H12`.
+    fn number(&self) -> String {
+        self.name().chars().take_while(|letter| *letter != '_').collect()
+    }
+
+    /// Whether somebody means it who says `h12`, or its name.
+    fn is_called(&self, word: &str) -> bool {
+        word.eq_ignore_ascii_case(&self.number()) || word.eq_ignore_ascii_case(self.function)
     }
 }
 
@@ -82,12 +94,12 @@ fn main() -> ExitCode {
     // Options are those of cargo's own harness, which is given to all tests.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let mut rows = ROWS.concat();
-    rows.sort_by_key(|row| row.number);
+    rows.sort_by_key(|row| row.function);
     let all = rows.len();
     let (ways, names): (Vec<String>, Vec<String>) =
         wanted.into_iter().partition(|word| Transport::ALL.iter().any(|transport| transport.name() == word));
     if !names.is_empty() {
-        rows.retain(|row| names.iter().any(|name| name.eq_ignore_ascii_case(&row.name())));
+        rows.retain(|row| names.iter().any(|name| row.is_called(name)));
     }
     let transports = Transport::ALL.into_iter();
     let transports = transports.filter(|transport| ways.is_empty() || ways.iter().any(|way| way == transport.name()));
@@ -105,7 +117,7 @@ fn main() -> ExitCode {
 /// One row over one transport. Its attack comes alone; the wait until nothing of it is left
 /// goes on beside the next ones.
 struct Run {
-    number: u8,
+    row: Row,
     transport: Transport,
     state: State,
     /// How long the attack took.
@@ -123,11 +135,11 @@ impl Run {
         let ((attacking, over), began) = (channel(), Instant::now());
         let run = row.run;
         // What is said on the wire is recorded under the thread's name.
-        let name = format!("hostile-{}-{}", row.name(), transport.name());
+        let name = format!("hostile-{}-{}", row.number(), transport.name());
         let thread = std::thread::Builder::new().name(name).spawn(move || play(run, transport, attacking));
         let _ = over.recv();
         let state = State::Running(thread.expect("a thread"));
-        Self { number: row.number, transport, state, took: began.elapsed() }
+        Self { row: *row, transport, state, took: began.elapsed() }
     }
 
     /// Waits for its end if `patient`, and else looks. True if it ended just now.

@@ -4,19 +4,19 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::body;
 use crate::support::guest::Guest;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(25, "results of 1 GiB, of 32 MiB, of 100,000 aliases", h25_large_results),
-    row(26, "results that break the ABI: UTF-8, alignment, bounds", h26_broken_results),
-    row(27, "structured content that is no JSON, too deep, too large", h27_broken_json),
-    row(28, "structured content with a message's line in it", h28_forged_lines),
-    row(30, "reads the environment, arguments, folders, input", h30_looks_around),
-    row(31, "prints answers to the bystander's requests", h31_forged_answers),
-    row(32, "floods of log lines, prints and progress", h32_floods),
+pub(crate) const ROWS: &[Row] = rows![
+    h25_oversized_results,
+    h26_results_that_break_the_abi,
+    h27_broken_structured_content,
+    h28_message_lines_forged_in_results,
+    h30_look_at_environment_and_folders,
+    h31_answers_forged_on_stdout,
+    h32_floods_of_logs_and_progress,
 ];
 
 /// What the log may have of one call, which is 64 KiB and a head for each line.
@@ -27,7 +27,7 @@ fn forged(id: &str) -> String {
 }
 
 /// The limit is 4 MiB.
-fn h25_large_results(stage: Stage) -> Arena {
+fn h25_oversized_results(stage: Stage) -> Arena {
     let guest = Guest::saying("1")
         .fills("fits", 64 << 10)
         .gives_bytes("large", 5 << 20, 80)
@@ -43,7 +43,7 @@ fn h25_large_results(stage: Stage) -> Arena {
     arena
 }
 
-fn h26_broken_results(stage: Stage) -> Arena {
+fn h26_results_that_break_the_abi(stage: Stage) -> Arena {
     let broken =
         [("bytes", "not-utf8"), ("surrogate", "surrogate"), ("misaligned", "misaligned"), ("outside", "outside")];
     let guest = broken.iter().fold(Guest::saying("1"), |guest, (name, file)| guest.does(name, &body(file))).build();
@@ -53,7 +53,7 @@ fn h26_broken_results(stage: Stage) -> Arena {
     arena
 }
 
-fn h27_broken_json(stage: Stage) -> Arena {
+fn h27_broken_structured_content(stage: Stage) -> Arena {
     let deep = |open: &str, close: &str| format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
     let bad = [
         ("nested-65", format!("{}1{}", "[".repeat(65), "]".repeat(65))),
@@ -89,7 +89,7 @@ fn h27_broken_json(stage: Stage) -> Arena {
     arena
 }
 
-fn h28_forged_lines(stage: Stage) -> Arena {
+fn h28_message_lines_forged_in_results(stage: Stage) -> Arena {
     let lines = format!("{{\"a\":\n{}\n,\r\n\"b\":1}}", forged("8"));
     let guest = Guest::saying(&format!("1\n{}\n", forged("9"))).gives("lines", &lines).build();
     let mut arena = stage.open("");
@@ -102,7 +102,7 @@ fn h28_forged_lines(stage: Stage) -> Arena {
     arena
 }
 
-fn h30_looks_around(stage: Stage) -> Arena {
+fn h30_look_at_environment_and_folders(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads("hostile", &Guest::looking_around().build());
     // Sent while the guest reads its standard input: they are not for the guest.
@@ -115,7 +115,7 @@ fn h30_looks_around(stage: Stage) -> Arena {
     arena
 }
 
-fn h31_forged_answers(stage: Stage) -> Arena {
+fn h31_answers_forged_on_stdout(stage: Stage) -> Arena {
     // More than this row's requests and the bystander's come to.
     let answers: String = (0..300).map(|id| format!("{}\r\n", forged(&id.to_string()))).collect();
     let guest = Guest::saying("printed").prints("answers", &answers).prints("half", &forged("\"half\"")).build();
@@ -132,7 +132,7 @@ fn h31_forged_answers(stage: Stage) -> Arena {
     arena
 }
 
-fn h32_floods(stage: Stage) -> Arena {
+fn h32_floods_of_logs_and_progress(stage: Stage) -> Arena {
     const STEPS: usize = 200_000;
     let guest = Guest::saying("done")
         .logs("empty", "", 200_000, "")

@@ -8,18 +8,18 @@ use std::os::unix::fs::symlink;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::support::client::first_text;
 use crate::support::home::names_in;
 use crate::support::site::{Site, write};
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(33, "ways out of a granted folder", h33_ways_out_of_a_folder),
-    row(34, "a FIFO in a granted folder, opened 600 times", h34_fifo),
-    row(35, "a file opened until there are no descriptors", h35_descriptors),
-    row(36, "a folder filled until the disk is full", h36_disk),
-    row(37, "sockets, and sites that were not granted", h37_network),
+pub(crate) const ROWS: &[Row] = rows![
+    h33_ways_out_of_a_folder,
+    h34_fifo_in_a_granted_folder,
+    h35_files_opened_until_none_is_left,
+    h36_folder_filled_to_its_quota,
+    h37_sockets_and_sites_not_granted,
 ];
 
 const MIB: u64 = 1 << 20;
@@ -92,7 +92,7 @@ fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
 }
 
 /// One that came after the folder was granted; before, the folder is not given at all.
-fn h34_fifo(stage: Stage) -> Arena {
+fn h34_fifo_in_a_granted_folder(stage: Stage) -> Arena {
     let fifo = stage.home.path("shared/fifo");
     let mut arena = with_folder(stage, "'write'");
     assert_eq!(attempt(&mut arena, "list", json!({"path": "."})), "ok");
@@ -103,7 +103,7 @@ fn h34_fifo(stage: Stage) -> Arena {
     arena
 }
 
-fn h35_descriptors(stage: Stage) -> Arena {
+fn h35_files_opened_until_none_is_left(stage: Stage) -> Arena {
     let shared = stage.home.path("shared");
     fs::create_dir_all(&shared).expect("a folder");
     fs::write(shared.join("ok.txt"), "hello").expect("a file");
@@ -124,7 +124,7 @@ fn h35_descriptors(stage: Stage) -> Arena {
     arena
 }
 
-fn h36_disk(stage: Stage) -> Arena {
+fn h36_folder_filled_to_its_quota(stage: Stage) -> Arena {
     let shared = stage.home.path("shared");
     let mut arena = with_folder(stage, "'write', quota = '4MiB'");
     let outcome = attempt(&mut arena, "fill", json!({"path": "f", "count": 1000}));
@@ -153,7 +153,7 @@ fn outgoing(arena: &mut Arena, authority: &str, path: &str, timeout: Option<u64>
     first_text(&arena.call("online_outgoing", with)).to_owned()
 }
 
-fn h37_network(stage: Stage) -> Arena {
+fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
     let inside = Site::page("text/plain", "inside");
     let to_inside = format!("Location: {}\r\n", inside.url("/admin"));
     let site = Site::start(move |head, connection| match head.split(' ').nth(1) {

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage, fate};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::home::component;
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(69, "a file that is unlinked and made again, as tools do it", h69_unlinked_and_made_again),
-    row(70, "links and parent folders that lead elsewhere", h70_links_and_parents),
-    row(71, "compilers that are killed, crowds of broken files", h71_loads_that_fail),
+pub(crate) const ROWS: &[Row] = rows![
+    h69_files_unlinked_and_made_again,
+    h70_links_and_folders_led_elsewhere,
+    h71_compilers_killed_and_files_broken,
 ];
 
 /// The latest that a new version serves, on a machine that compiles it without optimisation.
@@ -68,7 +68,7 @@ fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&
 /// How a file gets other contents.
 type Way<'a> = Box<dyn Fn(&[u8]) + Send + Sync + 'a>;
 
-fn h69_unlinked_and_made_again(stage: Stage) -> Arena {
+fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.listen();
     arena.loads("p", &version("0"));
@@ -142,7 +142,7 @@ fn h69_unlinked_and_made_again(stage: Stage) -> Arena {
     arena
 }
 
-fn h70_links_and_parents(stage: Stage) -> Arena {
+fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
     let [served, one, two, three] =
         ["served", "releases/one", "releases/two", "releases/three"].map(|it| stage.home.path(it));
     fs::create_dir(stage.home.path("releases")).expect("a folder");
@@ -189,7 +189,7 @@ fn children(process: u32) -> Vec<i32> {
     lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<i32>>()).collect()
 }
 
-fn h71_loads_that_fail(stage: Stage) -> Arena {
+fn h71_compilers_killed_and_files_broken(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads("p", &version("0"));
     let host = arena.process();

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::source::{body, bytes_of, source};
 use crate::support::guest::Guest;
 use crate::support::guest::asking::{ROOTS, form};
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(14, "a call that never ends, by itself or asking the host", h14_a_call_never_ends),
-    row(15, "8 and 64 such calls at once", h15_many_calls_never_end),
-    row(16, "instructions that fill all memory, again and again", h16_long_instructions),
-    row(17, "all memory: taken, declared, in 60 modules", h17_all_memory),
-    row(18, "tables, stack, zero, bounds, exit, panic", h18_crashes),
-    row(19, "a crash in every export, and a call after it", h19_crashes_everywhere),
-    row(29, "handles that are never given back", h29_leaks),
-    row(40, "sleep, polls, randomness, questions, forged states", h40_waits_and_asks),
+pub(crate) const ROWS: &[Row] = rows![
+    h14_call_that_never_ends,
+    h15_many_calls_that_never_end,
+    h16_instructions_that_fill_memory,
+    h17_all_memory_taken_or_declared,
+    h18_traps_of_every_kind,
+    h19_crash_in_every_export,
+    h29_handles_never_given_back,
+    h40_waits_randomness_and_forged_states,
 ];
 
 /// When a call is stopped here, in place of the 10 s and 30 s that it has by default.
@@ -30,7 +30,7 @@ fn limited(kind: &str, plugins: &[&str]) -> String {
     plugins.iter().map(entry).collect()
 }
 
-fn h14_a_call_never_ends(stage: Stage) -> Arena {
+fn h14_call_that_never_ends(stage: Stage) -> Arena {
     let guest = Guest::saying("1").does("spin", &body("spin")).does("calling", &body("spin-calling")).build();
     let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
     for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
@@ -43,7 +43,7 @@ fn h14_a_call_never_ends(stage: Stage) -> Arena {
     arena
 }
 
-fn h15_many_calls_never_end(stage: Stage) -> Arena {
+fn h15_many_calls_that_never_end(stage: Stage) -> Arena {
     let guest = Guest::saying("1").does("spin", &body("spin")).build();
     let mut arena = stage.open(&limited("cpu", &["few", "many"]));
     for (plugin, calls) in [("few", 8), ("many", 64)] {
@@ -58,7 +58,7 @@ fn h15_many_calls_never_end(stage: Stage) -> Arena {
     arena
 }
 
-fn h16_long_instructions(stage: Stage) -> Arena {
+fn h16_instructions_that_fill_memory(stage: Stage) -> Arena {
     let guest = Guest::saying("1").does("fill", &body("fill")).build();
     let mut arena = stage.open(&(limited("timeout", &["time"]) + &limited("cpu", &["work"])));
     for (plugin, code) in [("time", "timeout"), ("work", "cpu")] {
@@ -70,7 +70,7 @@ fn h16_long_instructions(stage: Stage) -> Arena {
     arena
 }
 
-fn h17_all_memory(stage: Stage) -> Arena {
+fn h17_all_memory_taken_or_declared(stage: Stage) -> Arena {
     let guest = Guest::saying("1").does("memory", &body("take-memory")).build();
     let plugins = ["first", "second", "third", "fourth", "fifth"];
     let mut arena = stage.open("");
@@ -90,7 +90,7 @@ fn h17_all_memory(stage: Stage) -> Arena {
     arena
 }
 
-fn h18_crashes(stage: Stage) -> Arena {
+fn h18_traps_of_every_kind(stage: Stage) -> Arena {
     let crashes = [
         ("trap", "trap"),
         ("table", "take-table"),
@@ -113,7 +113,7 @@ fn h18_crashes(stage: Stage) -> Arena {
     arena
 }
 
-fn h19_crashes_everywhere(stage: Stage) -> Arena {
+fn h19_crash_in_every_export(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("lister", &Guest::trapping_in_list().build(), "crashed");
     arena.loads_guest("hostile", "hostile");
@@ -134,7 +134,7 @@ fn h19_crashes_everywhere(stage: Stage) -> Arena {
     arena
 }
 
-fn h29_leaks(stage: Stage) -> Arena {
+fn h29_handles_never_given_back(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads_guest("hostile", "hostile");
     for tool in ["leak-timers", "leak-streams", "leak-fields", "leak-polls"] {
@@ -144,7 +144,7 @@ fn h29_leaks(stage: Stage) -> Arena {
     arena
 }
 
-fn h40_waits_and_asks(stage: Stage) -> Arena {
+fn h40_waits_randomness_and_forged_states(stage: Stage) -> Arena {
     let asks = Guest::saying("1")
         .asks("ask", &[("k", form(r#"{"type":"object","properties":{}}"#))])
         .asks("look", &[("k", ROOTS)])

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, PROMPT, Stage, fate};
 use crate::deaf::Deaf;
 use crate::door::{ALICE, BOB, Transport};
@@ -15,16 +16,15 @@ use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request, Response};
 use crate::support::streamable::{Endpoint, alone, initialize, request};
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(62, "all sessions of one user, and no handshake finished", h62_all_sessions),
-    row(63, "all turns of a plugin and its queue, again and again", h63_all_turns),
-    row(64, "streams until there is no more connection", h64_all_streams),
-    row(65, "faults until a plugin is left alone", h65_faults_for_others),
-    row(66, "300 slow calls of one connection, or one session", h66_slow_calls_of_one_connection),
-    row(67, "batches: ids in flight, ids repeated, 100 slow calls", h67_batches),
-    row(68, "halves of heads, bodies and lines, handshakes given up", h68_halves),
+pub(crate) const ROWS: &[Row] = rows![
+    h62_all_sessions_of_one_user,
+    h63_all_turns_of_one_user,
+    h64_all_streams_of_one_user,
+    h65_faults_made_for_others,
+    h66_slow_calls_of_one_connection,
+    h67_batches_with_ids_in_use,
+    h68_halves_of_messages,
 ];
 
 /// Two users.
@@ -45,7 +45,7 @@ fn says(line: &mut Line<std::net::TcpStream>, request: &Request) -> Option<Respo
     line.response()
 }
 
-fn h62_all_sessions(stage: Stage) -> Arena {
+fn h62_all_sessions_of_one_user(stage: Stage) -> Arena {
     const MANY: usize = 1_100;
     let mut arena = with_users(stage, "");
     arena.bounded(96 << 20, 64 << 20);
@@ -82,7 +82,7 @@ fn h62_all_sessions(stage: Stage) -> Arena {
     arena
 }
 
-fn h63_all_turns(stage: Stage) -> Arena {
+fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
     let mut arena = with_users(stage, "");
     arena.loads_guest("hostile", "hostile");
     arena.prompt();
@@ -133,7 +133,7 @@ fn h63_all_turns(stage: Stage) -> Arena {
     arena
 }
 
-fn h64_all_streams(stage: Stage) -> Arena {
+fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
     // Fewer than one address may have: what is shared is what there is in all.
     let mut arena = with_users(stage, "connections = 200\n");
     arena.prompt();
@@ -175,7 +175,7 @@ fn h64_all_streams(stage: Stage) -> Arena {
     arena
 }
 
-fn h65_faults_for_others(stage: Stage) -> Arena {
+fn h65_faults_made_for_others(stage: Stage) -> Arena {
     let guest = Guest::saying("1").fills("large", 5 << 20).does("crash", "unreachable").build();
     let mut arena = with_users(stage, "");
     arena.loads("p", &guest);
@@ -274,7 +274,7 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
     arena
 }
 
-fn h67_batches(stage: Stage) -> Arena {
+fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads_guest("hostile", "hostile");
     let session = session(&mut arena, "2025-03-26");
@@ -317,7 +317,7 @@ fn h67_batches(stage: Stage) -> Arena {
     arena
 }
 
-fn h68_halves(stage: Stage) -> Arena {
+fn h68_halves_of_messages(stage: Stage) -> Arena {
     let transport = stage.transport;
     let mut arena = stage.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
     arena.prompt();

@@ -19,8 +19,8 @@ fn ended(runs: &mut [Run], patient: bool) {
     for run in runs {
         if run.end(patient) {
             let word = if run.outcome().is_some() { "ok" } else { "FAILED" };
-            let (number, transport, took) = (run.number, run.transport.name(), run.took.as_secs_f32());
-            say(&format!("test H{number:02} over {transport} ... {word} ({took:.1} s)"));
+            let (name, transport, took) = (run.row.name(), run.transport.name(), run.took.as_secs_f32());
+            say(&format!("test {name} over {transport} ... {word} ({took:.1} s)"));
         }
     }
 }
@@ -29,12 +29,12 @@ fn ended(runs: &mut [Run], patient: bool) {
 pub(crate) fn conclude(mut runs: Vec<Run>, rows: &[Row], all: usize, transports: usize) -> ExitCode {
     ended(&mut runs, true);
     say(&format!(
-        "\n{:<4} {:<58} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
-        "row", "attack", "stdio", "http", "overrun", "bystander", "memory", "files", "threads"
+        "\n{:<40} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
+        "attack", "stdio", "http", "overrun", "bystander", "memory", "files", "threads"
     ));
     let mut whole = 0;
     for row in rows {
-        let of_row: Vec<&Run> = runs.iter().filter(|run| run.number == row.number).collect();
+        let of_row: Vec<&Run> = runs.iter().filter(|run| run.row.function == row.function).collect();
         say(&line(row, &of_row));
         whole += usize::from(of_row.len() == 2 && of_row.iter().all(|run| run.outcome().is_some()));
     }
@@ -60,9 +60,8 @@ fn line(row: &Row, runs: &[&Run]) -> String {
     let latest = outcomes.iter().map(|outcome| outcome.latest).max().unwrap_or_default();
     let more = |after: usize, before: usize| after as i64 - before as i64;
     format!(
-        "{:<4} {:<58} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
+        "{:<40} {:<7} {:<7} {:>8} {:>9} {:>7} {:>6} {:>8}",
         row.name(),
-        row.what,
         word("stdio"),
         word("http"),
         over.map_or(String::new(), |over| format!("{} ms", over.as_millis())),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::Row;
 use crate::arena::{Arena, Stage};
 use crate::deaf::Deaf;
 use crate::door::Transport;
@@ -14,13 +15,12 @@ use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::http::{Line, Request};
 use crate::support::streamable::{Endpoint, alone, initialize, request};
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(58, "results of 4 MB that nobody reads", h58_unread_results),
-    row(59, "logs and progress that nobody reads, by HTTP+SSE too", h59_unread_floods),
-    row(60, "clients that go before the answer, of session after session", h60_nobody_comes_back),
-    row(61, "arguments of 4 MB for a plugin that sleeps", h61_arguments_that_wait),
+pub(crate) const ROWS: &[Row] = rows![
+    h58_results_nobody_reads,
+    h59_logs_and_progress_nobody_reads,
+    h60_clients_gone_before_their_answers,
+    h61_large_arguments_that_wait,
 ];
 
 const MIB: u64 = 1 << 20;
@@ -54,7 +54,7 @@ fn home_with(plugin: &str, bytes: &[u8]) -> Home {
     home
 }
 
-fn h58_unread_results(stage: Stage) -> Arena {
+fn h58_results_nobody_reads(stage: Stage) -> Arena {
     let transport = stage.transport;
     let mut arena = stage.open("");
     if transport == Transport::Stdio {
@@ -96,7 +96,7 @@ fn h58_unread_results(stage: Stage) -> Arena {
     arena
 }
 
-fn h59_unread_floods(mut stage: Stage) -> Arena {
+fn h59_logs_and_progress_nobody_reads(mut stage: Stage) -> Arena {
     let words = "x".repeat(4 << 10);
     let guest = Guest::saying("1")
         .logs("log", &words, 200, "")
@@ -156,7 +156,7 @@ fn h59_unread_floods(mut stage: Stage) -> Arena {
     arena
 }
 
-fn h60_nobody_comes_back(stage: Stage) -> Arena {
+fn h60_clients_gone_before_their_answers(stage: Stage) -> Arena {
     const SESSIONS: usize = 12;
     const EACH: usize = 8;
     let mut arena = stage.open("[plugins.big.limits]\nconcurrency = 8\n");
@@ -203,7 +203,7 @@ fn h60_nobody_comes_back(stage: Stage) -> Arena {
     arena
 }
 
-fn h61_arguments_that_wait(stage: Stage) -> Arena {
+fn h61_large_arguments_that_wait(stage: Stage) -> Arena {
     // One at a time; the others wait with all that they were asked.
     let mut arena = stage.open("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");
     arena.loads_guest("hostile", "hostile");

@@ -4,20 +4,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::Row;
 use crate::arena::{Arena, PROMPT, Stage, fate};
 use crate::door::Transport;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
 use crate::support::http::Line;
 use crate::support::streamable::{Endpoint, alone};
-use crate::{Row, row};
 
-pub(crate) const ROWS: &[Row] = &[
-    row(46, "schemas that apply thousands of rules to each element", h46_rules_times_elements),
-    row(47, "patterns that are tried at each letter of long texts", h47_patterns_times_letters),
-    row(48, "the same by a client's arguments, and by forms", h48_arguments_and_forms),
-    row(49, "calls that are given up while their results are checked", h49_given_up_while_checked),
-    row(50, "SIGTERM while results are checked", h50_ended_while_checked),
+pub(crate) const ROWS: &[Row] = rows![
+    h46_rules_times_elements,
+    h47_patterns_times_letters,
+    h48_costly_arguments_and_forms,
+    h49_calls_given_up_while_checked,
+    h50_sigterm_while_results_are_checked,
 ];
 
 /// The latest that a call is over: 3 s that it may last, 5 s for a turn, and what a loaded
@@ -168,7 +168,7 @@ fn h47_patterns_times_letters(stage: Stage) -> Arena {
     checked(stage, &patterns())
 }
 
-fn h48_arguments_and_forms(stage: Stage) -> Arena {
+fn h48_costly_arguments_and_forms(stage: Stage) -> Arena {
     let of = [elements(), patterns()];
     let taking = |guest: Guest, it: &Costly| guest.described(it.tool, "Takes much.").taking(&it.schema);
     let guests = of.each_ref().map(|part| part.iter().fold(Guest::saying("1"), taking).build());
@@ -223,7 +223,7 @@ fn costly(arena: &mut Arena, plugins: &[&str]) {
     }
 }
 
-fn h49_given_up_while_checked(stage: Stage) -> Arena {
+fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     costly(&mut arena, &["first", "second"]);
     arena.prompt();
@@ -256,7 +256,7 @@ fn h49_given_up_while_checked(stage: Stage) -> Arena {
     arena
 }
 
-fn h50_ended_while_checked(stage: Stage) -> Arena {
+fn h50_sigterm_while_results_are_checked(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     costly(&mut arena, &["first", "second"]);
     let asked = ["first_all", "second_all", "first_any", "second_not"].map(|tool| arena.ask_text(tool, "{}"));

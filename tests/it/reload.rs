@@ -96,6 +96,9 @@ fn a_listener_that_did_not_ask_is_not_told() {
     while client.tools().len() != 3 {
         assert!(Instant::now() < deadline, "the new tool does not come");
     }
+    // Of what comes later it is told.
+    home.put("everything", "everything");
+    client.notification("notifications/prompts/list_changed");
     let rest = client.finish();
     assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
 }

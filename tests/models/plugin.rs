@@ -9,19 +9,19 @@ use shuttle::future::block_on;
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
 use crate::{Count, check};
 
-#[path = "../../host/src/plugin/instance/spare.rs"]
-mod spare;
+#[path = "../../host/src/plugin/instance/poll_limiter.rs"]
+mod poll_limiter;
+#[path = "../../host/src/plugin/instance/ready.rs"]
+mod ready;
 #[path = "../../host/src/plugin/instance/ticker.rs"]
 mod ticker;
 #[path = "../../host/src/plugin/instance/turns.rs"]
 mod turns;
-#[path = "../../host/src/plugin/instance/turnstile.rs"]
-mod turnstile;
 
-use spare::{Source, Spares};
+use poll_limiter::PollLimiter;
+use ready::{ReadyInstances, Source};
 use ticker::{Ticker, Ticking};
 use turns::Turns;
-use turnstile::Turnstile;
 
 /// How many are inside at the same time.
 struct Inside {
@@ -48,15 +48,15 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
 #[test]
 fn every_call_that_waits_for_a_thread_is_woken() {
     check(2000, || {
-        let (turnstile, inside) = (Arc::new(Turnstile::new(1)), Inside::new(1));
+        let (limiter, inside) = (Arc::new(PollLimiter::new(1)), Inside::new(1));
         let mut threads: Vec<_> = (0..2)
             .map(|_| {
-                let (turnstile, inside) = (turnstile.clone(), inside.clone());
+                let (limiter, inside) = (limiter.clone(), inside.clone());
                 thread::spawn(move || {
-                    let mut visitor = turnstile.visitor();
+                    let mut waiter = limiter.waiter();
                     for _ in 0..2 {
-                        block_on(poll_fn(|context| match visitor.enter(context) {
-                            Some(_pass) => {
+                        block_on(poll_fn(|context| match waiter.acquire(context) {
+                            Some(_permit) => {
                                 inside.pass();
                                 Poll::Ready(())
                             }
@@ -67,17 +67,17 @@ fn every_call_that_waits_for_a_thread_is_woken() {
             })
             .collect();
         // One that gives up, woken or not, and one that is polled by another task meanwhile.
-        let of_third = turnstile.clone();
+        let of_third = limiter.clone();
         threads.push(thread::spawn(move || {
-            let mut visitor = of_third.visitor();
-            drop(visitor.enter(&Context::from_waker(Waker::noop())));
+            let mut waiter = of_third.waiter();
+            drop(waiter.acquire(&Context::from_waker(Waker::noop())));
             thread::yield_now();
         }));
-        let mut visitor = turnstile.visitor();
-        let first = visitor.enter(&Context::from_waker(Waker::noop())).map(|_| inside.pass());
+        let mut waiter = limiter.waiter();
+        let first = waiter.acquire(&Context::from_waker(Waker::noop())).map(|_| inside.pass());
         if first.is_none() {
-            block_on(poll_fn(|context| match visitor.enter(context) {
-                Some(_pass) => {
+            block_on(poll_fn(|context| match waiter.acquire(context) {
+                Some(_permit) => {
                     inside.pass();
                     Poll::Ready(())
                 }
@@ -85,8 +85,8 @@ fn every_call_that_waits_for_a_thread_is_woken() {
             }));
         }
         join(threads);
-        assert!(turnstile.visitor().enter(&Context::from_waker(Waker::noop())).is_some());
-        assert!(turnstile.is_forgotten());
+        assert!(limiter.waiter().acquire(&Context::from_waker(Waker::noop())).is_some());
+        assert!(limiter.is_forgotten());
     });
 }
 
@@ -202,10 +202,10 @@ fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
 struct Plugin {
     number: usize,
     /// Whether an instance of it is made quickly.
-    quick: bool,
+    inline: bool,
     ticker: Arc<Ticker>,
     instances: Arc<Count>,
-    /// Those who make one on the shelf that all threads share.
+    /// Those who make one on the shard that all threads share.
     making: Arc<AtomicUsize>,
 }
 
@@ -237,7 +237,7 @@ impl Source for Plugin {
     }
 
     fn make(self: &Arc<Self>) -> Option<Instance> {
-        if !self.quick {
+        if !self.inline {
             return None;
         }
         assert_eq!(self.making.fetch_add(1, Ordering::SeqCst), 0, "two make one");
@@ -250,7 +250,7 @@ impl Source for Plugin {
 /// Instances and their clock.
 #[derive(Clone)]
 struct Pool {
-    spares: Arc<Spares<Plugin>>,
+    ready: Arc<ReadyInstances<Plugin>>,
     ticker: Arc<Ticker>,
     ticks: Arc<Count>,
     instances: Arc<Count>,
@@ -260,8 +260,8 @@ struct Pool {
 impl Pool {
     /// `ages`: the clock takes down what nobody comes for.
     fn new(ages: bool) -> Self {
-        let spares = Arc::new(Spares::<Plugin>::new());
-        let (aging, idle) = (spares.clone(), spares.clone());
+        let ready = Arc::new(ReadyInstances::<Plugin>::new());
+        let (aging, idle) = (ready.clone(), ready.clone());
         let (ticks, instances) = (Arc::<Count>::default(), Arc::<Count>::default());
         let of_tick = ticks.clone();
         let tick = move || {
@@ -277,21 +277,21 @@ impl Pool {
             }
         };
         let ticker = Arc::new(Ticker::start(tick, idle).expect("a thread"));
-        Self { spares, ticker, ticks, instances, making: Arc::new(AtomicUsize::new(0)) }
+        Self { ready, ticker, ticks, instances, making: Arc::new(AtomicUsize::new(0)) }
     }
 
-    fn plugin(&self, number: usize, quick: bool) -> Arc<Plugin> {
+    fn plugin(&self, number: usize, inline: bool) -> Arc<Plugin> {
         let Self { ticker, instances, making, .. } = self.clone();
-        Arc::new(Plugin { number, quick, ticker, instances, making })
+        Arc::new(Plugin { number, inline, ticker, instances, making })
     }
 
     fn call(&self, plugin: &Arc<Plugin>) {
         let running = plugin.busy();
-        let instance = self.spares.take(plugin).unwrap_or_else(|| plugin.instance());
+        let instance = self.ready.take(plugin).unwrap_or_else(|| plugin.instance());
         assert_eq!(instance.of, plugin.number);
-        self.spares.put_away(plugin, instance);
+        self.ready.recycle(plugin, instance);
         drop(running);
-        self.spares.on_idle();
+        self.ready.on_idle();
     }
 
     fn is_empty_soon(&self) {
@@ -306,14 +306,14 @@ fn no_instance_stays(clock_runs_on: bool) {
         let pool = Pool::new(true);
         let call = |pool: &Pool, plugin: &Arc<Plugin>| {
             pool.call(plugin);
-            // On the shelf, in the hands of either, and on the way from there.
+            // On the shard, in the hands of either, and on the way from there.
             assert!(pool.instances.now() <= 2 + 2 + 2, "more than there is room for");
         };
-        // The threads between them have the other shelves.
-        pool.spares.on_idle();
-        for _ in 1..spare::SHELVES {
-            let spares = pool.spares.clone();
-            join(vec![thread::spawn(move || spares.on_idle())]);
+        // The threads between them have the other shards.
+        pool.ready.on_idle();
+        for _ in 1..ready::SHARDS {
+            let ready = pool.ready.clone();
+            join(vec![thread::spawn(move || ready.on_idle())]);
         }
         let (one, other) = (pool.plugin(0, true), pool.plugin(1, true));
         let of_other = pool.clone();
@@ -340,8 +340,8 @@ fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
     check(1000, || {
         let pool = Pool::new(true);
         let (one, of_other) = (pool.plugin(0, true), pool.clone());
-        // On another shelf.
-        pool.spares.on_idle();
+        // On another shard.
+        pool.ready.on_idle();
         let other = pool.plugin(1, true);
         let running = pool.ticker.run();
         join(vec![thread::spawn(move || of_other.call(&other))]);
@@ -361,9 +361,9 @@ fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
 fn a_rest_leaves_the_next_instance_and_nothing_else() {
     check(20, || {
         let pool = Pool::new(false);
-        let (quick, slow) = (pool.plugin(0, true), pool.plugin(1, false));
+        let (inline, slow) = (pool.plugin(0, true), pool.plugin(1, false));
         for _ in 0..3 {
-            pool.call(&quick);
+            pool.call(&inline);
             assert_eq!(pool.instances.now(), 1);
         }
         pool.call(&slow);

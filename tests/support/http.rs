@@ -38,7 +38,8 @@ impl Front {
     /// With the plugins of that home.
     pub fn serve(home: &Home, settings: Settings) -> Self {
         let (runtime, catalog) = (Runtime::new().expect("a runtime"), Arc::default());
-        runtime.block_on(memory::load(home, Arc::clone(&catalog)));
+        let sandbox = runtime.block_on(memory::load(home, Arc::clone(&catalog)));
+        settings.idle.set(move || sandbox.on_idle());
         Self::with(runtime, catalog, settings)
     }
 

@@ -51,7 +51,7 @@ impl Memory {
 }
 
 /// Puts the plugins of that home into the catalog.
-pub async fn load(home: &Home, catalog: Arc<Catalog>) {
+pub async fn load(home: &Home, catalog: Arc<Catalog>) -> Arc<Sandbox> {
     let settings = SandboxSettings {
         cache_dir: Some(scratch("memory-cache")),
         compiler: Compiler::ChildProcess(binary()),
@@ -66,8 +66,9 @@ pub async fn load(home: &Home, catalog: Arc<Catalog>) {
         naming: if config.prefix(id) { Naming::Prefixed } else { Naming::Plain },
     };
     let (events, _) = mpsc::unbounded_channel();
-    let mut folder = Folder::new(home.plugins(), catalog, sandbox, plugins, events);
+    let mut folder = Folder::new(home.plugins(), catalog, sandbox.clone(), plugins, events);
     folder.load_once().await.expect("a readable folder");
+    sandbox
 }
 
 impl Wire for Memory {

@@ -141,7 +141,6 @@ impl Folder {
         settings: impl Fn(&PluginId) -> PluginSettings + Send + Sync + 'static,
         events: mpsc::UnboundedSender<FolderEvent>,
     ) -> Self {
-        catalog.set_sandbox(sandbox.clone());
         Self {
             // The watcher speaks of absolute paths, and a path is compared as it is spelt.
             root: std::path::absolute(&root).unwrap_or(root),

@@ -9,9 +9,11 @@ use std::process::ExitCode;
 use dialoguer::Confirm;
 
 use super::changes::{Change, changes};
+use super::folder::plugin_folder;
 use super::local::Refused;
+use super::options::Options;
 use super::pins::{Candidate, lock, unusable};
-use super::{Options, audit, local, plugin_folder};
+use super::{audit, local};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use super::Options;
+use super::options::Options;
 use crate::audit::{self, Audit, Event, Record, Verified, Writer};
 use crate::catalog::{FolderEvent, plugin_of};
 use crate::config::Config;

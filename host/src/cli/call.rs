@@ -6,7 +6,10 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 
-use super::{Options, ask, is_component, local::Local};
+use super::ask;
+use super::folder::is_component;
+use super::local::Local;
+use super::options::Options;
 use crate::json;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure};

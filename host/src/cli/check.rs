@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Options;
 use super::local::{id_of, load_file, refused};
+use super::options::Options;
 use super::serve::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name};

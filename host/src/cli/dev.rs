@@ -10,11 +10,13 @@ use clap::Subcommand;
 use tokio::process;
 use wharf_dev::{PluginName, Server};
 
+use super::folder::plugin_folder;
 use super::local::load_file;
+use super::options::Options;
 use super::serve::plugin_settings;
-use super::{Options, plugin_folder, this_program};
 use crate::audit::Audit;
 use crate::catalog::PluginSettings;
+use crate::os::process::this_program;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
 

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use super::{Options, local::Local, plugin_folder};
+use super::folder::plugin_folder;
+use super::local::Local;
+use super::options::Options;
 use crate::plugin::text::{escape_hidden_in_json, printable};
 use crate::report::{self, Failure, NAME};
 

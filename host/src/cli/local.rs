@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Options, is_component, pins, serve};
+use super::folder::is_component;
+use super::options::Options;
+use super::{pins, serve};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, ask, plugin_of};
 use crate::config::Config;

@@ -8,14 +8,16 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::http::{HttpOptions, Renewable};
+use super::options::Options;
 use super::signals::Signals;
-use super::{Options, audit, pins};
+use super::{audit, pins};
 use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
+use crate::idle::IdleHook;
 use crate::os::{limits, memory, service};
 use crate::pins::{Trust, shell_word};
-use crate::plugin::PluginId;
+use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::transport::{self, stdio};
@@ -49,14 +51,25 @@ pub(super) async fn run(
     let on_http = http.is_some();
     let catalog = Arc::new(Catalog::default());
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
+    let idle = IdleHook::default();
     let config = Live::new(config);
     let renewable = http.as_ref().map(|(_, settings)| Renewable::of(settings));
     let shutdown = signals.shutdown(config.clone(), renewable);
     // The first answer must not wait for the sandbox, nor for anything that it compiles.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
+    let hook = idle.clone();
     tokio::spawn(async move {
-        let failure = match follow(options, config, trust, dir, catalog, audit, on_http).await {
-            Ok(never) => match never {},
+        let folder = std::slice::from_ref(&dir);
+        let failure = match options.sandbox_of(&config.get(), folder, audit.clone(), on_http).await {
+            Ok(sandbox) => {
+                let ready = sandbox.clone();
+                hook.set(move || ready.on_idle());
+                let client = if on_http { ON_HTTP } else { ON_STDIN };
+                match follow(config, trust, dir, catalog, sandbox, audit, client).await {
+                    Ok(never) => match never {},
+                    Err(failure) => failure,
+                }
+            }
             Err(failure) => failure,
         };
         // The receiver is gone when the process is about to end anyway.
@@ -64,7 +77,8 @@ pub(super) async fn run(
     });
     let serve = async {
         let Some((listener, settings)) = http else {
-            stdio::serve(server, io::stdin(), io::stdout(), stdio::Settings::default(), shutdown).await;
+            let settings = stdio::Settings { idle, ..stdio::Settings::default() };
+            stdio::serve(server, io::stdin(), io::stdout(), settings, shutdown).await;
             return Ok(());
         };
         service::ready();
@@ -72,6 +86,7 @@ pub(super) async fn run(
             shutdown.await;
             service::stopping();
         };
+        let settings = transport::http::Settings { idle, ..settings };
         let served = transport::http::serve(server, listener, settings, shutdown).await;
         served.map_err(|error| Failure::new(format!("start the threads that serve connections: {error}")))
     };
@@ -117,16 +132,14 @@ pub(super) fn settings(config: &Config) -> Settings {
 }
 
 async fn follow(
-    options: Options,
     config: Live,
     trust: Trust,
     dir: PathBuf,
     catalog: Arc<Catalog>,
+    sandbox: Arc<Sandbox>,
     audit: Audit,
-    on_http: bool,
+    client: &'static str,
 ) -> Result<std::convert::Infallible, Failure> {
-    let client = if on_http { ON_HTTP } else { ON_STDIN };
-    let sandbox = options.sandbox_of(&config.get(), std::slice::from_ref(&dir), audit.clone(), on_http).await?;
     let (events_sender, mut events) = mpsc::unbounded_channel();
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
     let recording = audit.clone();

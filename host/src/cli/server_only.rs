@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use super::Options;
+use super::options::Options;
 use crate::report::Failure;
 
 #[derive(Subcommand)]

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::changes::{Change, changes};
+use super::folder::plugin_folder;
 use super::local::{Refused, refused};
+use super::options::Options;
 use super::pins::{Candidate, lock, reading, unusable};
-use super::{Options, plugin_folder};
 use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;

@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Options, http::HttpOptions};
+use super::http::HttpOptions;
+use super::options::Options;
 use crate::config::{self, Config};
 use crate::os::private;
 use crate::os::sandbox::{self, Reach, Standing, only_files};

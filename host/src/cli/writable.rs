@@ -45,7 +45,7 @@ fn within(path: &Path) -> Vec<PathBuf> {
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    entries.filter(|path| !is_hidden(path) && (is_folder(path) || super::is_component(path))).collect()
+    entries.filter(|path| !is_hidden(path) && (is_folder(path) || super::folder::is_component(path))).collect()
 }
 
 fn is_folder(path: &Path) -> bool {

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// Why the members of an object could not be read.
@@ -26,17 +27,12 @@ pub fn members<'a, const N: usize>(
     object: &'a str,
     names: [&'static str; N],
 ) -> Result<[Option<&'a RawValue>; N], MembersError> {
-    let (values, repeated) = read(object, b'{', Wanted(&names))
-        .map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))?;
-    match repeated {
-        Some(name) => Err(MembersError::Repeated(name.to_owned())),
-        None => Ok(values),
-    }
+    Object::read(object)?.members(names)
 }
 
 /// All members of an object, as they stand there.
 pub fn entries(object: &str) -> Result<Vec<(Cow<'_, str>, &RawValue)>, MembersError> {
-    read(object, b'{', Every).map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
+    Object::read(object).map(|object| object.0)
 }
 
 /// An object whose members are read once and looked for several times.
@@ -45,7 +41,8 @@ pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     pub fn read(text: &'a str) -> Result<Self, MembersError> {
-        entries(text).map(Self)
+        let members = read(text, b'{', Every);
+        members.map(Self).map_err(|error| error.map_or(MembersError::NotAnObject, MembersError::Syntax))
     }
 
     /// As [`members`].
@@ -62,18 +59,24 @@ impl<'a> Object<'a> {
     }
 
     /// The object with those of its members that are to be kept.
-    pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> String {
-        let mut out = String::from("{");
-        for (name, value) in self.0.iter().filter(|(name, _)| keep(name)) {
-            if out.len() > 1 {
-                out.push(',');
-            }
-            super::write_str(&mut out, name);
-            out.push(':');
-            out.push_str(value.get());
-        }
-        out.push('}');
-        out
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
+        Self(self.0.iter().filter(|(name, _)| keep(name)).cloned().collect())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &(Cow<'a, str>, &'a RawValue)> {
+        self.0.iter()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Values as they are spelt. Line breaks between tokens stay: see [`super::single_line`].
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(name, value)| (name, value)))
     }
 }
 
@@ -92,81 +95,22 @@ pub fn items(array: &str, limit: usize) -> Option<Items<'_>> {
 }
 
 /// `Err(None)` when the text does not begin with `bracket`.
-fn read<'a, S: DeserializeSeed<'a>>(text: &'a str, bracket: u8, seed: S) -> Result<S::Value, Option<String>> {
+fn read<'a, V: Visitor<'a>>(text: &'a str, bracket: u8, visitor: V) -> Result<V::Value, Option<String>> {
     if text.trim_start().as_bytes().first() != Some(&bracket) {
         return Err(None);
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = seed.deserialize(&mut deserializer).map_err(|error| Some(error.to_string()))?;
+    let value = deserializer.deserialize_any(visitor).map_err(|error| Some(error.to_string()))?;
     deserializer.end().map_err(|error| Some(error.to_string()))?;
     Ok(value)
 }
 
-struct Wanted<'n, const N: usize>(&'n [&'static str; N]);
-
-impl<'a, const N: usize> DeserializeSeed<'a> for Wanted<'_, N> {
-    type Value = ([Option<&'a RawValue>; N], Option<&'static str>);
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'a, const N: usize> Visitor<'a> for Wanted<'_, N> {
-    type Value = ([Option<&'a RawValue>; N], Option<&'static str>);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut values, mut repeated) = ([None; N], None);
-        while let Some(which) = map.next_key_seed(Which(self.0))? {
-            let Some(index) = which else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            if values[index].is_some() {
-                repeated = repeated.or(Some(self.0[index]));
-            }
-            values[index] = Some(map.next_value::<&'a RawValue>()?);
-        }
-        Ok((values, repeated))
-    }
-}
-
-/// The index of a member's name among those asked for.
-struct Which<'n, const N: usize>(&'n [&'static str; N]);
-
-impl<'a, const N: usize> DeserializeSeed<'a> for Which<'_, N> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<const N: usize> Visitor<'_> for Which<'_, N> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a member's name")
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|wanted| *wanted == name))
-    }
-}
-
+/// Reads all members of an object.
 struct Every;
 
-impl<'a> DeserializeSeed<'a> for Every {
-    type Value = Vec<(Cow<'a, str>, &'a RawValue)>;
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+/// A name, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Visitor<'a> for Every {
     type Value = Vec<(Cow<'a, str>, &'a RawValue)>;
@@ -176,49 +120,17 @@ impl<'a> Visitor<'a> for Every {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(name) = map.next_key_seed(Name)? {
-            all.push((name, map.next_value()?));
+        // What a message has, and most params.
+        let mut all = Vec::with_capacity(8);
+        while let Some((Name(name), value)) = map.next_entry()? {
+            all.push((name, value));
         }
         Ok(all)
     }
 }
 
-struct Name;
-
-impl<'a> DeserializeSeed<'a> for Name {
-    type Value = Cow<'a, str>;
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'a> Visitor<'a> for Name {
-    type Value = Cow<'a, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a member's name")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, name: &'a str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
-}
-
+/// Reads so many elements of an array.
 struct First(usize);
-
-impl<'a> DeserializeSeed<'a> for First {
-    type Value = Items<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
 
 impl<'a> Visitor<'a> for First {
     type Value = Items<'a>;

@@ -12,6 +12,8 @@ use super::{JsonError, REPEATED, RESERVED};
 /// `…::Number` for the JSON or the number that its value spells (its features `raw_value` and
 /// `arbitrary_precision`). What begins like these is refused, so that no version adds another.
 const PRIVATE: &[u8] = b"$serde_json::";
+/// The first of these two.
+pub(super) const RAW: &str = "$serde_json::private::RawValue";
 /// Names of one object that are compared one by one.
 const FEW: usize = 16;
 /// Bytes of a text: places in it are kept in 32 bits, of which one says something else.

@@ -1,6 +1,8 @@
 //! Messages to text, each on one line without a line break at its end.
 //! It trusts that the raw JSON it is given is valid; it only keeps it on the line.
 
+use std::borrow::Cow;
+
 use super::{ErrorObject, RequestId};
 use crate::json;
 
@@ -12,10 +14,15 @@ pub enum UnreadableId {
     Omit,
 }
 
-/// The answer to a request that succeeded.
-pub fn result(id: &RequestId, result_json: &str) -> String {
-    let (id, result) = (id.as_json(), json::single_line(result_json));
-    [r#"{"jsonrpc":"2.0","id":"#, id, r#","result":"#, &result, "}"].concat()
+/// The answer to a request that succeeded. A result that may be large is put into no other text.
+pub fn result(id: &RequestId, result_json: impl Into<String>) -> String {
+    let mut text = result_json.into();
+    if let Cow::Owned(line) = json::single_line(&text) {
+        text = line;
+    }
+    text.insert_str(0, &[r#"{"jsonrpc":"2.0","id":"#, id.as_json(), r#","result":"#].concat());
+    text.push('}');
+    text
 }
 
 /// The answer to a request that failed, or to something that was none.

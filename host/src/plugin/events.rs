@@ -60,7 +60,7 @@ struct Queue {
 }
 
 impl Events {
-    pub(in crate::plugin) fn push(&self, event: Event) {
+    pub fn push(&self, event: Event) {
         let mut queue = self.lock();
         if let (Event::Progress { .. }, Some(last @ Event::Progress { .. })) = (&event, queue.events.back_mut()) {
             *last = event;

@@ -19,8 +19,8 @@ use super::imports::granted::Resources;
 use super::imports::keyvalue::Store;
 use super::imports::outbound::{Outbound, OutboundSettings};
 use super::imports::state::State;
+use super::instance::ready::BESIDE;
 use super::instance::runtime::Runtime;
-use super::instance::spare::BESIDE;
 use super::threads::Threads;
 use crate::audit::Audit;
 

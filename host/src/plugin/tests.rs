@@ -4,7 +4,7 @@ mod calls;
 mod guest;
 mod loads;
 mod memory;
-mod spares;
+mod ready;
 mod waiting;
 
 use std::sync::{Arc, OnceLock};

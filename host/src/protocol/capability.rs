@@ -6,6 +6,7 @@ use std::fmt::Display;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::ask::Ask;
 use super::error::ErrorObject;
 use super::params;
 use super::revision::Revision;
@@ -22,42 +23,6 @@ pub struct ClientCapabilities {
     pub sampling_context: bool,
     pub elicitation_form: bool,
     pub elicitation_url: bool,
-}
-
-/// Something a plugin may ask of the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ask {
-    Roots,
-    Sampling,
-    SamplingTools,
-    SamplingContext,
-    ElicitationForm,
-    ElicitationUrl,
-}
-
-impl Ask {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Ask::Roots => "roots",
-            Ask::Sampling => "sampling",
-            Ask::SamplingTools => "sampling.tools",
-            Ask::SamplingContext => "sampling.context",
-            Ask::ElicitationForm => "elicitation.form",
-            Ask::ElicitationUrl => "elicitation.url",
-        }
-    }
-
-    /// The least `ClientCapabilities` that allows it.
-    pub fn required(self) -> Value {
-        match self {
-            Ask::Roots => json!({ "roots": {} }),
-            Ask::Sampling => json!({ "sampling": {} }),
-            Ask::SamplingTools => json!({ "sampling": { "tools": {} } }),
-            Ask::SamplingContext => json!({ "sampling": { "context": {} } }),
-            Ask::ElicitationForm => json!({ "elicitation": { "form": {} } }),
-            Ask::ElicitationUrl => json!({ "elicitation": { "url": {} } }),
-        }
-    }
 }
 
 impl ClientCapabilities {

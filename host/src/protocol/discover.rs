@@ -1,10 +1,22 @@
 //! What a server of 2026-07-28 says about itself (server/discover).
 
+use serde::Serialize;
+use serde_json::Value;
+
 use super::capability::ServerCapabilities;
+use super::error::ErrorObject;
 use super::implementation::Implementation;
 use super::result::{self, Caching, Envelope};
 use super::revision::Revision;
-use crate::json;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiscoverResult<'a> {
+    supported_versions: [&'static str; Revision::MODERN.len()],
+    capabilities: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+}
 
 /// `DiscoverResult` as JSON text. Only revisions that can be named in `_meta` are
 /// listed: the client chooses one of them for its next requests.
@@ -14,13 +26,12 @@ pub fn result(
     capabilities: &ServerCapabilities,
     instructions: Option<&str>,
     caching: Caching,
-) -> String {
-    let versions: Vec<String> = Revision::MODERN.iter().map(|revision| json::quote(revision.as_str())).collect();
-    let mut members =
-        format!(r#""supportedVersions":[{}],"capabilities":{}"#, versions.join(","), capabilities.to_json(revision),);
-    if let Some(text) = instructions {
-        members.push_str(&format!(r#","instructions":{}"#, json::quote(text)));
-    }
+) -> Result<String, ErrorObject> {
+    let members = DiscoverResult {
+        supported_versions: Revision::MODERN.map(Revision::as_str),
+        capabilities: capabilities.to_json(revision),
+        instructions,
+    };
     let envelope = Envelope { caching: Some(caching), ..Envelope::default() };
     result::object(revision, server, &members, envelope)
 }

@@ -9,7 +9,7 @@ use super::error::{self, ErrorObject};
 use super::meta::{self, LastMeta, Meta};
 use super::params::Params;
 use super::revision::Revision;
-use crate::jsonrpc::{Frame, Invalid, Message, Notification, RequestId};
+use crate::jsonrpc::{Frame, Invalid, Message, Notification};
 
 /// What to do with a request.
 #[derive(Debug)]
@@ -35,17 +35,9 @@ pub fn request(method: &str, params: &Params<'_>, last: &mut LastMeta, legacy: O
     }
 }
 
-/// Judges the body of a POST. `header` is `MCP-Protocol-Version`, trimmed; `legacy` is
-/// what the session named by the request's session id agreed on. An error that is
-/// modern is for status 400.
-pub fn post(
-    method: &str,
-    params: &Params<'_>,
-    last: &mut LastMeta,
-    header: Option<&str>,
-    legacy: Option<Revision>,
-) -> Verdict {
-    let known = header.map(Revision::parse);
+/// Judges a request of a POST that is [`PostKind::Stateless`]. `header` is `MCP-Protocol-Version`,
+/// trimmed. An error that is modern is for status 400.
+pub fn stateless(method: &str, params: &Params<'_>, last: &mut LastMeta, header: Option<&str>) -> Verdict {
     match last.read(params) {
         // The header is compared before the version is judged: a client that names two
         // different unknown versions has a header mismatch.
@@ -54,20 +46,16 @@ pub fn post(
             Some(_) => Verdict::Error(mismatch("differs from the version in params._meta")),
             None => Verdict::Error(mismatch("is missing")),
         },
-        Ok(None) => match known {
-            Some(Some(revision)) if revision.is_modern() => Verdict::Error(error::missing_meta(method)),
-            Some(None) => Verdict::Error(error::unsupported_version(header.unwrap_or_default())),
-            _ => handshake(method, legacy),
-        },
+        Ok(None) => Verdict::Error(error::missing_meta(method)),
         Err(error) => Verdict::Error(error),
     }
 }
 
 /// Who takes up the body of a POST.
 #[derive(Debug)]
-pub enum Posted {
-    /// It stands by itself, or claims to.
-    Alone,
+pub enum PostKind {
+    /// No session: each request says its revision, or has to.
+    Stateless,
     /// It opens a session.
     Handshake,
     /// It belongs to a session.
@@ -76,58 +64,51 @@ pub enum Posted {
     Refused(Invalid),
 }
 
-/// Parts the eras of a POST, before anything of it is executed. `header` is
+/// The one decision on the era of a POST, before anything of it is executed. `header` is
 /// `MCP-Protocol-Version`, trimmed.
-pub fn posted(frame: &Frame<'_>, header: Option<&str>) -> Posted {
+pub fn post_kind(frame: &Frame<'_>, header: Option<&str>) -> PostKind {
     let known = header.map(Revision::parse);
     let modern_header = known.flatten().is_some_and(Revision::is_modern);
     let unknown_header = known == Some(None);
-    let unsupported = |id: Option<&RequestId>| {
-        let error = error::unsupported_version(header.unwrap_or_default());
-        Posted::Refused(Invalid { id: id.cloned(), error })
-    };
-    let invalid =
-        |reason, detail| Posted::Refused(Invalid { id: None, error: ErrorObject::invalid_request(reason, detail) });
+    let refuse = |id, error| PostKind::Refused(Invalid { id, error });
+    let unsupported = |id| refuse(id, error::unsupported_version(header.unwrap_or_default()));
     match frame {
-        Frame::Batch(messages) => {
-            let modern = |message: &Message<'_>| match message {
-                Message::Request(request) => meta::is_modern(request.params) == Ok(true),
-                Message::Notification(notification) => meta::is_modern(notification.params) == Ok(true),
-                Message::Response(_) | Message::Invalid(_) => false,
-            };
-            match () {
-                () if modern_header || messages.iter().any(modern) => {
-                    let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
-                    Posted::Refused(Invalid { id: None, error: error::batch_not_allowed(&detail) })
-                }
-                () if unknown_header => unsupported(None),
-                () => Posted::InSession,
-            }
-        }
-        Frame::Single(Message::Invalid(found)) => Posted::Refused(found.clone()),
-        Frame::Single(Message::Request(_)) if modern_header => Posted::Alone,
+        Frame::Batch(messages) if modern_header || messages.iter().any(is_modern) => refuse(None, no_modern_batches()),
+        Frame::Batch(_) if unknown_header => unsupported(None),
+        Frame::Batch(_) => PostKind::InSession,
+        Frame::Single(Message::Invalid(found)) => PostKind::Refused(found.clone()),
+        Frame::Single(Message::Request(_)) if modern_header => PostKind::Stateless,
         Frame::Single(Message::Request(request)) => match meta::is_modern(request.params) {
             // What is wrong with `_meta` is said in the answer.
-            Ok(true) | Err(_) => Posted::Alone,
-            Ok(false) if unknown_header => unsupported(Some(&request.id)),
-            Ok(false) if request.method == "initialize" => Posted::Handshake,
+            Ok(true) | Err(_) => PostKind::Stateless,
+            Ok(false) if unknown_header => unsupported(Some(request.id.clone())),
+            Ok(false) if request.method == "initialize" => PostKind::Handshake,
             // A method of no session, so its `_meta` is missing.
-            Ok(false) if request.method == "server/discover" && header.is_none() => Posted::Alone,
-            Ok(false) => Posted::InSession,
+            Ok(false) if request.method == "server/discover" && header.is_none() => PostKind::Stateless,
+            Ok(false) => PostKind::InSession,
         },
-        Frame::Single(Message::Notification(notification)) => {
-            match modern_header || meta::is_modern(notification.params) == Ok(true) {
-                true => Posted::Alone,
-                false if unknown_header => unsupported(None),
-                false => Posted::InSession,
-            }
-        }
+        Frame::Single(message @ Message::Notification(_)) if modern_header || is_modern(message) => PostKind::Stateless,
         Frame::Single(Message::Response(_)) if modern_header => {
-            invalid("response_not_allowed", "this revision has no requests that a client could answer")
+            let detail = "this revision has no requests that a client could answer";
+            refuse(None, ErrorObject::invalid_request("response_not_allowed", detail))
         }
-        Frame::Single(Message::Response(_)) if unknown_header => unsupported(None),
-        Frame::Single(Message::Response(_)) => Posted::InSession,
+        Frame::Single(_) if unknown_header => unsupported(None),
+        Frame::Single(_) => PostKind::InSession,
     }
+}
+
+/// Whether a message names its revision itself.
+fn is_modern(message: &Message<'_>) -> bool {
+    match message {
+        Message::Request(request) => meta::is_modern(request.params) == Ok(true),
+        Message::Notification(notification) => meta::is_modern(notification.params) == Ok(true),
+        Message::Response(_) | Message::Invalid(_) => false,
+    }
+}
+
+fn no_modern_batches() -> ErrorObject {
+    let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
+    error::batch_not_allowed(&detail)
 }
 
 fn mismatch(detail: &str) -> ErrorObject {
@@ -141,7 +122,8 @@ fn modern(revision: Result<Revision, ErrorObject>, meta: Arc<Meta>) -> Verdict {
     }
 }
 
-fn handshake(method: &str, legacy: Option<Revision>) -> Verdict {
+/// Judges a request that does not name its revision itself.
+pub fn handshake(method: &str, legacy: Option<Revision>) -> Verdict {
     match (method, legacy) {
         ("initialize", _) => Verdict::Initialize,
         (_, Some(revision)) => Verdict::Legacy(revision),
@@ -172,14 +154,8 @@ pub fn batch(messages: &[Message<'_>], legacy: Option<Revision>) -> Result<Vec<O
         let detail = format!("revision {revision} has no batches, send one message at a time");
         return Err(error::batch_not_allowed(&detail));
     }
-    let modern = |message: &Message<'_>| match message {
-        Message::Request(request) => meta::is_modern(request.params) == Ok(true),
-        Message::Notification(notification) => meta::is_modern(notification.params) == Ok(true),
-        Message::Response(_) | Message::Invalid(_) => false,
-    };
-    if messages.iter().any(modern) {
-        let detail = format!("revision {} has no batches, send one message at a time", Revision::MODERN[0]);
-        return Err(error::batch_not_allowed(&detail));
+    if messages.iter().any(is_modern) {
+        return Err(no_modern_batches());
     }
     let verdicts = messages.iter().map(|message| match message {
         Message::Request(request) if request.method == "initialize" => {

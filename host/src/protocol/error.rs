@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 pub use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 
-use super::capability::Ask;
+use super::ask::Ask;
+use super::keys::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
+use super::methods::methods;
 use super::nearest::{did_you_mean, nearest};
-use super::request::methods;
 use super::revision::Revision;
 
 /// A header says something else than the body (2026-07-28 streamable HTTP).
@@ -266,13 +267,13 @@ pub fn missing_meta(method: &str) -> ErrorObject {
         format!(
             "Invalid params: {} came before any handshake; send initialize first, or put {} and {} in params._meta",
             echo(method),
-            super::meta::PROTOCOL_VERSION,
-            super::meta::CLIENT_CAPABILITIES,
+            PROTOCOL_VERSION,
+            CLIENT_CAPABILITIES,
         ),
         json!({
             "reason": "missing_meta",
             "method": echo(method),
-            "required": [super::meta::PROTOCOL_VERSION, super::meta::CLIENT_CAPABILITIES],
+            "required": [PROTOCOL_VERSION, CLIENT_CAPABILITIES],
             "supported": Revision::MODERN.map(Revision::as_str),
         }),
     )
@@ -292,6 +293,11 @@ pub fn id_in_use() -> ErrorObject {
 /// people and must hold no path of the host.
 pub fn internal(reason: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
+}
+
+/// -32603: a result holds what is no JSON.
+pub fn unwritable(fault: &impl Display) -> ErrorObject {
+    internal("unwritable", &format!("the result could not be written: {fault}"))
 }
 
 /// -32603: a plugin failed where the answer has no other way to say so. `code` is of the table

@@ -3,12 +3,12 @@
 
 use std::fmt::Display;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::error::ErrorObject;
 use super::params;
 use super::revision::Revision;
-use crate::json;
 
 /// The wire's `Implementation`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,29 +40,28 @@ impl Implementation {
         })
     }
 
-    /// As JSON, with the members that `revision` has.
-    pub fn to_json(&self, revision: Revision) -> String {
-        let mut out = String::new();
-        self.write(revision, &mut out);
-        out
-    }
-
-    pub(super) fn write(&self, revision: Revision, out: &mut String) {
-        out.push_str("{\"name\":");
-        json::write_str(out, &self.name);
-        out.push_str(",\"version\":");
-        json::write_str(out, &self.version);
-        let optional = [
-            ("title", &self.title, revision.has_title()),
-            ("description", &self.description, revision.has_icons()),
-            ("websiteUrl", &self.website_url, revision.has_icons()),
-        ];
-        for (name, value, allowed) in optional {
-            if let (Some(value), true) = (value, allowed) {
-                out.push_str(&format!(",\"{name}\":"));
-                json::write_str(out, value);
-            }
+    /// What is sent of it, with the members that `revision` has.
+    pub fn shown(&self, revision: Revision) -> Shown<'_> {
+        Shown {
+            name: &self.name,
+            version: &self.version,
+            title: self.title.as_deref().filter(|_| revision.has_title()),
+            description: self.description.as_deref().filter(|_| revision.has_icons()),
+            website_url: self.website_url.as_deref().filter(|_| revision.has_icons()),
         }
-        out.push('}');
     }
+}
+
+/// The wire's `Implementation` in one revision.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown<'a> {
+    name: &'a str,
+    version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    website_url: Option<&'a str>,
 }

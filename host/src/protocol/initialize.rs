@@ -1,9 +1,10 @@
 //! The handshake of the legacy revisions: which revision, and what is answered.
 
+use serde_json::json;
+
 use super::capability::ServerCapabilities;
 use super::implementation::Implementation;
 use super::revision::Revision;
-use crate::json;
 
 /// The legacy revision to answer with: the one asked for, otherwise the newest legacy
 /// one, never an error. A client that asks for 2026-07-28 here wants a handshake, which
@@ -19,11 +20,13 @@ pub fn result(
     capabilities: &ServerCapabilities,
     instructions: Option<&str>,
 ) -> String {
-    let instructions =
-        instructions.map_or_else(String::new, |text| format!(r#","instructions":{}"#, json::quote(text)));
-    format!(
-        r#"{{"protocolVersion":"{revision}","capabilities":{},"serverInfo":{}{instructions}}}"#,
-        capabilities.to_json(revision),
-        server.to_json(revision),
-    )
+    let mut result = json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": capabilities.to_json(revision),
+        "serverInfo": server.shown(revision),
+    });
+    if let Some(text) = instructions {
+        result["instructions"] = text.into();
+    }
+    result.to_string()
 }

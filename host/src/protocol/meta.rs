@@ -10,18 +10,13 @@ use serde_json::value::RawValue;
 use super::capability::ClientCapabilities;
 use super::error::{self, ErrorObject};
 use super::implementation::Implementation;
+use super::keys::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
 use super::level::Level;
 use super::params::{self, Params};
 use super::revision::Revision;
 use crate::json::{self, Kind, MembersError, Object};
 use crate::jsonrpc::RequestId;
 
-pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 const PROGRESS_TOKEN: &str = "progressToken";
 const PATH: &str = "params._meta";
 
@@ -83,7 +78,7 @@ impl Meta {
             client: client.map(|raw| Implementation::parse(raw, At(CLIENT_INFO))).transpose()?,
             log_level: level.map(|raw| parse_level(raw, At(LOG_LEVEL))).transpose()?,
             progress_token: parse_token(token)?,
-            rest: rest(revision, &meta),
+            rest: rest(revision, &meta)?,
         }))
     }
 }
@@ -119,7 +114,7 @@ pub fn parse_legacy(revision: Revision, params: &Params<'_>) -> Result<(Option<P
         return Ok((None, "{}".to_owned()));
     };
     let [token] = members(&meta, [PROGRESS_TOKEN])?;
-    Ok((parse_token(token)?, rest(revision, &meta)))
+    Ok((parse_token(token)?, rest(revision, &meta)?))
 }
 
 /// Whether params claim to stand by themselves, see [`Meta::parse`].
@@ -170,12 +165,13 @@ fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObj
 
 /// The object without the keys that the specification keeps for itself: from a client,
 /// what a plugin may see; from a plugin, what may go out beside the host's own keys.
-pub fn unreserved(revision: Revision, object: &str) -> Result<String, MembersError> {
-    Object::read(object).map(|object| rest(revision, &object))
+pub fn unreserved(revision: Revision, object: &str) -> Result<Object<'_>, MembersError> {
+    Object::read(object).map(|object| object.filtered(|key| !is_reserved(revision, key)))
 }
 
-fn rest(revision: Revision, meta: &Object<'_>) -> String {
-    meta.filtered(|key| !is_reserved(revision, key))
+fn rest(revision: Revision, meta: &Object<'_>) -> Result<String, ErrorObject> {
+    let rest = meta.filtered(|key| !is_reserved(revision, key));
+    json::to_text(&rest).map_err(|fault| error::unwritable(&fault))
 }
 
 /// Whether a key belongs to the specification. In 2025-06-18 any label `mcp` or

@@ -171,37 +171,3 @@ fn is_custom(method: &str) -> bool {
     let Some((first, second)) = method.split_once('/') else { return false };
     plain(first) && plain(second) && !STANDARD.iter().any(|standard| first.eq_ignore_ascii_case(standard))
 }
-
-const LEGACY: [&str; 13] = [
-    "initialize",
-    "ping",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "prompts/list",
-    "prompts/get",
-    "completion/complete",
-    "logging/setLevel",
-];
-
-const MODERN: [&str; 10] = [
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "prompts/list",
-    "prompts/get",
-    "completion/complete",
-    "subscriptions/listen",
-];
-
-/// The methods a client may call in `revision`. All legacy revisions have the same.
-pub const fn methods(revision: Revision) -> &'static [&'static str] {
-    if revision.is_modern() { &MODERN } else { &LEGACY }
-}

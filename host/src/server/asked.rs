@@ -10,8 +10,9 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 use super::outgoing::Outgoing;
-use super::wire::Object;
+use super::wire::{CANCELLED, Cancelled, text};
 use crate::budget::{Budget, Taken};
+use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 
 /// A result, or why there is none: a sentence for the plugin.
@@ -101,9 +102,11 @@ impl Drop for Pending {
         if self.asked.lock().remove(&self.id).is_none() {
             return;
         }
-        let params = Object::default().raw("requestId", self.id.as_json()).string("reason", "no longer needed");
+        let Ok(params) = text(&Cancelled { request_id: Raw(self.id.as_json()), reason: "no longer needed" }) else {
+            return;
+        };
         // A full outbox: the client will answer a question that nobody needs, no harm done.
-        let _ = self.outbox.try_send(Outgoing::notification("notifications/cancelled", Some(&params.finish())));
+        let _ = self.outbox.try_send(Outgoing::notification(CANCELLED, Some(&params)));
     }
 }
 

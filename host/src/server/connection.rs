@@ -10,7 +10,6 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -26,6 +25,7 @@ use super::outgoing::Outgoing;
 use super::room::{Room, Taken};
 use super::session::Session;
 use super::unread::Unread;
+use crate::inline::poll_inline;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::jsonrpc::{self, Frame, Invalid, Message, Notification, Request, RequestId};
 use crate::protocol::headers::Headers;
@@ -42,14 +42,24 @@ const SMALL: usize = 4 << 10;
 /// How a frame came, and where what belongs to it goes.
 struct Arrival<'a> {
     stream: &'a mpsc::Sender<Outgoing>,
-    /// Where it came with headers.
-    headers: Option<&'a Arc<Headers>>,
+    era: Era<'a>,
     /// Bytes of the whole frame.
     size: usize,
     /// The client reads what is said before the answer, so it can be asked.
     hears: bool,
     /// Whoever brings the frames has more of them.
     more: bool,
+}
+
+/// What the transport knows of the era of a frame.
+#[derive(Clone, Copy)]
+enum Era<'a> {
+    /// Each request says it itself.
+    Either,
+    /// That of the connection's handshake.
+    Handshake,
+    /// No session; what the headers say is compared with the request.
+    Stateless(&'a Arc<Headers>),
 }
 
 /// An answer that was there before anybody had to wait for it, and what its request held.
@@ -179,14 +189,15 @@ impl Connection {
     /// As [`Self::receive`], but an answer that is there at once is the caller's to send. It
     /// is not looked for where there are `more` frames to be read meanwhile.
     pub async fn begin(self: &Arc<Self>, frame: &[u8], more: bool) -> Option<Answered> {
-        let arrival = Arrival { stream: &self.outbox, headers: None, size: frame.len(), hears: true, more };
+        let arrival = Arrival { stream: &self.outbox, era: Era::Either, size: frame.len(), hears: true, more };
         match jsonrpc::decode(frame) {
             Ok(frame) => self.take(&arrival, frame).await,
             Err(invalid) => Answered::now(self.refusal(&invalid)),
         }
     }
 
-    /// Takes a frame that came with headers. An answer that is there at once is the caller's
+    /// Takes the frame of a POST whose era has been decided: `headers` are those of one that belongs
+    /// to no session. An answer that is there at once is the caller's
     /// to send; all else that belongs to the frame goes to `stream`, which is closed when all
     /// of that has been sent. `size`: its bytes; `hears`: the client reads what is said
     /// before the answer.
@@ -194,11 +205,12 @@ impl Connection {
         self: &Arc<Self>,
         frame: Frame<'_>,
         size: usize,
-        headers: &Arc<Headers>,
+        headers: Option<&Arc<Headers>>,
         stream: &mpsc::Sender<Outgoing>,
         hears: bool,
     ) -> Option<Answered> {
-        self.take(&Arrival { stream, headers: Some(headers), size, hears, more: false }, frame).await
+        let era = headers.map_or(Era::Handshake, Era::Stateless);
+        self.take(&Arrival { stream, era, size, hears, more: false }, frame).await
     }
 
     async fn take(self: &Arc<Self>, arrival: &Arrival<'_>, frame: Frame<'_>) -> Option<Answered> {
@@ -252,11 +264,6 @@ impl Connection {
         &self.principal
     }
 
-    /// For whoever brings frames and waits for the next one; see [`Server::rest`].
-    pub fn rest(&self) {
-        self.server.rest();
-    }
-
     /// Puts a message into the connection's own stream.
     pub(super) async fn send(&self, mut message: Outgoing) {
         message.hold(self.unread());
@@ -289,11 +296,11 @@ impl Connection {
             Begun::Now(message) => return Answered::now(message),
             Begun::Work(work) => work,
         };
-        // Whoever polls it next registers a waker of its own.
-        if !arrival.more
-            && let Poll::Ready(answered) = work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-        {
-            return answered;
+        if !arrival.more {
+            work = match poll_inline(work) {
+                Ok(answered) => return answered,
+                Err(pending) => pending,
+            };
         }
         let (stream, bounds) = (arrival.stream.clone(), self.bounds.clone());
         tokio::spawn(async move {

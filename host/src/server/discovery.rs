@@ -8,13 +8,14 @@ use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::fault::Refusal;
-use super::wire::Object;
+use super::wire::text;
 use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
-use crate::json::{self, Kind};
+use crate::json::{self, Kind, Raw};
 use crate::plugin::abi::{GuestError, TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult};
 use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface, Violation};
 use crate::protocol::{ErrorObject, error};
@@ -171,14 +172,14 @@ impl Provider for Discovery {
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
         // A folder may hold megabytes of descriptions.
         let found = tokio::task::spawn_blocking(move || find(&catalog.snapshot(), &query, limit)).await;
-        let structured = found.map_err(|_| CallError::Fault(Fault::Host))?;
+        let structured = found.map_err(|_| CallError::Fault(Fault::Host))??;
         let result = ToolResult { content: Vec::new(), structured: Some(structured), is_error: false, meta: None };
         Ok(ToolOutcome::Complete(result))
     }
 }
 
 /// The tools that have most of the words, names before other texts, else as they are listed.
-fn find(snapshot: &Snapshot, query: &str, limit: usize) -> String {
+fn find(snapshot: &Snapshot, query: &str, limit: usize) -> Result<String, CallError> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().take(WORDS).collect();
     let others = snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host());
@@ -196,16 +197,32 @@ fn find(snapshot: &Snapshot, query: &str, limit: usize) -> String {
         .collect();
     // Stable, so equals stay as they are listed.
     found.sort_by_key(|(in_name, anywhere, _)| Reverse((*in_name, *anywhere)));
-    let described = found.iter().take(limit).map(|(_, _, entry)| {
+    let tools = found.iter().take(limit).map(|(_, _, entry)| {
         let tool = &entry.item().tool;
-        Object::default()
-            .string("name", entry.name.as_str())
-            .optional_string("title", tool.title.as_deref())
-            .optional_string("description", tool.description.as_deref())
-            .raw("inputSchema", &tool.input_schema)
-            .finish()
+        FoundTool {
+            name: entry.name.as_str(),
+            title: tool.title.as_deref(),
+            description: tool.description.as_deref(),
+            input_schema: Raw(&tool.input_schema),
+        }
     });
-    Object::default().array("tools", described).finish()
+    text(&Found { tools: tools.collect() }).map_err(|_| CallError::Fault(Fault::Host))
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    tools: Vec<FoundTool<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundTool<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: Raw<'a>,
 }
 
 #[test]

@@ -3,20 +3,21 @@
 //! A fault of a tool is a result that the model can act on; it names the plugin, so that
 //! nobody blames the host. The host's own faults are never told to a guest.
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::handlers::Answer;
 use super::scope::Scope;
-use super::wire::{Block, Object};
+use super::wire::{self, tool::CallToolResult};
 use crate::catalog::Entry;
-use crate::json;
+use crate::json::{self, Raw};
 use crate::plugin::abi::GuestError;
 use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
 
 /// Violations that are told; more help nobody.
-const TOLD: usize = 10;
+const MOST_VIOLATIONS: usize = 10;
 
 /// Why a call has no result.
 pub(super) enum Refusal {
@@ -72,24 +73,18 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
         }
         Refusal::NeedsClient(ask) => {
             let text = format!("Tool '{}' needs {} of the client, which does not support it.", entry.name, ask.name());
-            failed(server, scope, entry, fault_object(entry, "denied"), &text)
+            failed(server, scope, entry, &FaultMeta::new(entry, "denied"), &text)
         }
         Refusal::TooManyRounds => {
-            failed(server, scope, entry, fault_object(entry, "bad-output"), &too_many_rounds(plugin))
+            failed(server, scope, entry, &FaultMeta::new(entry, "bad-output"), &too_many_rounds(plugin))
         }
         Refusal::Call(CallError::Fault(fault)) => {
-            let limit = fault.limit().map(|limit| limit.to_string());
-            let object = fault_object(entry, fault.code())
-                .optional_raw("limit", limit.as_deref())
-                .optional_string("access", fault.access().map(Access::name));
-            failed(server, scope, entry, object, &fault.sentence(plugin))
+            let (limit, access) = (fault.limit(), fault.access().map(Access::name));
+            let told = FaultMeta { limit, access, ..FaultMeta::new(entry, fault.code()) };
+            failed(server, scope, entry, &told, &fault.sentence(plugin))
         }
         Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
-            let members = Object::default()
-                .array("content", [Block(scope.revision).text(&text)])
-                .raw("isError", "true")
-                .members();
-            Ok(result::object(scope.revision, server, &members, Envelope::default()))
+            result::object(scope.revision, server, &CallToolResult::failed(&text), Envelope::default())
         }
         Refusal::Call(CallError::Input(violations)) => invalid_arguments(server, scope, entry, &violations),
         Refusal::Call(CallError::Guest(GuestError::InvalidInput(input))) => {
@@ -99,7 +94,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
         // Listed and yet unknown: the plugin contradicts itself.
         Refusal::Call(CallError::Guest(GuestError::NotFound)) => {
             let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
-            failed(server, scope, entry, fault_object(entry, "bad-output"), &text)
+            failed(server, scope, entry, &FaultMeta::new(entry, "bad-output"), &text)
         }
     }
 }
@@ -156,16 +151,15 @@ pub(super) fn invalid_arguments(
     entry: &Entry<FrozenTool>,
     violations: &[Violation],
 ) -> Answer {
-    let told = &violations[..violations.len().min(TOLD)];
+    let told = &violations[..violations.len().min(MOST_VIOLATIONS)];
     if !scope.revision.invalid_arguments_are_results() {
         let first = told.first().map_or("", |violation| violation.reason.as_str());
         return Err(error::invalid_arguments(entry.name.as_str(), first, told.iter().map(entry_of)));
     }
     let lines: Vec<String> = told.iter().map(line).collect();
     let text = format!("Invalid arguments for tool '{}':\n{}", entry.name, lines.join("\n"));
-    let errors = serde_json::Value::from_iter(told.iter().map(entry_of));
-    let fault = fault_object(entry, "bad-input").raw("errors", &errors.to_string());
-    result_of(server, scope, &text, fault)
+    let errors = told.iter().map(entry_of).collect();
+    result_of(server, scope, &text, &FaultMeta { errors, ..FaultMeta::new(entry, "bad-input") })
 }
 
 /// The pointer, the reason and the part of the schema that was not satisfied.
@@ -184,19 +178,38 @@ fn line(violation: &Violation) -> String {
     format!("- {path}: {}{expected}", violation.reason)
 }
 
-fn failed(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, fault: Object, text: &str) -> Answer {
+/// What is said of a failure in `_meta`, for programs.
+#[derive(Serialize)]
+struct FaultMeta<'a> {
+    plugin: &'a str,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<serde_json::Value>,
+}
+
+impl<'a> FaultMeta<'a> {
+    fn new(entry: &'a Entry<FrozenTool>, code: &'static str) -> Self {
+        Self { plugin: entry.provider.id().as_ref(), code, limit: None, access: None, errors: Vec::new() }
+    }
+}
+
+fn failed(
+    server: &Implementation,
+    scope: &Scope,
+    entry: &Entry<FrozenTool>,
+    told: &FaultMeta<'_>,
+    text: &str,
+) -> Answer {
     tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, "a call failed: {text}");
-    result_of(server, scope, text, fault)
+    result_of(server, scope, text, told)
 }
 
-fn fault_object(entry: &Entry<FrozenTool>, code: &str) -> Object {
-    Object::default().string("plugin", entry.provider.id().as_ref()).string("code", code)
-}
-
-fn result_of(server: &Implementation, scope: &Scope, text: &str, fault: Object) -> Answer {
-    let members =
-        Object::default().array("content", [Block(scope.revision).text(text)]).raw("isError", "true").members();
-    let fault = fault.finish();
-    let host_meta = [("wharf/fault", fault.as_str())];
-    Ok(result::object(scope.revision, server, &members, Envelope { host_meta: &host_meta, ..Envelope::default() }))
+fn result_of(server: &Implementation, scope: &Scope, text: &str, told: &FaultMeta<'_>) -> Answer {
+    let told = wire::text(told)?;
+    let envelope = Envelope { host_meta: &[("wharf/fault", Raw(&told))], ..Envelope::default() };
+    result::object(scope.revision, server, &CallToolResult::failed(text), envelope)
 }

@@ -86,7 +86,7 @@ impl Outgoing {
 
     pub(in crate::server) fn answer(id: &RequestId, answer: Answer) -> Self {
         match answer {
-            Ok(result) => Self::new(encode::result(id, &result), Kind::Result),
+            Ok(result) => Self::new(encode::result(id, result), Kind::Result),
             Err(error) => Self::error(Some(id), UnreadableId::Omit, &error, false),
         }
     }

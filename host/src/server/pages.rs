@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::handlers::Answer;
 use crate::protocol::Revision;
 use crate::protocol::cursor::ListKind;
 
@@ -19,17 +20,20 @@ pub(super) struct Pages(Mutex<HashMap<Page, (u64, Arc<str>)>>);
 
 impl Pages {
     /// The page of that generation of its list.
-    pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> String) -> String {
+    pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> Answer) -> Answer {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What has become older is replaced, and no cursor leads beyond the end of a list: there are
         // never many.
         let kept = pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());
-        let text = kept.unwrap_or_else(|| {
-            let text: Arc<str> = write().into();
-            pages.insert(page, (generation, text.clone()));
-            text
-        });
+        let text = match kept {
+            Some(text) => text,
+            None => {
+                let text: Arc<str> = write()?.into();
+                pages.insert(page, (generation, text.clone()));
+                text
+            }
+        };
         drop(pages);
-        text.to_string()
+        Ok(text.to_string())
     }
 }

@@ -12,11 +12,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+use serde_json::Number;
 use tokio::time::Instant;
 
 use super::Server;
 use super::scope::Scope;
-use super::wire::Object;
+use super::wire::text;
+use crate::json::{self, Raw};
 use crate::plugin::abi::LogLevel;
 use crate::plugin::{Event, Events, LogBody, Provider};
 use crate::protocol::Level;
@@ -134,12 +137,11 @@ impl<'a> Relay<'a> {
     async fn message(&mut self, level: Level, logger: Option<&str>, data: &LogBody) -> bool {
         let plugin = self.provider.id();
         let logger = logger.map_or_else(|| plugin.to_string(), |logger| format!("{plugin}/{logger}"));
-        let params = Object::default().string("level", level.as_str()).string("logger", &logger);
-        let params = match data {
-            LogBody::Text(text) => params.string("data", text),
-            LogBody::Json(json) => params.raw("data", json),
+        let data = match data {
+            LogBody::Text(text) => Logged::Text(text),
+            LogBody::Json(json) => Logged::Json(Raw(json)),
         };
-        self.send("notifications/message", params).await
+        self.send("notifications/message", &Message { level: level.as_str(), logger: &logger, data }).await
     }
 
     /// Sends the held step, if it is time for one.
@@ -152,28 +154,57 @@ impl<'a> Relay<'a> {
     async fn send_held(&mut self) {
         let (Some(step), Some(token)) = (self.held.take(), &self.scope.progress) else { return };
         self.progress = step.progress;
-        let total = step.total.map(|total| total.to_string());
+        let Some(progress) = json::number(step.progress) else { return };
         let message = step.message.filter(|text| !text.is_empty() && self.scope.revision.has_progress_message());
-        let params = Object::default()
-            .raw("progressToken", token.as_json())
-            .raw("progress", &step.progress.to_string())
-            .optional_raw("total", total.as_deref())
-            .optional_string("message", message.as_deref());
-        self.send("notifications/progress", params).await;
+        let params = Progress {
+            progress_token: Raw(token.as_json()),
+            progress,
+            total: step.total.and_then(json::number),
+            message: message.as_deref(),
+        };
+        self.send("notifications/progress", &params).await;
     }
 
     /// `false`: it was dropped, because the client does not read.
-    async fn send(&mut self, method: &str, params: Object) -> bool {
+    async fn send(&mut self, method: &str, params: &(impl Serialize + Sync)) -> bool {
         // Not before the request has a task: an answer that was there at once would be sent
         // by another way than this, and might be first.
         tokio::task::yield_now().await;
         if self.scope.cancelled.is_cancelled() {
             return true;
         }
-        let sent = self.scope.client.notify(method, &params.finish(), self.reads).await;
+        let Ok(params) = text(params) else { return false };
+        let sent = self.scope.client.notify(method, &params, self.reads).await;
         self.reads &= sent;
         sent
     }
+}
+
+/// The wire's `LoggingMessageNotificationParams`.
+#[derive(Serialize)]
+struct Message<'a> {
+    level: &'static str,
+    logger: &'a str,
+    data: Logged<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Logged<'a> {
+    Text(&'a str),
+    Json(Raw<'a>),
+}
+
+/// The wire's `ProgressNotificationParams`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress<'a> {
+    progress_token: Raw<'a>,
+    progress: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
 }
 
 fn level_of(level: LogLevel) -> Level {
@@ -219,3 +250,6 @@ impl Pace {
         admitted
     }
 }
+
+#[cfg(test)]
+mod tests;

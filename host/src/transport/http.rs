@@ -1,57 +1,28 @@
 //! MCP over HTTP/1.1: the socket, the limits of each step, who may come in, and the paths.
 //!
-//! What is said at `/mcp` is in `mcp`; all around it is here, and has not read a message.
+//! `socket` has the connections, `request` decides which requests are let in, and `mcp` answers
+//! them: the other two have read no message.
 //! Source: MCP 2026-07-28, basic/transports/streamable-http; the older revisions,
 //! basic/transports.
 
-mod accepts;
-mod admission;
-mod alone;
-mod auth;
-mod body;
 mod caller;
-mod connection;
-mod front;
-mod goodbye;
-mod guard;
-mod headers;
-mod kept;
-mod listen;
 mod mcp;
-mod places;
 mod refusal;
-mod replay;
-mod reply;
-mod session;
-mod shelf;
-mod sse;
-mod stall;
-mod threads;
-mod tls;
+mod request;
+mod socket;
 
 use std::convert::Infallible;
-use std::io;
-use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
-use tokio::task::JoinSet;
 
-use crate::server::Server;
-use admission::Admission;
-use front::Front;
-use goodbye::Goodbyes;
-use threads::Threads;
+use crate::idle::IdleHook;
 
-pub use auth::{Principal, Token, TokenSet};
-pub use listen::{Address, ListenError, Listener};
-pub use session::SessionSettings;
-pub use tls::Tls;
-
-/// How long, at the end, the answers of what was cut off may take to be written.
-const LAST_WORD: Duration = Duration::from_secs(2);
+pub use caller::Principal;
+pub use mcp::SessionSettings;
+pub use request::{Token, TokenSet};
+pub use socket::{Address, ListenError, Listener, Tls, serve};
 
 /// A request whose body has been read.
 type Request = http::Request<Bytes>;
@@ -89,6 +60,8 @@ pub struct Settings {
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
+    /// Runs on the thread of a connection that waits for its client.
+    pub idle: IdleHook,
 }
 
 impl Default for Settings {
@@ -108,68 +81,7 @@ impl Default for Settings {
             tls: None,
             sessions: SessionSettings::default(),
             sse: false,
+            idle: IdleHook::default(),
         }
     }
-}
-
-/// Serves all who connect, until `shutdown` is ready. Streams then get their last word and
-/// calls the time that [`Settings`] gives them.
-///
-/// # Errors
-/// If the system gives no threads to serve on.
-pub async fn serve(
-    server: Arc<Server>,
-    listener: Listener,
-    settings: Settings,
-    shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let (drain, tls) = (settings.drain, settings.tls.is_some());
-    let stopped = server.clone();
-    let admission = Admission::new(settings.connections, settings.connections_per_address);
-    let front = Arc::new(Front::new(server, listener.local_address(), settings));
-    let goodbyes = Goodbyes::new(tls);
-    let threads = Threads::start()?;
-    let mut connections = JoinSet::new();
-    let mut shutdown = pin!(shutdown);
-    let mut end_idle = pin!(front.end_idle());
-    let mut certificates = pin!(async {
-        match &front.settings.tls {
-            Some(tls) => tls.follow().await,
-            None => std::future::pending().await,
-        }
-    });
-    loop {
-        let (accepted, peer) = tokio::select! {
-            () = &mut shutdown => break,
-            never = &mut end_idle => match never {},
-            never = &mut certificates => match never {},
-            // Nothing is to be learnt of those that ended; they must only not pile up.
-            Some(_) = connections.join_next() => continue,
-            accepted = listener.accept() => accepted,
-        };
-        if let Some(place) = admission.admit(peer) {
-            let (thread, seat) = threads.seat();
-            connections.spawn_on(connection::serve(accepted, peer, front.clone(), (place, seat)), thread);
-        } else {
-            goodbyes.say(accepted);
-        }
-    }
-    drop(listener);
-    let mut end = Box::pin(async {
-        front.close(drain).await;
-        while connections.join_next().await.is_some() {}
-    });
-    if tokio::time::timeout(drain, &mut end).await.is_err() {
-        stopped.cut_off();
-        // Each has an answer now; a client that does not read it cannot hold us.
-        let _ = tokio::time::timeout(LAST_WORD, &mut end).await;
-    }
-    drop(end);
-    stopped.tell_cut_off();
-    while connections.try_join_next().is_some() {}
-    if !connections.is_empty() {
-        tracing::warn!(connections = connections.len(), "answers were not read to their end, and were broken off");
-    }
-    connections.shutdown().await;
-    Ok(())
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::idle::IdleHook;
 use crate::server::{Connection, Server};
 pub use writer::Output;
 use writer::Writer;
@@ -35,11 +36,18 @@ pub struct Settings {
     pub after_eof: Duration,
     /// How long calls may go on after a request to stop.
     pub drain: Duration,
+    /// Runs on the thread that reads, when no further message is there to be read.
+    pub idle: IdleHook,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { max_message: 4 << 20, after_eof: Duration::from_secs(1), drain: Duration::from_secs(5) }
+        Self {
+            max_message: 4 << 20,
+            after_eof: Duration::from_secs(1),
+            drain: Duration::from_secs(5),
+            idle: IdleHook::default(),
+        }
     }
 }
 
@@ -73,6 +81,7 @@ pub async fn serve(
         writer: writer.clone(),
         runtime: Handle::current(),
         limit: settings.max_message,
+        idle: settings.idle,
     };
     let progress = writer.clone();
     // Threads, not tasks: reading stdin blocks, and on exit nobody may have to wait for it.
@@ -124,6 +133,7 @@ struct Reader<W> {
     writer: Arc<Writer<W>>,
     runtime: Handle,
     limit: usize,
+    idle: IdleHook,
 }
 
 impl<W: Output> Reader<W> {
@@ -131,7 +141,7 @@ impl<W: Output> Reader<W> {
         let Some(connection) = self.connection.upgrade() else { return ControlFlow::Break(End::Shutdown) };
         let taken = self.take_to(&connection, frame, more);
         if !more {
-            connection.rest();
+            self.idle.run();
         }
         taken
     }

@@ -138,6 +138,7 @@ fn a_stream_has_no_ids_and_ends_with_the_answer() {
     assert!(events.iter().all(|event| event.id.is_none() && !event.data.is_empty()), "{events:?}");
     let (answer, before) = events.split_last().expect("an answer");
     assert_eq!(answer.json()["id"], 3);
+    assert!(!before.is_empty());
     assert!(before.iter().all(|event| event.json()["method"] == "notifications/progress"), "{before:?}");
 }
 

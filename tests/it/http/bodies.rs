@@ -147,7 +147,8 @@ fn p30_bodies_are_counted_together() {
         }
     }
     let growth = process.resident().saturating_sub(before) >> 20;
-    assert!(growth < 2 * 64, "{growth} MiB");
+    // Less, and the bodies would still be in the sockets.
+    assert!((32..2 * 64).contains(&growth), "{growth} MiB");
     assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
     drop(crowd);
     assert!(Line::connect(address).ask(&large).reached_mcp(), "the room is given back");

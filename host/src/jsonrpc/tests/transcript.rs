@@ -35,7 +35,7 @@ fn call(request: &Request<'_>) -> Result<Value, ErrorObject> {
 fn answer(message: Message<'_>) -> Option<String> {
     match message {
         Message::Request(request) => Some(match call(&request) {
-            Ok(result) => encode::result(&request.id, &result.to_string()),
+            Ok(result) => encode::result(&request.id, result.to_string()),
             Err(error) => encode::error(Some(&request.id), UnreadableId::Null, &printed(&error)),
         }),
         Message::Invalid(invalid) => {

@@ -26,7 +26,7 @@ use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
 use crate::plugin::instance::call::Program;
-use crate::plugin::instance::function::Live;
+use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;
@@ -273,10 +273,10 @@ impl Invocation for FunctionCall {
     async fn run(
         self,
         store: &mut Store<State>,
-        live: &Live,
+        instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<ToolOutcome, CallError>> {
-        let Some(function) = live.instance.get_func(&mut *store, self.index) else {
+        let Some(function) = instance.instance.get_func(&mut *store, self.index) else {
             return Ok(Err(Fault::Host.into()));
         };
         let params = match read::members(&self.arguments, &self.params) {

@@ -27,7 +27,7 @@ use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
 use crate::plugin::instance::call::{Program, internal};
-use crate::plugin::instance::function::Live;
+use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::limits::Limits;
 use crate::plugin::outcome::checked;
@@ -346,10 +346,10 @@ impl<R: Said + Send + 'static> Invocation for Request<R> {
     async fn run(
         self,
         store: &mut Store<State>,
-        live: &Live,
+        instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<R, CallError>> {
-        let Some(function) = live.instance.get_func(&mut *store, self.index) else {
+        let Some(function) = instance.instance.get_func(&mut *store, self.index) else {
             return Ok(Err(Fault::Host.into()));
         };
         let mut results = [Val::Bool(false)];

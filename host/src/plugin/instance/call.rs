@@ -7,7 +7,6 @@ use std::any::Any;
 use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -20,17 +19,17 @@ use wasmtime::{Store, UpdateDeadline};
 use super::breaker::{Breaker, Pause};
 use super::cause;
 use super::cause::Cause;
-use super::function::{Function, Live};
+use super::eligibility::InlineEligibility;
+use super::function::{BoundInstance, Function};
 use super::invocation::{Invocation, Typed};
 use super::metered::Metered;
-use super::quick::Quick;
+use super::poll_limiter::PollLimiter;
+use super::ready::{MAX_RECYCLED, Source};
 use super::runtime::Runtime;
-use super::spare;
-use super::spare::Source;
 use super::ticker::Ticking;
 use super::turns::{Turn, Turns};
-use super::turnstile::Turnstile;
 use crate::audit::{Event, Record};
+use crate::inline::poll_inline;
 use crate::plugin::abi::CallContext;
 use crate::plugin::component::engine;
 use crate::plugin::events::Events;
@@ -65,8 +64,8 @@ pub(in crate::plugin) struct Program {
     pub(in crate::plugin) forms: Forms,
     /// Around every call that a client makes.
     pub(in crate::plugin) breaker: Breaker,
-    quick: Quick,
-    turnstile: Turnstile,
+    inline: InlineEligibility,
+    limiter: PollLimiter,
     turns: Arc<Turns>,
 }
 
@@ -100,8 +99,8 @@ impl Program {
             forms: Forms::default(),
             breaker,
             pre,
-            quick: Quick::default(),
-            turnstile: Turnstile::new(runtime.threads_of_one()),
+            inline: InlineEligibility::default(),
+            limiter: PollLimiter::new(runtime.threads_of_one()),
             turns: Turns::new(turns, limits.queue, runtime.shared),
             runtime,
             limits,
@@ -163,7 +162,7 @@ impl Program {
                 return Err(Fault::Busy.into());
             }
             let cpu = CpuMeter::new(program.limits.cpu);
-            let _timed = Timed { quick: &program.quick, cpu: cpu.clone() };
+            let _timed = Timed { inline: &program.inline, cpu: cpu.clone() };
             let meter = cpu.clone();
             let future = Box::pin(async {
                 before.await?;
@@ -172,7 +171,7 @@ impl Program {
                 // The guest's own time is looked at while it runs.
                 if cpu.check() { Err(Fault::Cpu { limit: program.limits.cpu }.into()) } else { Ok(checked) }
             });
-            let metered = Metered { meter, visitor: program.turnstile.visitor(), future };
+            let metered = Metered { meter, waiter: program.limiter.waiter(), future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome.map(|outcome| {
                     let turn = (!is_light(&outcome)).then_some(turn);
@@ -197,7 +196,7 @@ impl Program {
         let program = self.clone();
         let work = AssertUnwindSafe(async move {
             let meter = CpuMeter::new(program.limits.cpu);
-            let metered = Metered { meter, visitor: program.turnstile.visitor(), future: Box::pin(work) };
+            let metered = Metered { meter, waiter: program.limiter.waiter(), future: Box::pin(work) };
             let limit = program.limits.timeout;
             tokio::time::timeout(limit, metered).await.unwrap_or_else(|_| Err(Fault::Timeout { limit }.into()))
         });
@@ -213,20 +212,20 @@ impl Program {
     ) -> Result<R, E> {
         let mut call = AssertUnwindSafe(call).catch_unwind();
         let guests = self.runtime.guests();
-        if self.quick.is_earned() {
+        if self.inline.is_eligible() {
             // What it waits for must be of the threads that it goes over to.
             let _entered = guests.enter();
-            // Whoever polls it next registers a waker of its own.
-            if let Poll::Ready(ended) = call.poll_unpin(&mut Context::from_waker(Waker::noop())) {
-                return ended.unwrap_or_else(panicked);
-            }
+            call = match poll_inline(call) {
+                Ok(ended) => return ended.unwrap_or_else(panicked),
+                Err(pending) => pending,
+            };
         }
         AbortOnDrop(guests.spawn(async move { call.await.unwrap_or_else(panicked) })).outcome().await
     }
 
     #[cfg(test)]
-    pub(in crate::plugin) fn earn_quick(&self) {
-        self.quick.earn();
+    pub(in crate::plugin) fn make_eligible(&self) {
+        self.inline.grant();
     }
 
     #[cfg(test)]
@@ -267,11 +266,11 @@ impl Program {
     ) -> Result<I::Outcome, Fault> {
         self.granted.open_folders().await;
         let _ticking = self.runtime.ticker.run();
-        let (mut store, live) = match self.runtime.spares.take(self) {
-            Some(Spare { mut store, live }) => {
+        let (mut store, instance) = match self.runtime.ready.take(self) {
+            Some(ReadyInstance { mut store, instance }) => {
                 store.data_mut().take_up(cpu, call.events, call.cancelled);
                 store.set_epoch_deadline(TICKS);
-                (store, Some(live))
+                (store, Some(instance))
             }
             None => (self.store(cpu, call.events, call.cancelled), None),
         };
@@ -283,22 +282,22 @@ impl Program {
             state: call.state,
             meta: call.meta,
         };
-        let live = match live {
-            Some(live) => live,
-            None => match Live::new(&self.pre, &mut store).await {
-                Ok(live) => live,
+        let instance = match instance {
+            Some(instance) => instance,
+            None => match BoundInstance::new(&self.pre, &mut store).await {
+                Ok(instance) => instance,
                 Err(error) => return Err(self.fault(cause::of_making(&error), &error, store.data())),
             },
         };
         store.set_hostcall_fuel(self.lifted(I::LIFTED));
-        match invocation.run(&mut store, &live, context).await {
+        match invocation.run(&mut store, &instance, context).await {
             Ok(mut outcome) => {
                 if let Some(redactor) = &self.granted.redactor {
                     outcome.redact(redactor);
                 }
-                if self.quick.is_earned() && store.data().quota.taken() <= spare::LIGHT {
+                if self.inline.is_eligible() && store.data().quota.taken() <= MAX_RECYCLED {
                     store.data_mut().close();
-                    self.runtime.spares.put_away(self, store);
+                    self.runtime.ready.recycle(self, store);
                 }
                 Ok(outcome)
             }
@@ -308,11 +307,11 @@ impl Program {
 
     /// An instance that no call waits for, made while the ticker runs. There is none if it could
     /// not be made, or if the guest said something meanwhile that its caller should hear.
-    pub(in crate::plugin) async fn spare(&self) -> Option<Spare> {
+    pub(in crate::plugin) async fn prepare(&self) -> Option<ReadyInstance> {
         self.granted.open_folders().await;
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
-        let live = Live::new(&self.pre, &mut store).await.ok()?;
-        (!store.data().has_spoken()).then_some(Spare { store, live })
+        let instance = BoundInstance::new(&self.pre, &mut store).await.ok()?;
+        (!store.data().has_spoken()).then_some(ReadyInstance { store, instance })
     }
 
     /// Bytes that may be lifted, for a result that takes so many times the output that is allowed.
@@ -364,13 +363,13 @@ impl Program {
 }
 
 /// An instance that nobody has called yet.
-pub(in crate::plugin) struct Spare {
+pub(in crate::plugin) struct ReadyInstance {
     store: Store<State>,
-    live: Live,
+    instance: BoundInstance,
 }
 
 impl Source for Program {
-    type Ready = Spare;
+    type Ready = ReadyInstance;
     type Used = Store<State>;
     type Busy = Ticking;
 
@@ -379,26 +378,26 @@ impl Source for Program {
     }
 
     /// One that takes long to make is the last for a while.
-    fn make(self: &Arc<Self>) -> Option<Spare> {
+    fn make(self: &Arc<Self>) -> Option<ReadyInstance> {
         let began = std::time::Instant::now();
-        let made = AssertUnwindSafe(self.spare()).catch_unwind().now_or_never();
+        let made = AssertUnwindSafe(self.prepare()).catch_unwind().now_or_never();
         // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
         // one instruction does cannot be interrupted, so also what was made is timed.
         let spare = made.and_then(Result::ok).flatten();
-        self.quick.ended(if spare.is_some() { began.elapsed() } else { Duration::MAX });
+        self.inline.record(if spare.is_some() { began.elapsed() } else { Duration::MAX });
         spare
     }
 }
 
 /// Counts a call as short or not when it ends, also if it is dropped.
 struct Timed<'a> {
-    quick: &'a Quick,
+    inline: &'a InlineEligibility,
     cpu: Arc<CpuMeter>,
 }
 
 impl Drop for Timed<'_> {
     fn drop(&mut self) {
-        self.quick.ended(self.cpu.spent());
+        self.inline.record(self.cpu.spent());
     }
 }
 

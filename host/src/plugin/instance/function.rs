@@ -53,12 +53,12 @@ where
 }
 
 /// An instance, and the component of which it is one.
-pub(in crate::plugin) struct Live {
+pub(in crate::plugin) struct BoundInstance {
     pub(in crate::plugin) instance: Instance,
     component: Component,
 }
 
-impl Live {
+impl BoundInstance {
     /// Makes an instance.
     pub(in crate::plugin) async fn new<T: Send>(pre: &InstancePre<T>, store: &mut Store<T>) -> wasmtime::Result<Self> {
         let instance = pre.instantiate_async(store).await?;
@@ -84,7 +84,7 @@ impl Live {
             wasmtime::bail!("a function that the instance does not have")
         };
         // SAFETY: `new_unchecked` wants a function of this type. `Function::find` has checked
-        // the type of this export of this component: both components live, so equal addresses
+        // the type of this export of this component: both components instance, so equal addresses
         // of their code mean that they are the same one.
         #[allow(unsafe_code)]
         Ok(unsafe { TypedFunc::new_unchecked(found) })

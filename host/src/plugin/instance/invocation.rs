@@ -3,7 +3,7 @@
 use wasmtime::Store;
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
-use super::function::{Function, Live};
+use super::function::{BoundInstance, Function};
 use crate::plugin::abi::CallContext;
 use crate::plugin::imports::state::State;
 use crate::plugin::policy::redact::Said;
@@ -19,7 +19,7 @@ pub(in crate::plugin) trait Invocation: Send + 'static {
     fn run(
         self,
         store: &mut Store<State>,
-        live: &Live,
+        instance: &BoundInstance,
         context: CallContext,
     ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
 }
@@ -40,8 +40,13 @@ where
 {
     type Outcome = R;
 
-    async fn run(self, store: &mut Store<State>, live: &Live, context: CallContext) -> wasmtime::Result<R> {
-        let function = live.function(&mut *store, &self.function)?;
+    async fn run(
+        self,
+        store: &mut Store<State>,
+        instance: &BoundInstance,
+        context: CallContext,
+    ) -> wasmtime::Result<R> {
+        let function = instance.function(&mut *store, &self.function)?;
         let (outcome,) = function.call_async(&mut *store, (self.params)(context)).await?;
         Ok(outcome)
     }

@@ -4,13 +4,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::turnstile::Visitor;
+use super::poll_limiter::Waiter;
 use crate::plugin::limits::cpu::CpuMeter;
 
 /// A future whose polls are timed, and of which only so many are polled at the same time.
 pub(in crate::plugin) struct Metered<'a, F> {
     pub(in crate::plugin) meter: Arc<CpuMeter>,
-    pub(in crate::plugin) visitor: Visitor<'a>,
+    pub(in crate::plugin) waiter: Waiter<'a>,
     pub(in crate::plugin) future: Pin<Box<F>>,
 }
 
@@ -18,7 +18,7 @@ impl<F: Future> Future for Metered<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let Some(_pass) = self.visitor.enter(cx) else { return Poll::Pending };
+        let Some(_permit) = self.waiter.acquire(cx) else { return Poll::Pending };
         let meter = self.meter.clone();
         meter.time(|| self.future.as_mut().poll(cx))
     }

@@ -10,7 +10,7 @@ use wasmtime::Engine;
 
 use super::call::Program;
 use super::checking::Checker;
-use super::spare::Spares;
+use super::ready::ReadyInstances;
 use super::ticker::Ticker;
 use super::turns::Turns;
 use crate::audit::Audit;
@@ -27,7 +27,7 @@ pub(in crate::plugin) struct Runtime {
     /// The threads that guests run on, and nothing else: one that spins or blocks delays other
     /// guests at worst, never the protocol.
     guests: Threads,
-    pub(in crate::plugin) spares: Arc<Spares<Program>>,
+    pub(in crate::plugin) ready: Arc<ReadyInstances<Program>>,
     /// Bytes that all running guests together may hold.
     pub(in crate::plugin) memory: Arc<Budget>,
     /// A place in the pool of instances for each call. A call that waits for one has a turn of its
@@ -57,13 +57,13 @@ impl Runtime {
         workers: usize,
         shared: bool,
     ) -> std::io::Result<Arc<Self>> {
-        let spares = Arc::new(Spares::new());
+        let ready = Arc::new(ReadyInstances::new());
         let memory = Arc::new(Budget::new(memory));
         Ok(Arc::new(Self {
-            ticker: ticker(&engine, &spares, guests.handle())?,
+            ticker: ticker(&engine, &ready, guests.handle())?,
             engine,
             guests,
-            spares,
+            ready,
             checker: Checker::new(workers, memory.clone()),
             memory,
             slots: Turns::new(SLOTS, u32::MAX, shared),
@@ -89,14 +89,14 @@ impl Runtime {
     pub(in crate::plugin) fn on_idle(&self) {
         // Dropping what a guest had open may need the runtime that it was opened in.
         let _entered = self.guests().enter();
-        self.spares.on_idle();
+        self.ready.on_idle();
     }
 }
 
 /// Starts the clock of an engine, which it holds weakly, and of what waits to be called.
-fn ticker(engine: &Engine, spares: &Arc<Spares<Program>>, guests: &Handle) -> std::io::Result<Ticker> {
+fn ticker(engine: &Engine, ready: &Arc<ReadyInstances<Program>>, guests: &Handle) -> std::io::Result<Ticker> {
     let engine = engine.weak();
-    let (aging, idle) = (spares.clone(), spares.clone());
+    let (aging, idle) = (ready.clone(), ready.clone());
     let (handle, guests) = (guests.clone(), guests.clone());
     let tick = move || {
         let Some(engine) = engine.upgrade() else { return false };

@@ -37,18 +37,18 @@ impl Ticker {
         let shared = Arc::new(Shared::default());
         let of_thread = shared.clone();
         let handle = thread::Builder::new().name("wharf-ticker".into()).spawn(move || {
-            let mut quiet = 0;
+            let mut idle_ticks = 0;
             while !of_thread.stop.load(Ordering::Relaxed) {
                 thread::sleep(TICK);
                 if !tick() {
                     return;
                 }
                 if of_thread.running.load(Ordering::SeqCst) > 0 {
-                    quiet = 0;
+                    idle_ticks = 0;
                     continue;
                 }
-                quiet += 1;
-                if quiet >= LINGER_TICKS {
+                idle_ticks += 1;
+                if idle_ticks >= LINGER_TICKS {
                     of_thread.asleep.store(true, Ordering::SeqCst);
                     // Looks again after it has said that it sleeps: whoever came
                     // between saw it awake and will not wake it.
@@ -58,7 +58,7 @@ impl Ticker {
                         thread::park();
                     }
                     of_thread.asleep.store(false, Ordering::SeqCst);
-                    quiet = 0;
+                    idle_ticks = 0;
                 }
             }
         })?;

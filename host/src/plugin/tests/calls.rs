@@ -180,11 +180,11 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
     let guest = Guest::new("(i32.const 1024)").build();
     let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
     let mut held = Vec::new();
-    while let Some(spare) = plugin.program.spare().await {
+    while let Some(spare) = plugin.program.prepare().await {
         held.push(spare);
         assert!(held.len() < 1000, "the pool has no end");
     }
-    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::spare::BESIDE) as usize;
+    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::BESIDE) as usize;
     assert_eq!(held.len(), all);
     let called = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));
@@ -238,7 +238,7 @@ async fn every_call_has_an_instance_of_its_own() {
 async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
     let limits = Limits { concurrency: 1, queue: 1, ..short(30_000, 30_000) };
     let spinner = Arc::new(load_with(Guest::new(SPIN).build(), limits).await.expect("a plugin"));
-    let quick = load(Guest::new("(i32.const 1024)").build()).await.expect("a plugin");
+    let inline = load(Guest::new("(i32.const 1024)").build()).await.expect("a plugin");
     let spin = || {
         let spinner = spinner.clone();
         tokio::spawn(async move { spinner.call_tool("t", "{}".into(), Call::new("test")).await })
@@ -253,7 +253,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
     }
     let third = spinner.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(third.err(), Some(CallError::Fault(Fault::Busy)));
-    complete(quick.call_tool("t", "{}".into(), Call::new("test")).await);
+    complete(inline.call_tool("t", "{}".into(), Call::new("test")).await);
     second.abort();
     first.abort();
     assert!(second.await.is_err() && first.await.is_err());

@@ -4,8 +4,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::*;
+use crate::plugin::instance::poll_limiter::PollLimiter;
 use crate::plugin::instance::turns::{Turn, Turns};
-use crate::plugin::instance::turnstile::Turnstile;
 
 fn name(caller: &str) -> Arc<str> {
     caller.into()
@@ -143,25 +143,25 @@ fn without_a_line_nobody_waits() {
 
 #[test]
 fn threads_are_given_in_the_order_in_which_calls_came() {
-    let turnstile = Turnstile::new(1);
+    let limiter = PollLimiter::new(1);
     let context = Context::from_waker(Waker::noop());
-    let pass = turnstile.visitor().enter(&context).expect("a thread");
-    let mut waiting: Vec<_> = (0..4).map(|_| turnstile.visitor()).collect();
-    assert!(waiting.iter_mut().all(|visitor| visitor.enter(&context).is_none()));
+    let pass = limiter.waiter().acquire(&context).expect("a thread");
+    let mut waiting: Vec<_> = (0..4).map(|_| limiter.waiter()).collect();
+    assert!(waiting.iter_mut().all(|waiter| waiter.acquire(&context).is_none()));
     // Not even the one that has just left is before them.
     drop(pass);
-    assert!(turnstile.visitor().enter(&context).is_none());
+    assert!(limiter.waiter().acquire(&context).is_none());
     waiting.remove(2);
     for number in 0..3 {
-        assert!(waiting[number + 1..].iter_mut().all(|visitor| visitor.enter(&context).is_none()));
-        assert!(waiting[number].enter(&context).is_some());
+        assert!(waiting[number + 1..].iter_mut().all(|waiter| waiter.acquire(&context).is_none()));
+        assert!(waiting[number].acquire(&context).is_some());
     }
     // One that is woken and gives up.
-    let pass = turnstile.visitor().enter(&context).expect("a thread");
-    let mut waiting: Vec<_> = (0..2).map(|_| turnstile.visitor()).collect();
-    assert!(waiting.iter_mut().all(|visitor| visitor.enter(&context).is_none()));
+    let pass = limiter.waiter().acquire(&context).expect("a thread");
+    let mut waiting: Vec<_> = (0..2).map(|_| limiter.waiter()).collect();
+    assert!(waiting.iter_mut().all(|waiter| waiter.acquire(&context).is_none()));
     drop(pass);
     waiting.remove(0);
-    assert!(waiting[0].enter(&context).is_some());
-    assert!(turnstile.is_forgotten());
+    assert!(waiting[0].acquire(&context).is_some());
+    assert!(limiter.is_forgotten());
 }

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, is_custom, methods};
+use super::{CallTool, ClientRequest, Complete, Custom, Filter, Initialize, Reference, Retry, is_custom};
 use crate::json::{self, Kind};
 use crate::protocol::capability::ClientCapabilities;
 use crate::protocol::error::{self, ErrorObject};
 use crate::protocol::implementation::Implementation;
 use crate::protocol::initialize::negotiate;
 use crate::protocol::meta;
+use crate::protocol::methods::methods;
 use crate::protocol::params::{self, Params};
 use crate::protocol::revision::Revision;
 
@@ -183,6 +184,7 @@ fn uris(raw: Option<&RawValue>, path: &str) -> Result<Vec<String>, ErrorObject> 
 }
 
 fn custom(method: &str, params: &Params<'_>) -> Result<Custom, ErrorObject> {
-    let params = params.object()?.filtered(|name| name != "_meta");
+    let own = params.object()?.filtered(|name| name != "_meta");
+    let params = json::to_text(&own).map_err(|fault| error::unwritable(&fault))?;
     Ok(Custom { method: method.to_owned(), params })
 }

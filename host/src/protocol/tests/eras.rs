@@ -3,7 +3,7 @@
 use super::{read, reason};
 use crate::jsonrpc::{Frame, Message, decode};
 use crate::protocol::Revision;
-use crate::protocol::era::{self, Verdict};
+use crate::protocol::era::{self, PostKind, Verdict};
 use crate::protocol::meta::LastMeta;
 
 const META: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
@@ -61,6 +61,18 @@ fn a_line_is_judged_by_itself() {
     }
 }
 
+/// As a request over HTTP is judged: first by whom it is for, then by them.
+fn posted(method: &str, params: &str, last: &mut LastMeta, header: Option<&str>, state: Option<Revision>) -> Verdict {
+    let params = if params.is_empty() { "null" } else { params };
+    let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+    let frame = decode(line.as_bytes()).unwrap();
+    match era::post_kind(&frame, header) {
+        PostKind::Stateless => era::stateless(method, &read(params), last, header),
+        PostKind::Handshake | PostKind::InSession => era::handshake(method, state),
+        PostKind::Refused(invalid) => Verdict::Error(invalid.error),
+    }
+}
+
 #[test]
 fn a_post_is_judged_with_its_header() {
     let modern = Some("2026-07-28");
@@ -85,7 +97,7 @@ fn a_post_is_judged_with_its_header() {
         ("tools/list", "", None, session, "legacy 2025-11-25"),
         ("server/discover", "", None, None, "-32602 missing_meta"),
     ] {
-        let verdict = era::post(method, &read(params), &mut last, header, state);
+        let verdict = posted(method, params, &mut last, header, state);
         assert_eq!(shown(verdict), expected, "{method} {params} {header:?}");
     }
 }

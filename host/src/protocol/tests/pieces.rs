@@ -1,13 +1,15 @@
 //! Revisions, capabilities, `_meta`, errors, cursors and results.
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::{ALL, parsed, raw, read, reason};
+use crate::json::Raw;
 use crate::jsonrpc::encode::UnreadableId;
 use crate::protocol::cursor::{Cursor, ListKind};
 use crate::protocol::meta::{is_reserved, parse_legacy, unreserved};
 use crate::protocol::nearest::{did_you_mean, nearest};
-use crate::protocol::result::{self, CacheScope, Caching, Envelope, ResultType};
+use crate::protocol::result::{self, CacheScope, Caching, Empty, Envelope, ResultType};
 use crate::protocol::revision::StructuredContent;
 use crate::protocol::{Ask, ClientCapabilities, Implementation, Level, Revision, ServerCapabilities};
 use crate::protocol::{discover, error, initialize};
@@ -200,7 +202,7 @@ fn a_handshake_is_answered_in_its_revision() {
     );
     assert_eq!((&newest["instructions"], &newest["capabilities"]["completions"]), (&json!("do\nthis"), &json!({})));
     let caching = Caching { ttl_ms: 5, scope: CacheScope::Public };
-    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), &capabilities, None, caching));
+    let discovered = parsed(&discover::result(Revision::V2026_07_28, &server(), &capabilities, None, caching).unwrap());
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
     assert_eq!(
         (&discovered["resultType"], &discovered["ttlMs"], &discovered["cacheScope"]),
@@ -227,29 +229,38 @@ fn capabilities_that_plugins_declare_are_in_every_revision() {
     }
 }
 
+#[derive(Serialize)]
+struct Tools {
+    tools: Raw<'static>,
+}
+
+fn made(revision: Revision, members: &impl Serialize, envelope: Envelope<'_>) -> String {
+    result::object(revision, &server(), members, envelope).unwrap()
+}
+
 #[test]
 fn a_result_has_what_its_revision_asks_for_and_no_more() {
     let r4 = Revision::V2025_11_25;
     let r5 = Revision::V2026_07_28;
     let list = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };
-    assert_eq!(result::object(r4, &server(), "", Envelope::default()), "{}");
-    assert_eq!(result::object(r4, &server(), "\"tools\":[\n]", list), r#"{"tools":[]}"#);
-    let modern = parsed(&result::object(r5, &server(), "\"tools\":[]", list));
+    assert_eq!(made(r4, &Empty {}, Envelope::default()), "{}");
+    assert_eq!(made(r4, &Tools { tools: Raw("[\n]") }, list), r#"{"tools":[]}"#);
+    let modern = parsed(&made(r5, &Tools { tools: Raw("[]") }, list));
     let info = json!({ "name": "wharf", "version": "0.1.0", "title": "Wharf", "description": "d" });
     assert_eq!(
         modern,
         json!({ "resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private", "_meta": { "io.modelcontextprotocol/serverInfo": info } })
     );
     let input = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
-    assert_eq!(parsed(&result::object(r5, &server(), "", input))["resultType"], "input_required");
+    assert_eq!(parsed(&made(r5, &Empty {}, input))["resultType"], "input_required");
     let meta = Envelope {
         plugin_meta: Some(r#"{"ui":{"x":1},"io.modelcontextprotocol/serverInfo":{"name":"forged"}}"#),
-        host_meta: &[("io.modelcontextprotocol/subscriptionId", "\"7\"")],
+        host_meta: &[("io.modelcontextprotocol/subscriptionId", Raw("\"7\""))],
         ..Envelope::default()
     };
     let expected = r#"{"_meta":{"ui":{"x":1},"io.modelcontextprotocol/subscriptionId":"7"}}"#;
-    assert_eq!(result::object(r4, &server(), "", meta), expected);
-    assert_eq!(parsed(&result::object(r5, &server(), "", meta))["_meta"]["io.modelcontextprotocol/serverInfo"], info);
+    assert_eq!(made(r4, &Empty {}, meta), expected);
+    assert_eq!(parsed(&made(r5, &Empty {}, meta))["_meta"]["io.modelcontextprotocol/serverInfo"], info);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Methods by revision, and the params of each.
 
 use super::{ALL, raw, read, reason};
-use crate::protocol::request::{ClientNotification, ClientRequest, Reference, methods};
+use crate::protocol::methods::methods;
+use crate::protocol::request::{ClientNotification, ClientRequest, Reference};
 use crate::protocol::{Level, Revision};
 
 const LEGACY: Revision = Revision::V2025_11_25;

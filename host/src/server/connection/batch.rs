@@ -64,3 +64,6 @@ impl Connection {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Arrival, Connection};
+use super::{Arrival, Connection, Era};
 use crate::jsonrpc::Request;
+use crate::plugin::abi::{Prompt, ResourceDescription};
+use crate::plugin::{FrozenTemplate, FrozenTool};
 use crate::protocol::era::{self, Verdict};
 use crate::protocol::params::Params;
 use crate::protocol::{ClientRequest, Revision, error, meta};
 use crate::server::client::Client;
+use crate::server::handlers::page::list;
 use crate::server::handlers::{Reply, completions, custom, lifecycle, prompts, resources, subscriptions, tools};
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::session::Session;
@@ -25,10 +28,12 @@ impl Connection {
         let session = self.session().clone();
         let legacy = session.as_ref().map(|session| session.revision);
         let params = Params::read(request.params);
-        let verdict = match arrival.headers {
-            None => era::request(&request.method, &params, &mut self.last_meta(), legacy),
-            Some(headers) => {
-                era::post(&request.method, &params, &mut self.last_meta(), headers.version.as_deref(), legacy)
+        let (verdict, headers) = match arrival.era {
+            Era::Either => (era::request(&request.method, &params, &mut self.last_meta(), legacy), None),
+            Era::Handshake => (era::handshake(&request.method, legacy), None),
+            Era::Stateless(headers) => {
+                let version = headers.version.as_deref();
+                (era::stateless(&request.method, &params, &mut self.last_meta(), version), Some(headers))
             }
         };
         let bounds = self.bounds.clone();
@@ -36,7 +41,7 @@ impl Connection {
             (Verdict::Error(error), _) => return Reply::Refused(error),
             (Verdict::Ping, _) => return Reply::Now(Ok("{}".to_owned())),
             (Verdict::Modern(revision, meta), _) => {
-                if let Some(headers) = arrival.headers
+                if let Some(headers) = headers
                     && let Err(error) = headers.check(&request.method, &params)
                 {
                     return Reply::Refused(error);
@@ -70,22 +75,24 @@ impl Connection {
             client,
             progress,
             verbosity,
-            headers: arrival.headers.filter(|_| revision.is_modern()).cloned(),
+            headers: headers.cloned(),
             cancelled: cancelled.clone(),
         };
         let server = &self.server;
         match (typed, session) {
             (ClientRequest::Ping, _) => Reply::Now(Ok("{}".to_owned())),
-            (ClientRequest::Discover, _) => Reply::Now(Ok(lifecycle::discover(server, &scope))),
-            (ClientRequest::ListTools { cursor }, _) => tools::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::Discover, _) => Reply::Now(lifecycle::discover(server, &scope)),
+            (ClientRequest::ListTools { cursor }, _) => list::<FrozenTool>(server, scope, cursor.as_deref()),
             (ClientRequest::CallTool(call), _) => tools::call(server, scope, call),
             (ClientRequest::Listen(filter), _) => subscriptions::listen(self, scope, &filter),
-            (ClientRequest::ListResources { cursor }, _) => resources::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::ListResources { cursor }, _) => {
+                list::<ResourceDescription>(server, scope, cursor.as_deref())
+            }
             (ClientRequest::ListResourceTemplates { cursor }, _) => {
-                resources::TEMPLATES.reply(server, scope, cursor.as_deref())
+                list::<FrozenTemplate>(server, scope, cursor.as_deref())
             }
             (ClientRequest::ReadResource { uri, retry }, _) => resources::read(server, scope, &uri, retry.into()),
-            (ClientRequest::ListPrompts { cursor }, _) => prompts::LIST.reply(server, scope, cursor.as_deref()),
+            (ClientRequest::ListPrompts { cursor }, _) => list::<Prompt>(server, scope, cursor.as_deref()),
             (ClientRequest::GetPrompt { name, arguments, retry }, _) => {
                 prompts::get(server, scope, &name, arguments, retry.into())
             }

@@ -48,8 +48,8 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Com
             }
             None => Completion { values: Vec::new(), total: None, has_more: false },
         };
-        let members = wire::completion::result(&completion);
-        trail.end(Ok(result::object(scope.revision, &server.implementation, &members, Envelope::default()))).await
+        let members = wire::completion::CompleteResult::new(&completion);
+        trail.end(result::object(scope.revision, &server.implementation, &members, Envelope::default())).await
     }))
 }
 

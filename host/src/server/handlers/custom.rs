@@ -56,7 +56,7 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, trail: &m
     drop(snapshot);
     trail.leads_to(&provider, &request.method);
     match once(server, scope, &provider, |call| provider.call_method(name, &request.params, call)).await {
-        Ok(outcome) => Ok(shape(server, scope, &outcome)),
+        Ok(outcome) => shape(server, scope, &outcome),
         Err(error) => {
             trail.refused(&error);
             Err(fault::without_result(scope, provider.id(), "params", not_found(), error))
@@ -66,10 +66,10 @@ async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, trail: &m
 
 /// Puts the envelope of the revision around the members of the plugin's result, which was
 /// checked to be an object when it left the sandbox.
-fn shape(server: &Server, scope: &Scope, outcome: &str) -> String {
+fn shape(server: &Server, scope: &Scope, outcome: &str) -> Answer {
     let outcome = json::Object::read(outcome).unwrap_or_default();
-    let own = outcome.filtered(|name| !ENVELOPE.contains(&name));
     let [meta] = outcome.members(["_meta"]).unwrap_or_default();
+    let own = outcome.filtered(|name| !ENVELOPE.contains(&name));
     let envelope = Envelope { plugin_meta: meta.map(RawValue::get), ..Envelope::default() };
-    result::object(scope.revision, &server.implementation, &own[1..own.len() - 1], envelope)
+    result::object(scope.revision, &server.implementation, &own, envelope)
 }

@@ -3,7 +3,7 @@
 //! Both are answered at once, whatever is still being compiled: a client that probes for
 //! the newer era gives up after a while and silently takes the older one.
 
-use super::custom;
+use super::{Answer, custom};
 use crate::protocol::result::Caching;
 use crate::protocol::{Revision, ServerCapabilities, discover, initialize};
 use crate::server::Server;
@@ -14,7 +14,7 @@ pub(in crate::server) fn initialize(server: &Server, revision: Revision) -> Stri
     initialize::result(revision, &server.implementation, &capabilities(server), instructions)
 }
 
-pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> String {
+pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Answer {
     let instructions = server.settings.instructions.as_deref();
     discover::result(scope.revision, &server.implementation, &capabilities(server), instructions, Caching::NONE)
 }

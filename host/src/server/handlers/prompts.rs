@@ -4,24 +4,32 @@
 
 use std::sync::Arc;
 
-use super::page::List;
+use super::page::Listed;
 use super::rounds::{Brought, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
+use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
-use crate::protocol::error;
 use crate::protocol::result::{self, Envelope};
+use crate::protocol::{Revision, error};
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
 
-pub(in crate::server) static LIST: List<Prompt> = List {
-    kind: ListKind::Prompts,
-    member: "prompts",
-    names: |snapshot| &snapshot.prompts,
-    describe: wire::prompt::descriptor,
-};
+impl Listed for Prompt {
+    const KIND: ListKind = ListKind::Prompts;
+    const MEMBER: &'static str = "prompts";
+    type View<'a> = wire::prompt::Prompt<'a>;
+
+    fn names(snapshot: &Snapshot) -> &Names<Self> {
+        &snapshot.prompts
+    }
+
+    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a> {
+        wire::prompt::Prompt::new(revision, name, self)
+    }
+}
 
 pub(in crate::server) fn get(
     server: &Arc<Server>,
@@ -55,7 +63,7 @@ async fn answer(
     let entry = entry.clone();
     drop(snapshot);
     trail.leads_to(&entry.provider, name);
-    let given_text = wire::Object::of_strings(&arguments);
+    let given_text = wire::text(&wire::Strings(&arguments))?;
     trail.input(&given_text);
     let prompt = entry.item();
     let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
@@ -74,10 +82,10 @@ async fn answer(
     let invoke = |call| entry.provider.get_prompt(&prompt.name, arguments.clone(), call);
     let refuse = |error| {
         let not_found = error::unknown_prompt(name, []);
-        fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error)
+        Err(fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error))
     };
     Settled::answer(rounds.settle(brought, invoke).await, trail, refuse, |outcome| {
-        let members = wire::prompt::result(scope.revision, &outcome);
+        let members = wire::prompt::GetPromptResult::new(scope.revision, &outcome);
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })

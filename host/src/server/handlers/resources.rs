@@ -4,37 +4,53 @@
 
 use std::sync::Arc;
 
-use super::page::List;
+use super::page::Listed;
 use super::rounds::{Brought, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
+use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::{self, ReadResult, ResourceContents, ResourceDescription};
 use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
-use crate::protocol::error;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
+use crate::protocol::{Revision, error};
 use crate::server::fault::Refusal;
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
-use crate::server::{Server, fault, wire};
+use crate::server::wire::resource::{ReadResourceResult, Resource, Template};
+use crate::server::{Server, fault};
 
 /// Milliseconds that a plugin may ask for; a client that keeps something longer would
 /// hardly notice that the plugin was replaced.
 const MAX_TTL: u64 = 24 * 60 * 60 * 1000;
 
-pub(in crate::server) static LIST: List<ResourceDescription> = List {
-    kind: ListKind::Resources,
-    member: "resources",
-    names: |snapshot| &snapshot.resources,
-    describe: wire::resource::descriptor,
-};
+impl Listed for ResourceDescription {
+    const KIND: ListKind = ListKind::Resources;
+    const MEMBER: &'static str = "resources";
+    type View<'a> = Resource<'a>;
 
-pub(in crate::server) static TEMPLATES: List<FrozenTemplate> = List {
-    kind: ListKind::ResourceTemplates,
-    member: "resourceTemplates",
-    names: |snapshot| &snapshot.templates,
-    describe: wire::resource::template,
-};
+    fn names(snapshot: &Snapshot) -> &Names<Self> {
+        &snapshot.resources
+    }
+
+    fn view<'a>(&'a self, revision: Revision, _: &'a str) -> Self::View<'a> {
+        Resource::new(revision, self)
+    }
+}
+
+impl Listed for FrozenTemplate {
+    const KIND: ListKind = ListKind::ResourceTemplates;
+    const MEMBER: &'static str = "resourceTemplates";
+    type View<'a> = Template<'a>;
+
+    fn names(snapshot: &Snapshot) -> &Names<Self> {
+        &snapshot.templates
+    }
+
+    fn view<'a>(&'a self, revision: Revision, _: &'a str) -> Self::View<'a> {
+        Template::new(revision, self)
+    }
+}
 
 pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, brought: Brought) -> Reply {
     let (server, uri) = (server.clone(), uri.to_owned());
@@ -58,10 +74,10 @@ async fn answer(server: &Arc<Server>, scope: &Scope, uri: &str, brought: Brought
     let settled = settled.and_then(|settled| of_its_own(server, &provider, settled));
     let refuse = |error| {
         let not_found = error::resource_not_found(scope.revision, uri);
-        fault::without_result(scope, provider.id(), "params.uri", not_found, error)
+        Err(fault::without_result(scope, provider.id(), "params.uri", not_found, error))
     };
     Settled::answer(settled, trail, refuse, |outcome| {
-        let members = wire::resource::result(scope.revision, &outcome);
+        let members = ReadResourceResult::new(scope.revision, &outcome);
         // What came of answers is not what the URI alone stands for.
         let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
         let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };

@@ -12,11 +12,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::settled::Settled;
-use crate::json;
+use crate::json::{self, Raw};
 use crate::plugin::abi::{
     self, Answer, Elicited, GuestError, InputRequired, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Reply,
     ToolOutcome, ToolResult,
@@ -31,8 +32,8 @@ use crate::server::fault::Refusal;
 use crate::server::relay::Relay;
 use crate::server::scope::Scope;
 use crate::server::seal::{Binding, Broken, EXPIRY, Kind, Question, Sealed};
-use crate::server::wire::question::{self, Request, Unsaid};
-use crate::server::wire::{Object, answer};
+use crate::server::wire::question::{self, Request};
+use crate::server::wire::{Unaskable, answer, text};
 
 /// Rounds of one call.
 const ROUNDS: u32 = 32;
@@ -294,8 +295,8 @@ impl<'a> Rounds<'a> {
             let visit = self.server.name_visit(self.scope.call, &question.key);
             match question::request(self.scope.revision, &self.scope.client.capabilities, &ask, &visit) {
                 Ok(request) => put.requests.push((question, request)),
-                Err(Unsaid::NoWords(why)) => put.refused.push((question, Reply::Unavailable(why.into()))),
-                Err(Unsaid::Broken(why)) => return Err(broken(why)),
+                Err(Unaskable::NotInRevision(why)) => put.refused.push((question, Reply::Unavailable(why.into()))),
+                Err(Unaskable::Broken(why)) => return Err(broken(why)),
             }
         }
         Ok(put)
@@ -303,19 +304,8 @@ impl<'a> Rounds<'a> {
 
     /// The result that asks: its next request brings the answers.
     fn answer_with(&self, put: Put, round: u32) -> Result<String, Refusal> {
-        let mut members = Object::default();
-        if !put.requests.is_empty() {
-            let requests: Vec<String> = put
-                .requests
-                .iter()
-                .map(|(question, request)| {
-                    let object = Object::default().string("method", request.method);
-                    let object = object.optional_raw("params", request.params.as_deref()).finish();
-                    format!("{}:{object}", json::quote(&question.key))
-                })
-                .collect();
-            members = members.raw("inputRequests", &format!("{{{}}}", requests.join(",")));
-        }
+        let asks = !put.requests.is_empty();
+        let input_requests = text(&Requests(&put.requests))?;
         // A question that this client cannot be asked is answered when it comes back.
         let refused = put.refused.into_iter().map(|(question, _)| question);
         let asked = put.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
@@ -324,9 +314,10 @@ impl<'a> Rounds<'a> {
             tracing::error!("cannot seal a state: {fault}");
             Refusal::from(Fault::Host)
         })?;
-        let members = members.string("requestState", &state).members();
+        let members =
+            InputRequiredResult { input_requests: asks.then_some(Raw(&input_requests)), request_state: &state };
         let envelope = Envelope { result_type: ResultType::InputRequired, ..Envelope::default() };
-        Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope))
+        Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope)?)
     }
 
     /// Puts all questions to the client at once, and waits for the answers together.
@@ -392,6 +383,24 @@ struct Put {
     refused: Vec<(Question, Reply)>,
 }
 
+/// The wire's `InputRequiredResult`, but for what is around all results.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequiredResult<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_requests: Option<Raw<'a>>,
+    request_state: &'a str,
+}
+
+/// Requests by the keys of their questions.
+struct Requests<'a>(&'a [(Question, Request)]);
+
+impl Serialize for Requests<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(question, request)| (&question.key, request)))
+    }
+}
+
 impl Put {
     fn questions(&self) -> impl Iterator<Item = &Question> {
         self.requests.iter().map(|(question, _)| question).chain(self.refused.iter().map(|(question, _)| question))
@@ -414,3 +423,6 @@ fn access(ask: Ask) -> Access {
         Ask::ElicitationForm | Ask::ElicitationUrl => Access::Elicit,
     }
 }
+
+#[cfg(test)]
+mod tests;

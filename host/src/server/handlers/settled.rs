@@ -1,7 +1,6 @@
 //! How a request ends that may ask for something before it has a result.
 
 use super::Answer;
-use crate::protocol::ErrorObject;
 use crate::server::fault::Refusal;
 use crate::server::trail::Trail;
 
@@ -13,22 +12,22 @@ pub(in crate::server) enum Settled<T> {
 }
 
 impl<T> Settled<T> {
-    /// Answers a request whose result `shape` makes, and whose failure `refuse` tells.
+    /// Answers a request whose result `shape` makes, and whose failure `refuse` answers.
     pub(in crate::server) fn answer(
         settled: Result<Self, Refusal>,
         trail: &mut Trail,
-        refuse: impl FnOnce(Refusal) -> ErrorObject,
-        shape: impl FnOnce(T) -> String,
+        refuse: impl FnOnce(Refusal) -> Answer,
+        shape: impl FnOnce(T) -> Answer,
     ) -> Answer {
         match settled {
-            Ok(Self::Complete(outcome)) => Ok(shape(outcome)),
+            Ok(Self::Complete(outcome)) => shape(outcome),
             Ok(Self::Asks(result)) => {
                 trail.code("asks");
                 Ok(result)
             }
             Err(error) => {
                 trail.refused(&error);
-                Err(refuse(error))
+                refuse(error)
             }
         }
     }

@@ -6,20 +6,21 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Answer, Reply, resources};
 use crate::catalog::Listings;
-use crate::json;
+use crate::json::Raw;
 use crate::protocol::error;
-use crate::protocol::meta::SUBSCRIPTION_ID;
+use crate::protocol::keys::SUBSCRIPTION_ID;
 use crate::protocol::request::Filter;
-use crate::protocol::result::{self, Envelope};
+use crate::protocol::result::{self, Empty, Envelope};
 use crate::server::outgoing::Outgoing;
 use crate::server::scope::Scope;
 use crate::server::updates::{Follower, Uris};
-use crate::server::wire::Object;
+use crate::server::wire::{CANCELLED, Cancelled, text};
 use crate::server::{Connection, Server};
 
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
@@ -69,24 +70,20 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
     };
     let connection = connection.clone();
     Reply::Listen(Box::pin(async move {
-        let stream = Object::default().raw(SUBSCRIPTION_ID, scope.id.as_json()).finish();
-        let mut agreed = Object::default();
-        if wanted.tools {
-            agreed = agreed.raw("toolsListChanged", "true");
-        }
-        if wanted.prompts {
-            agreed = agreed.raw("promptsListChanged", "true");
-        }
-        if wanted.resources {
-            agreed = agreed.raw("resourcesListChanged", "true");
-        }
-        if !uris.is_empty() {
-            agreed = agreed.array("resourceSubscriptions", uris.iter().map(|uri| json::quote(uri)));
-        }
+        let stream = Stream { id: Raw(scope.id.as_json()) };
+        let agreed = Acknowledged {
+            notifications: Agreed {
+                tools_list_changed: wanted.tools,
+                prompts_list_changed: wanted.prompts,
+                resources_list_changed: wanted.resources,
+                resource_subscriptions: &uris,
+            },
+            meta: stream,
+        };
+        let agreed = text(&agreed)?;
         let changes = Changes::from_now(connection.server(), wanted);
-        let agreed = Object::default().raw("notifications", &agreed.finish()).raw("_meta", &stream).finish();
         connection.send(Outgoing::notification("notifications/subscriptions/acknowledged", Some(&agreed))).await;
-        changes.follow(&connection, Some(&stream)).await;
+        changes.follow(&connection, Some(stream)).await;
         end(&connection, &scope).await
     }))
 }
@@ -94,12 +91,53 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
 /// The revision wants both: that a listen which the server tears down is cancelled
 /// (basic/patterns/cancellation), and that it has a result (basic/patterns/subscriptions).
 async fn end(connection: &Connection, scope: &Scope) -> Answer {
-    let cancelled =
-        Object::default().raw("requestId", scope.id.as_json()).string("reason", "the server is stopping").finish();
-    connection.send(Outgoing::notification("notifications/cancelled", Some(&cancelled))).await;
-    let host_meta = [(SUBSCRIPTION_ID, scope.id.as_json())];
+    let cancelled = text(&Cancelled { request_id: Raw(scope.id.as_json()), reason: "the server is stopping" })?;
+    connection.send(Outgoing::notification(CANCELLED, Some(&cancelled))).await;
+    let host_meta = [(SUBSCRIPTION_ID, Raw(scope.id.as_json()))];
     let envelope = Envelope { host_meta: &host_meta, ..Envelope::default() };
-    Ok(result::object(scope.revision, &connection.server().implementation, "", envelope))
+    result::object(scope.revision, &connection.server().implementation, &Empty {}, envelope)
+}
+
+/// What a listen stream is agreed to carry: the wire's `SubscriptionsAcknowledgedNotificationParams`.
+#[derive(Serialize)]
+struct Acknowledged<'a> {
+    notifications: Agreed<'a>,
+    #[serde(rename = "_meta")]
+    meta: Stream<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Agreed<'a> {
+    #[serde(skip_serializing_if = "is_false")]
+    tools_list_changed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    prompts_list_changed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    resources_list_changed: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    resource_subscriptions: &'a [String],
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The `_meta` of what belongs to a listen stream.
+#[derive(Clone, Copy, Serialize)]
+struct Stream<'a> {
+    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+    id: Raw<'a>,
+}
+
+/// What has changed: a list, or the resource of that URI.
+#[derive(Serialize)]
+struct Changed<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Stream<'a>>,
 }
 
 struct Wanted {
@@ -127,7 +165,7 @@ impl Changes {
 
     /// Sends a notification for each change, with a pause between two rounds of a kind.
     /// `meta` goes into each of them. Returns when the connection is about to end.
-    async fn follow(mut self, connection: &Connection, meta: Option<&str>) {
+    async fn follow(mut self, connection: &Connection, meta: Option<Stream<'_>>) {
         let mut stopping = connection.server().stopping.subscribe();
         tokio::select! {
             () = self.send(connection, meta) => {}
@@ -137,9 +175,8 @@ impl Changes {
         }
     }
 
-    async fn send(&mut self, connection: &Connection, meta: Option<&str>) {
+    async fn send(&mut self, connection: &Connection, meta: Option<Stream<'_>>) {
         let server = connection.server();
-        let params = |object: Object| object.optional_raw("_meta", meta);
         let mut seen = match self.seen {
             Some(seen) => seen,
             None => {
@@ -158,7 +195,7 @@ impl Changes {
                     }
                     let now = *self.listings.borrow_and_update();
                     for method in changes(&self.wanted, seen, now) {
-                        let params = meta.map(|_| params(Object::default()).finish());
+                        let params = meta.and_then(|_| text(&Changed { uri: None, meta }).ok());
                         connection.send(Outgoing::notification(method, params.as_deref())).await;
                     }
                     seen = now;
@@ -166,8 +203,8 @@ impl Changes {
                 }
                 uris = async { sleep_until(updates_rest).await; self.updates.next().await } => {
                     for uri in uris {
-                        let params = params(Object::default().string("uri", &uri)).finish();
-                        connection.send(Outgoing::notification(RESOURCE_UPDATED, Some(&params))).await;
+                        let params = text(&Changed { uri: Some(&uri), meta }).ok();
+                        connection.send(Outgoing::notification(RESOURCE_UPDATED, params.as_deref())).await;
                     }
                     updates_rest = Instant::now() + server.settings.updated_pause;
                 }
@@ -185,3 +222,6 @@ fn changes(wanted: &Wanted, seen: Listings, now: Listings) -> impl Iterator<Item
     .into_iter()
     .flatten()
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,26 +6,34 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::page::List;
+use super::page::Listed;
 use super::rounds::{Brought, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
+use crate::catalog::{Names, Snapshot};
 use crate::plugin::abi::ToolResult;
 use crate::plugin::{FrozenTool, Mirrored};
 use crate::protocol::cursor::ListKind;
-use crate::protocol::error;
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
+use crate::protocol::{Revision, error};
 use crate::server::scope::Scope;
 use crate::server::trail::Trail;
 use crate::server::{Server, discovery, fault, wire};
 
-pub(in crate::server) static LIST: List<FrozenTool> = List {
-    kind: ListKind::Tools,
-    member: "tools",
-    names: |snapshot| &snapshot.tools,
-    describe: wire::tool::descriptor,
-};
+impl Listed for FrozenTool {
+    const KIND: ListKind = ListKind::Tools;
+    const MEMBER: &'static str = "tools";
+    type View<'a> = wire::tool::Tool<'a>;
+
+    fn names(snapshot: &Snapshot) -> &Names<Self> {
+        &snapshot.tools
+    }
+
+    fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a> {
+        wire::tool::Tool::new(revision, name, self)
+    }
+}
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
     let (server, brought) = (server.clone(), call.retry.into());
@@ -76,24 +84,17 @@ async fn answer(
     let frozen = entry.item();
     let rounds =
         Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
-    match rounds.settle(brought, |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call)).await {
-        Ok(Settled::Complete(outcome)) => {
-            trail.code(if outcome.is_error { "error" } else { "ok" });
-            Ok(complete(server, scope, frozen, &outcome))
-        }
-        Ok(Settled::Asks(result)) => {
-            trail.code("asks");
-            Ok(result)
-        }
-        Err(error) => {
-            trail.refused(&error);
-            fault::tool(&server.implementation, scope, &entry, error)
-        }
+    let invoke = |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call);
+    let settled = rounds.settle(brought, invoke).await;
+    if let Ok(Settled::Complete(ToolResult { is_error: true, .. })) = &settled {
+        trail.code("error");
     }
+    let refuse = |error| fault::tool(&server.implementation, scope, &entry, error);
+    Settled::answer(settled, trail, refuse, |outcome| complete(server, scope, frozen, &outcome))
 }
 
-fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> String {
-    let members = wire::tool::result(scope.revision, frozen, outcome);
+fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Answer {
+    let members = wire::tool::CallToolResult::new(scope.revision, frozen, outcome);
     let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
     result::object(scope.revision, &server.implementation, &members, envelope)
 }

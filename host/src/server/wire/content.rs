@@ -3,151 +3,224 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::Number;
 
-use super::Object;
-use crate::plugin::abi::{
-    Annotations, Content, EmbeddedResource, Icon, IconTheme, MediaContent, ResourceBody, ResourceContents,
-    ResourceDescription, Role, TextContent,
-};
+use super::resource::Resource;
+use crate::json::{self, Object, Raw, Text};
+use crate::plugin::abi;
 use crate::protocol::{Revision, meta};
 
-/// Writes one kind of thing for one revision.
-#[derive(Clone, Copy)]
-pub(in crate::server) struct Block(pub(in crate::server) Revision);
+/// The wire's `ContentBlock`, and those that only sampling has.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in crate::server) enum Block<'a> {
+    Text(TextContent<'a>),
+    Image(Media<'a>),
+    Audio(Media<'a>),
+    Resource(Embedded<'a>),
+    ResourceLink(Resource<'a>),
+    ToolUse(ToolUse<'a>),
+    ToolResult(ToolAnswer<'a>),
+}
 
-impl Block {
-    pub(in crate::server) fn content(self, content: &Content) -> String {
+#[derive(Serialize)]
+pub(in crate::server) struct TextContent<'a> {
+    text: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::server) struct Media<'a> {
+    data: Text<'a>,
+    mime_type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
+}
+
+#[derive(Serialize)]
+pub(in crate::server) struct Embedded<'a> {
+    resource: Contents<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
+}
+
+/// The wire's `TextResourceContents` or `BlobResourceContents`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Contents<'a> {
+    uri: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<Text<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
+}
+
+#[derive(Serialize)]
+pub(in crate::server) struct ToolUse<'a> {
+    id: &'a str,
+    name: &'a str,
+    input: Raw<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::server) struct ToolAnswer<'a> {
+    tool_use_id: &'a str,
+    content: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<Raw<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Annotations<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    audience: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_modified: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Icon<'a> {
+    src: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    sizes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    theme: Option<&'static str>,
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn new(revision: Revision, content: &'a abi::Content) -> Self {
         match content {
-            Content::Text(text) => self.text_content(text),
-            Content::Image(media) => self.image(media),
-            Content::Audio(media) => self.audio(media),
-            Content::Embedded(resource) => self.embedded(resource),
-            Content::Link(link) if self.0.has_resource_link() => self.link(link),
-            Content::Link(link) => self.text(&format!("[resource {}: {}]", link.name, link.uri)),
-        }
-    }
-
-    pub(super) fn text_content(self, text: &TextContent) -> String {
-        let object = Object::default().string("type", "text").string("text", &text.text);
-        self.finish(object, text.annotations.as_ref(), text.meta.as_deref())
-    }
-
-    pub(super) fn image(self, media: &MediaContent) -> String {
-        self.media("image", media)
-    }
-
-    pub(super) fn audio(self, media: &MediaContent) -> String {
-        if self.0.has_audio() {
-            return self.media("audio", media);
-        }
-        self.text(&format!("[audio {}, {} bytes]", media.mime_type, media.data.len()))
-    }
-
-    pub(in crate::server) fn text(self, text: &str) -> String {
-        Object::default().string("type", "text").string("text", text).finish()
-    }
-
-    fn media(self, kind: &str, media: &MediaContent) -> String {
-        let object = Object::default()
-            .string("type", kind)
-            .string("data", &STANDARD.encode(&media.data))
-            .string("mimeType", &media.mime_type);
-        self.finish(object, media.annotations.as_ref(), media.meta.as_deref())
-    }
-
-    fn embedded(self, resource: &EmbeddedResource) -> String {
-        let object =
-            Object::default().string("type", "resource").raw("resource", &self.resource_contents(&resource.contents));
-        self.finish(object, resource.annotations.as_ref(), resource.meta.as_deref())
-    }
-
-    /// The wire's `TextResourceContents` or `BlobResourceContents`.
-    pub(in crate::server) fn resource_contents(self, contents: &ResourceContents) -> String {
-        let object =
-            Object::default().string("uri", &contents.uri).optional_string("mimeType", contents.mime_type.as_deref());
-        let object = match &contents.body {
-            ResourceBody::Text(text) => object.string("text", text),
-            ResourceBody::Blob(bytes) => object.string("blob", &STANDARD.encode(bytes)),
-        };
-        self.meta(object, contents.meta.as_deref()).finish()
-    }
-
-    fn link(self, link: &ResourceDescription) -> String {
-        self.described(Object::default().string("type", "resource_link"), link)
-    }
-
-    /// Adds what is known of a resource, and ends the object.
-    pub(super) fn described(self, object: Object, resource: &ResourceDescription) -> String {
-        let size = resource.size.map(|size| size.to_string());
-        let object = object
-            .string("uri", &resource.uri)
-            .string("name", &resource.name)
-            .optional_string("title", resource.title.as_deref().filter(|_| self.0.has_title()))
-            .optional_string("description", resource.description.as_deref())
-            .optional_string("mimeType", resource.mime_type.as_deref())
-            .optional_raw("size", size.as_deref());
-        let object = self.icons(object, &resource.icons);
-        self.finish(object, resource.annotations.as_ref(), resource.meta.as_deref())
-    }
-
-    /// `icons`, where the revision has them.
-    pub(in crate::server) fn icons(self, object: Object, icons: &[Icon]) -> Object {
-        if icons.is_empty() || !self.0.has_icons() {
-            return object;
-        }
-        object.array("icons", icons.iter().map(icon))
-    }
-
-    /// `_meta`, where the revision has it on such objects.
-    pub(in crate::server) fn meta(self, object: Object, meta: Option<&str>) -> Object {
-        let own = meta.filter(|_| self.0.has_item_meta()).and_then(|meta| meta::unreserved(self.0, meta).ok());
-        object.optional_raw("_meta", own.as_deref().filter(|meta| *meta != "{}"))
-    }
-
-    /// Adds `annotations` and `_meta`, and ends the object.
-    pub(super) fn finish(self, object: Object, annotations: Option<&Annotations>, meta: Option<&str>) -> String {
-        let annotations = annotations.map(|annotations| self.annotations(annotations)).filter(|known| known != "{}");
-        self.meta(object.optional_raw("annotations", annotations.as_deref()), meta).finish()
-    }
-
-    fn annotations(self, annotations: &Annotations) -> String {
-        let mut object = Object::default();
-        if !annotations.audience.is_empty() {
-            object =
-                object.array("audience", annotations.audience.iter().map(|role| format!("\"{}\"", role_name(*role))));
-        }
-        // Out of range or not a number would make strict clients refuse the whole result.
-        let priority =
-            annotations.priority.filter(|priority| (0.0..=1.0).contains(priority)).map(|priority| priority.to_string());
-        object
-            .optional_raw("priority", priority.as_deref())
-            .optional_string(
-                "lastModified",
-                annotations.last_modified.as_deref().filter(|_| self.0.has_last_modified()),
-            )
-            .finish()
-    }
-}
-
-pub(super) fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-    }
-}
-
-fn icon(icon: &Icon) -> String {
-    let mut object = Object::default().string("src", &icon.src).optional_string("mimeType", icon.mime_type.as_deref());
-    if !icon.sizes.is_empty() {
-        object = object.array("sizes", icon.sizes.iter().map(|size| crate::json::quote(size)));
-    }
-    object
-        .optional_string(
-            "theme",
-            icon.theme.map(|theme| match theme {
-                IconTheme::Light => "light",
-                IconTheme::Dark => "dark",
+            abi::Content::Text(text) => Self::of_text(revision, text),
+            abi::Content::Image(media) => Self::Image(Media::new(revision, media)),
+            abi::Content::Audio(media) => Self::audio(revision, media),
+            abi::Content::Embedded(resource) => Self::Resource(Embedded {
+                resource: Contents::new(revision, &resource.contents),
+                annotations: annotations(revision, resource.annotations.as_ref()),
+                meta: meta(revision, resource.meta.as_deref()),
             }),
-        )
-        .finish()
+            abi::Content::Link(link) if revision.has_resource_link() => {
+                Self::ResourceLink(Resource::new(revision, link))
+            }
+            abi::Content::Link(link) => Self::text(format!("[resource {}: {}]", link.name, link.uri)),
+        }
+    }
+
+    pub(super) fn of_sampling(revision: Revision, content: &'a abi::SamplingContent) -> Self {
+        match content {
+            abi::SamplingContent::Text(text) => Self::of_text(revision, text),
+            abi::SamplingContent::Image(media) => Self::Image(Media::new(revision, media)),
+            abi::SamplingContent::Audio(media) => Self::audio(revision, media),
+            abi::SamplingContent::ToolUse(used) => {
+                Self::ToolUse(ToolUse { id: &used.id, name: &used.name, input: Raw(&used.input) })
+            }
+            abi::SamplingContent::ToolResult(answer) => Self::ToolResult(ToolAnswer {
+                tool_use_id: &answer.tool_use_id,
+                content: answer.content.iter().map(|content| Self::new(revision, content)).collect(),
+                structured_content: answer.structured.as_deref().map(Raw),
+                is_error: answer.is_error.then_some(true),
+            }),
+        }
+    }
+
+    pub(in crate::server) fn text(text: impl Into<Text<'a>>) -> Self {
+        Self::Text(TextContent { text: text.into(), annotations: None, meta: None })
+    }
+
+    fn of_text(revision: Revision, text: &'a abi::TextContent) -> Self {
+        Self::Text(TextContent {
+            text: text.text.as_str().into(),
+            annotations: annotations(revision, text.annotations.as_ref()),
+            meta: meta(revision, text.meta.as_deref()),
+        })
+    }
+
+    fn audio(revision: Revision, media: &'a abi::MediaContent) -> Self {
+        if revision.has_audio() {
+            return Self::Audio(Media::new(revision, media));
+        }
+        Self::text(format!("[audio {}, {} bytes]", media.mime_type, media.data.len()))
+    }
+}
+
+impl<'a> Media<'a> {
+    fn new(revision: Revision, media: &'a abi::MediaContent) -> Self {
+        Self {
+            data: STANDARD.encode(&media.data).into(),
+            mime_type: &media.mime_type,
+            annotations: annotations(revision, media.annotations.as_ref()),
+            meta: meta(revision, media.meta.as_deref()),
+        }
+    }
+}
+
+impl<'a> Contents<'a> {
+    pub(super) fn new(revision: Revision, contents: &'a abi::ResourceContents) -> Self {
+        let (text, blob) = match &contents.body {
+            abi::ResourceBody::Text(text) => (Some(text.as_str().into()), None),
+            abi::ResourceBody::Blob(bytes) => (None, Some(STANDARD.encode(bytes).into())),
+        };
+        let (uri, mime_type) = (&contents.uri, contents.mime_type.as_deref());
+        Self { uri, mime_type, text, blob, meta: meta(revision, contents.meta.as_deref()) }
+    }
+}
+
+/// `icons`, where the revision has them.
+pub(super) fn icons<'a>(revision: Revision, icons: &'a [abi::Icon]) -> Vec<Icon<'a>> {
+    let icon = |icon: &'a abi::Icon| Icon {
+        src: &icon.src,
+        mime_type: icon.mime_type.as_deref(),
+        sizes: &icon.sizes,
+        theme: icon.theme.map(|theme| match theme {
+            abi::IconTheme::Light => "light",
+            abi::IconTheme::Dark => "dark",
+        }),
+    };
+    if revision.has_icons() { icons.iter().map(icon).collect() } else { Vec::new() }
+}
+
+/// `_meta`, where the revision has it on such objects.
+pub(super) fn meta(revision: Revision, meta: Option<&str>) -> Option<Object<'_>> {
+    let own = meta.filter(|_| revision.has_item_meta())?;
+    meta::unreserved(revision, own).ok().filter(|own| !own.is_empty())
+}
+
+/// `annotations`, as far as the revision knows them.
+pub(super) fn annotations(revision: Revision, annotations: Option<&abi::Annotations>) -> Option<Annotations<'_>> {
+    let own = annotations?;
+    let audience = own.audience.iter().map(|role| role_name(*role)).collect();
+    // Out of range or not a number would make strict clients refuse the whole result.
+    let priority = own.priority.filter(|priority| (0.0..=1.0).contains(priority)).and_then(json::number);
+    let last_modified = own.last_modified.as_deref().filter(|_| revision.has_last_modified());
+    let known = Annotations { audience, priority, last_modified };
+    let is_empty = known.audience.is_empty() && known.priority.is_none() && known.last_modified.is_none();
+    (!is_empty).then_some(known)
+}
+
+pub(super) fn role_name(role: abi::Role) -> &'static str {
+    match role {
+        abi::Role::User => "user",
+        abi::Role::Assistant => "assistant",
+    }
 }

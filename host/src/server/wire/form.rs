@@ -7,14 +7,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::question::Unsaid;
+use super::Unaskable;
 use crate::json::{self, MAX_DEPTH};
 use crate::protocol::Revision;
 
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
-/// `requestedSchema` as JSON text.
-pub(in crate::server) fn requested_schema(revision: Revision, schema: &str) -> Result<String, Unsaid> {
+/// `requestedSchema`.
+pub(super) fn requested_schema(revision: Revision, schema: &str) -> Result<Value, Unaskable> {
     let schema = json::tree(schema, MAX_DEPTH).map_err(|error| broken("the form", &error.to_string()))?;
     if schema["type"] != "object" {
         return Err(broken("the form", "is not of type object"));
@@ -33,14 +33,14 @@ pub(in crate::server) fn requested_schema(revision: Revision, schema: &str) -> R
     if let Some(required) = schema["required"].as_array().filter(|required| !required.is_empty()) {
         requested["required"] = required.clone().into();
     }
-    Ok(requested.to_string())
+    Ok(requested)
 }
 
-fn broken(what: &str, why: &str) -> Unsaid {
-    Unsaid::Broken(format!("a question to the user in which {what} {why}"))
+fn broken(what: &str, why: &str) -> Unaskable {
+    Unaskable::Broken(format!("a question to the user in which {what} {why}"))
 }
 
-fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unsaid> {
+fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unaskable> {
     let at = format!("the field '{}'", crate::plugin::text::quote(name, 80));
     let Some(property) = property.as_object() else { return Err(broken(&at, "is no schema")) };
     // Since 2025-11-25: defaults everywhere, titled and multiple choices.
@@ -78,7 +78,9 @@ fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unsa
             field.insert("items".into(), items);
             field
         }
-        Some("array") => return Err(Unsaid::NoWords("a choice of several does not exist in this client's revision")),
+        Some("array") => {
+            return Err(Unaskable::NotInRevision("a choice of several does not exist in this client's revision"));
+        }
         _ => return Err(broken(&at, "is neither text, number, boolean nor choice")),
     };
     if field.get("format").is_some_and(|format| !FORMATS.iter().any(|known| format == known)) {

@@ -1,42 +1,77 @@
 //! Prompts: how they are listed, and the messages that they make.
 
-use super::{Block, Object};
-use crate::plugin::abi::{Prompt, PromptArgument, PromptMessage, PromptResult};
+use serde::Serialize;
+
+use super::content::{Block, Icon, icons, meta, role_name};
+use crate::json::Object;
+use crate::plugin::abi;
 use crate::protocol::Revision;
 
 /// The wire's `Prompt`, under its public name.
-pub(in crate::server) fn descriptor(revision: Revision, name: &str, prompt: &Prompt) -> String {
-    let mut object = Object::default()
-        .string("name", name)
-        .optional_string("title", prompt.title.as_deref().filter(|_| revision.has_title()))
-        .optional_string("description", prompt.description.as_deref());
-    if !prompt.arguments.is_empty() {
-        object = object.array("arguments", prompt.arguments.iter().map(|argument| self::argument(revision, argument)));
+#[derive(Serialize)]
+pub(in crate::server) struct Prompt<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    arguments: Vec<Argument<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    icons: Vec<Icon<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
+}
+
+#[derive(Serialize)]
+struct Argument<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    required: bool,
+}
+
+impl<'a> Prompt<'a> {
+    pub(in crate::server) fn new(revision: Revision, name: &'a str, prompt: &'a abi::Prompt) -> Self {
+        let argument = |argument: &'a abi::PromptArgument| Argument {
+            name: &argument.name,
+            title: argument.title.as_deref().filter(|_| revision.has_title()),
+            description: argument.description.as_deref(),
+            required: argument.required,
+        };
+        Self {
+            name,
+            title: prompt.title.as_deref().filter(|_| revision.has_title()),
+            description: prompt.description.as_deref(),
+            arguments: prompt.arguments.iter().map(argument).collect(),
+            icons: icons(revision, &prompt.icons),
+            meta: meta(revision, prompt.meta.as_deref()),
+        }
     }
-    let block = Block(revision);
-    block.meta(block.icons(object, &prompt.icons), prompt.meta.as_deref()).finish()
 }
 
-fn argument(revision: Revision, argument: &PromptArgument) -> String {
-    Object::default()
-        .string("name", &argument.name)
-        .optional_string("title", argument.title.as_deref().filter(|_| revision.has_title()))
-        .optional_string("description", argument.description.as_deref())
-        .optional_bool("required", Some(argument.required))
-        .finish()
+/// The wire's `GetPromptResult`, but for `_meta`.
+#[derive(Serialize)]
+pub(in crate::server) struct GetPromptResult<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    messages: Vec<Message<'a>>,
 }
 
-/// The members of the wire's `GetPromptResult`, but for `_meta`.
-pub(in crate::server) fn result(revision: Revision, result: &PromptResult) -> String {
-    Object::default()
-        .optional_string("description", result.description.as_deref())
-        .array("messages", result.messages.iter().map(|message| self::message(revision, message)))
-        .members()
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Block<'a>,
 }
 
-fn message(revision: Revision, message: &PromptMessage) -> String {
-    Object::default()
-        .string("role", super::content::role_name(message.role))
-        .raw("content", &Block(revision).content(&message.content))
-        .finish()
+impl<'a> GetPromptResult<'a> {
+    pub(in crate::server) fn new(revision: Revision, result: &'a abi::PromptResult) -> Self {
+        let message = |message: &'a abi::PromptMessage| Message {
+            role: role_name(message.role),
+            content: Block::new(revision, &message.content),
+        };
+        Self { description: result.description.as_deref(), messages: result.messages.iter().map(message).collect() }
+    }
 }

@@ -3,26 +3,28 @@
 //!
 //! Source: MCP, client/{elicitation,sampling,roots} of each revision.
 
+use serde::{Serialize, Serializer};
+use serde_json::{Number, Value};
+
 use super::content::{Block, role_name};
-use super::{Object, form};
-use crate::json;
+use super::{Unaskable, form};
+use crate::json::{self, Raw};
 use crate::plugin::abi::{
     Ask, ContextScope, ModelPreferences, Sampling, SamplingContent, SamplingMessage, SamplingTool, ToolChoice,
 };
 use crate::protocol::{ClientCapabilities, Revision};
 
 /// A request of the server's, without an id.
+#[derive(Serialize)]
 pub(in crate::server) struct Request {
     pub(in crate::server) method: &'static str,
+    /// JSON text.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "raw")]
     pub(in crate::server) params: Option<String>,
 }
 
-/// Why a question cannot be put to a client.
-pub(in crate::server) enum Unsaid {
-    /// In its revision there are no words for it: a sentence for the plugin.
-    NoWords(&'static str),
-    /// It breaks a rule of every revision, which is the plugin's fault.
-    Broken(String),
+fn raw<S: Serializer>(params: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    params.as_deref().map(Raw).serialize(serializer)
 }
 
 /// Whether the client's model is lent tools, for which a capability of its own is needed.
@@ -40,111 +42,161 @@ pub(in crate::server) fn request(
     client: &ClientCapabilities,
     ask: &Ask,
     visit: &str,
-) -> Result<Request, Unsaid> {
+) -> Result<Request, Unaskable> {
+    let broken = |fault: serde_json::Error| Unaskable::Broken(format!("a question that cannot be written: {fault}"));
     let (method, params) = match ask {
         Ask::Roots => ("roots/list", None),
         Ask::Form(form) => {
-            let schema = form::requested_schema(revision, &form.schema)?;
+            let requested_schema = form::requested_schema(revision, &form.schema)?;
             let mode = revision.has_elicitation_url().then_some("form");
-            let params = Object::default()
-                .optional_string("mode", mode)
-                .string("message", &form.message)
-                .raw("requestedSchema", &schema);
-            ("elicitation/create", Some(params))
+            let params = FormParams { mode, message: &form.message, requested_schema };
+            ("elicitation/create", Some(json::to_text(&params).map_err(broken)?))
         }
         Ask::Url(url) => {
-            let id = revision.has_elicitation_id().then_some(visit);
-            let params = Object::default()
-                .string("mode", "url")
-                .string("message", &url.message)
-                .string("url", &url.url)
-                .optional_string("elicitationId", id);
-            ("elicitation/create", Some(params))
+            let elicitation_id = revision.has_elicitation_id().then_some(visit);
+            let params = UrlParams { mode: "url", message: &url.message, url: &url.url, elicitation_id };
+            ("elicitation/create", Some(json::to_text(&params).map_err(broken)?))
         }
-        Ask::Sample(sampling) => ("sampling/createMessage", Some(sample(revision, client, sampling))),
+        Ask::Sample(sampling) => {
+            let params = SampleParams::new(revision, client, sampling);
+            ("sampling/createMessage", Some(json::to_text(&params).map_err(broken)?))
+        }
     };
-    Ok(Request { method, params: params.map(Object::finish) })
+    Ok(Request { method, params })
 }
 
-fn sample(revision: Revision, client: &ClientCapabilities, sampling: &Sampling) -> Object {
-    let mut object = Object::default()
-        .array("messages", sampling.messages.iter().flat_map(|message| messages(revision, message)))
-        .raw("maxTokens", &sampling.max_tokens.to_string())
-        .optional_string("systemPrompt", sampling.system_prompt.as_deref())
-        .optional_raw("temperature", sampling.temperature.map(|value| value.to_string()).as_deref())
-        .optional_raw("modelPreferences", sampling.model_preferences.as_ref().map(preferences).as_deref())
-        .optional_raw("metadata", sampling.metadata.as_deref());
-    if !sampling.stop_sequences.is_empty() {
-        object = object.array("stopSequences", sampling.stop_sequences.iter().map(|stop| json::quote(stop)));
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FormParams<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    message: &'a str,
+    requested_schema: Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UrlParams<'a> {
+    mode: &'static str,
+    message: &'a str,
+    url: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elicitation_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SampleParams<'a> {
+    messages: Vec<Message<'a>>,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_prompt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_preferences: Option<Preferences<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Raw<'a>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop_sequences: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include_context: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Contents<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Contents<'a> {
+    One(Block<'a>),
+    Several(Vec<Block<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tool<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: Raw<'a>,
+}
+
+#[derive(Serialize)]
+struct Choice {
+    mode: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Preferences<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<Hint<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_priority: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed_priority: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intelligence_priority: Option<Number>,
+}
+
+#[derive(Serialize)]
+struct Hint<'a> {
+    name: &'a str,
+}
+
+impl<'a> SampleParams<'a> {
+    fn new(revision: Revision, client: &ClientCapabilities, sampling: &'a Sampling) -> Self {
+        // A hint, and one that a client without the capability must not see (since 2025-11-25).
+        let include_context = sampling
+            .include_context
+            .filter(|scope| *scope == ContextScope::None || client.sampling_context || !revision.has_sampling_tools());
+        let tool = |tool: &'a SamplingTool| Tool {
+            name: &tool.name,
+            description: tool.description.as_deref(),
+            input_schema: Raw(&tool.input_schema),
+        };
+        Self {
+            messages: sampling.messages.iter().flat_map(|message| messages(revision, message)).collect(),
+            max_tokens: sampling.max_tokens,
+            system_prompt: sampling.system_prompt.as_deref(),
+            temperature: sampling.temperature.and_then(json::number),
+            model_preferences: sampling.model_preferences.as_ref().map(Preferences::new),
+            metadata: sampling.metadata.as_deref().map(Raw),
+            stop_sequences: &sampling.stop_sequences,
+            include_context: include_context.map(context_name),
+            tools: sampling.tools.iter().map(tool).collect(),
+            tool_choice: sampling.tool_choice.map(|choice| Choice { mode: choice_name(choice) }),
+        }
     }
-    // A hint, and one that a client without the capability must not see (since 2025-11-25).
-    if let Some(scope) = sampling.include_context
-        && (scope == ContextScope::None || client.sampling_context || !revision.has_sampling_tools())
-    {
-        object = object.string("includeContext", context_name(scope));
-    }
-    if !sampling.tools.is_empty() {
-        object = object.array("tools", sampling.tools.iter().map(tool));
-    }
-    match sampling.tool_choice {
-        Some(choice) => object.raw("toolChoice", &Object::default().string("mode", choice_name(choice)).finish()),
-        None => object,
+}
+
+impl<'a> Preferences<'a> {
+    fn new(preferences: &'a ModelPreferences) -> Self {
+        Self {
+            hints: preferences.hints.iter().map(|name| Hint { name }).collect(),
+            cost_priority: preferences.cost_priority.and_then(json::number),
+            speed_priority: preferences.speed_priority.and_then(json::number),
+            intelligence_priority: preferences.intelligence_priority.and_then(json::number),
+        }
     }
 }
 
 /// One message; several where the revision has only one content in each.
-fn messages(revision: Revision, message: &SamplingMessage) -> Vec<String> {
-    let of = |content: &str| Object::default().string("role", role_name(message.role)).raw("content", content).finish();
-    let contents: Vec<String> = message.content.iter().map(|content| self::content(revision, content)).collect();
-    match contents.as_slice() {
-        [one] => vec![of(one)],
-        several if revision.has_sampling_tools() => vec![of(&format!("[{}]", several.join(",")))],
-        several => several.iter().map(|content| of(content)).collect(),
+fn messages(revision: Revision, message: &SamplingMessage) -> Vec<Message<'_>> {
+    let of = |content| Message { role: role_name(message.role), content };
+    let blocks = message.content.iter().map(|content| Block::of_sampling(revision, content));
+    if message.content.len() != 1 && revision.has_sampling_tools() {
+        return vec![of(Contents::Several(blocks.collect()))];
     }
-}
-
-fn content(revision: Revision, content: &SamplingContent) -> String {
-    let block = Block(revision);
-    match content {
-        SamplingContent::Text(text) => block.text_content(text),
-        SamplingContent::Image(media) => block.image(media),
-        SamplingContent::Audio(media) => block.audio(media),
-        SamplingContent::ToolUse(used) => Object::default()
-            .string("type", "tool_use")
-            .string("id", &used.id)
-            .string("name", &used.name)
-            .raw("input", &used.input)
-            .finish(),
-        SamplingContent::ToolResult(answer) => Object::default()
-            .string("type", "tool_result")
-            .string("toolUseId", &answer.tool_use_id)
-            .array("content", answer.content.iter().map(|content| block.content(content)))
-            .optional_raw("structuredContent", answer.structured.as_deref())
-            .optional_bool("isError", answer.is_error.then_some(true))
-            .finish(),
-    }
-}
-
-fn tool(tool: &SamplingTool) -> String {
-    Object::default()
-        .string("name", &tool.name)
-        .optional_string("description", tool.description.as_deref())
-        .raw("inputSchema", &tool.input_schema)
-        .finish()
-}
-
-fn preferences(preferences: &ModelPreferences) -> String {
-    let number = |priority: Option<f64>| priority.map(|priority| priority.to_string());
-    let mut object = Object::default();
-    if !preferences.hints.is_empty() {
-        object =
-            object.array("hints", preferences.hints.iter().map(|hint| Object::default().string("name", hint).finish()));
-    }
-    object
-        .optional_raw("costPriority", number(preferences.cost_priority).as_deref())
-        .optional_raw("speedPriority", number(preferences.speed_priority).as_deref())
-        .optional_raw("intelligencePriority", number(preferences.intelligence_priority).as_deref())
-        .finish()
+    blocks.map(Contents::One).map(of).collect()
 }
 
 fn context_name(scope: ContextScope) -> &'static str {

@@ -1,32 +1,95 @@
 //! Resources: how they and their templates are listed, and what reading one returns.
 
-use super::{Block, Object};
+use serde::Serialize;
+
+use super::content::{Annotations, Contents, Icon, annotations, icons, meta};
+use crate::json::Object;
 use crate::plugin::FrozenTemplate;
 use crate::plugin::abi::{ReadResult, ResourceDescription};
 use crate::protocol::Revision;
 
 /// The wire's `Resource`.
-pub(in crate::server) fn descriptor(revision: Revision, _: &str, resource: &ResourceDescription) -> String {
-    Block(revision).described(Object::default(), resource)
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::server) struct Resource<'a> {
+    uri: &'a str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    icons: Vec<Icon<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
+}
+
+impl<'a> Resource<'a> {
+    pub(in crate::server) fn new(revision: Revision, resource: &'a ResourceDescription) -> Self {
+        Self {
+            uri: &resource.uri,
+            name: &resource.name,
+            title: resource.title.as_deref().filter(|_| revision.has_title()),
+            description: resource.description.as_deref(),
+            mime_type: resource.mime_type.as_deref(),
+            size: resource.size,
+            icons: icons(revision, &resource.icons),
+            annotations: annotations(revision, resource.annotations.as_ref()),
+            meta: meta(revision, resource.meta.as_deref()),
+        }
+    }
 }
 
 /// The wire's `ResourceTemplate`.
-pub(in crate::server) fn template(revision: Revision, _: &str, frozen: &FrozenTemplate) -> String {
-    let template = &frozen.template;
-    let block = Block(revision);
-    let object = Object::default()
-        .string("uriTemplate", &template.uri_template)
-        .string("name", &template.name)
-        .optional_string("title", template.title.as_deref().filter(|_| revision.has_title()))
-        .optional_string("description", template.description.as_deref())
-        .optional_string("mimeType", template.mime_type.as_deref());
-    block.finish(block.icons(object, &template.icons), template.annotations.as_ref(), template.meta.as_deref())
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::server) struct Template<'a> {
+    uri_template: &'a str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    icons: Vec<Icon<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
 }
 
-/// The members of the wire's `ReadResourceResult`, but for `_meta`.
-pub(in crate::server) fn result(revision: Revision, result: &ReadResult) -> String {
-    let block = Block(revision);
-    Object::default()
-        .array("contents", result.contents.iter().map(|contents| block.resource_contents(contents)))
-        .members()
+impl<'a> Template<'a> {
+    pub(in crate::server) fn new(revision: Revision, frozen: &'a FrozenTemplate) -> Self {
+        let template = &frozen.template;
+        Self {
+            uri_template: &template.uri_template,
+            name: &template.name,
+            title: template.title.as_deref().filter(|_| revision.has_title()),
+            description: template.description.as_deref(),
+            mime_type: template.mime_type.as_deref(),
+            icons: icons(revision, &template.icons),
+            annotations: annotations(revision, template.annotations.as_ref()),
+            meta: meta(revision, template.meta.as_deref()),
+        }
+    }
+}
+
+/// The wire's `ReadResourceResult`, but for `_meta`.
+#[derive(Serialize)]
+pub(in crate::server) struct ReadResourceResult<'a> {
+    contents: Vec<Contents<'a>>,
+}
+
+impl<'a> ReadResourceResult<'a> {
+    pub(in crate::server) fn new(revision: Revision, result: &'a ReadResult) -> Self {
+        Self { contents: result.contents.iter().map(|contents| Contents::new(revision, contents)).collect() }
+    }
 }

@@ -1,44 +1,79 @@
 //! Tools: how they are listed, and what their calls return.
 
-use std::borrow::Cow;
+use serde::Serialize;
 
-use super::{Block, Object};
-use crate::json::Kind;
-use crate::plugin::abi::{ToolAnnotations, ToolResult};
+use super::content::{Block, Icon, icons, meta};
+use crate::json::{Kind, Object, Raw};
+use crate::plugin::abi::{self, ToolResult};
 use crate::plugin::{FrozenTool, Wrapping};
 use crate::protocol::Revision;
 use crate::protocol::revision::StructuredContent;
 
 /// The wire's `Tool`, under its public name.
-pub(in crate::server) fn descriptor(revision: Revision, name: &str, frozen: &FrozenTool) -> String {
-    let tool = &frozen.tool;
-    let title = tool.title.as_deref();
-    let mut object = Object::default()
-        .string("name", name)
-        .optional_string("title", title.filter(|_| revision.has_title()))
-        .optional_string("description", tool.description.as_deref())
-        .raw("inputSchema", &tool.input_schema)
-        .optional_raw("outputSchema", output_schema(revision, frozen));
-    if revision.has_tool_annotations() {
-        // Where there is no title yet, annotations have one.
-        let title = title.filter(|_| !revision.has_title());
-        let annotations = annotations(tool.annotations.as_ref(), title);
-        if !annotations.is_empty() {
-            object = object.raw("annotations", &annotations.finish());
-        }
-    }
-    let block = Block(revision);
-    block.meta(block.icons(object, &tool.icons), tool.meta.as_deref()).finish()
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::server) struct Tool<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: Raw<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Raw<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Annotations<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    icons: Vec<Icon<'a>>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Object<'a>>,
 }
 
-fn annotations(annotations: Option<&ToolAnnotations>, title: Option<&str>) -> Object {
-    let object = Object::default().optional_string("title", title);
-    let Some(hints) = annotations else { return object };
-    object
-        .optional_bool("readOnlyHint", hints.read_only)
-        .optional_bool("destructiveHint", hints.destructive)
-        .optional_bool("idempotentHint", hints.idempotent)
-        .optional_bool("openWorldHint", hints.open_world)
+#[derive(Serialize, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+struct Annotations<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_only_hint: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destructive_hint: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotent_hint: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_world_hint: Option<bool>,
+}
+
+impl<'a> Tool<'a> {
+    pub(in crate::server) fn new(revision: Revision, name: &'a str, frozen: &'a FrozenTool) -> Self {
+        let tool = &frozen.tool;
+        let title = tool.title.as_deref();
+        Self {
+            name,
+            title: title.filter(|_| revision.has_title()),
+            description: tool.description.as_deref(),
+            input_schema: Raw(&tool.input_schema),
+            output_schema: output_schema(revision, frozen).map(Raw),
+            // Where there is no title yet, annotations have one.
+            annotations: Annotations::new(revision, tool.annotations.as_ref(), title.filter(|_| !revision.has_title())),
+            icons: icons(revision, &tool.icons),
+            meta: meta(revision, tool.meta.as_deref()),
+        }
+    }
+}
+
+impl<'a> Annotations<'a> {
+    fn new(revision: Revision, hints: Option<&abi::ToolAnnotations>, title: Option<&'a str>) -> Option<Self> {
+        let hint = |hint: fn(&abi::ToolAnnotations) -> Option<bool>| hints.and_then(hint);
+        let all = Self {
+            title,
+            read_only_hint: hint(|hints| hints.read_only),
+            destructive_hint: hint(|hints| hints.destructive),
+            idempotent_hint: hint(|hints| hints.idempotent),
+            open_world_hint: hint(|hints| hints.open_world),
+        };
+        (revision.has_tool_annotations() && all != Self::default()).then_some(all)
+    }
 }
 
 /// Clients of 2025-06-18 and 2025-11-25 refuse a whole list for one schema whose root is
@@ -52,29 +87,54 @@ fn output_schema(revision: Revision, frozen: &FrozenTool) -> Option<&str> {
     }
 }
 
-fn structured_content<'a>(revision: Revision, frozen: &FrozenTool, value: &'a str) -> Option<Cow<'a, str>> {
-    match (revision.structured_content(), &frozen.wrapping) {
-        (StructuredContent::Any, _) => Some(value.into()),
-        (StructuredContent::Object, Wrapping::Result(_)) => Some(format!("{{\"result\":{value}}}").into()),
-        (StructuredContent::Object, Wrapping::None) if Kind::of_text(value) == Kind::Object => Some(value.into()),
-        (StructuredContent::None | StructuredContent::Object, _) => None,
+/// The wire's `CallToolResult`, but for `_meta`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::server) struct CallToolResult<'a> {
+    content: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<Structured<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Structured<'a> {
+    Own(Raw<'a>),
+    Wrapped { result: Raw<'a> },
+}
+
+impl<'a> CallToolResult<'a> {
+    pub(in crate::server) fn new(revision: Revision, frozen: &FrozenTool, result: &'a ToolResult) -> Self {
+        let structured = result.structured.as_deref();
+        let mut content: Vec<_> = result.content.iter().map(|content| Block::new(revision, content)).collect();
+        if content.is_empty()
+            && let Some(structured) = structured
+        {
+            content.push(Block::text(structured));
+        }
+        Self {
+            content,
+            structured_content: structured.and_then(|value| Structured::new(revision, frozen, value)),
+            is_error: result.is_error.then_some(true),
+        }
+    }
+
+    /// That a call has failed, in words.
+    pub(in crate::server) fn failed(text: &'a str) -> Self {
+        Self { content: vec![Block::text(text)], structured_content: None, is_error: Some(true) }
     }
 }
 
-/// The members of the wire's `CallToolResult`, but for `_meta`.
-pub(in crate::server) fn result(revision: Revision, frozen: &FrozenTool, result: &ToolResult) -> String {
-    let block = Block(revision);
-    let structured = result.structured.as_deref();
-    let mut content: Vec<String> = result.content.iter().map(|content| block.content(content)).collect();
-    if content.is_empty()
-        && let Some(structured) = structured
-    {
-        content.push(block.text(structured));
+impl<'a> Structured<'a> {
+    fn new(revision: Revision, frozen: &FrozenTool, value: &'a str) -> Option<Self> {
+        let raw = Raw(value);
+        match (revision.structured_content(), &frozen.wrapping) {
+            (StructuredContent::Any, _) => Some(Self::Own(raw)),
+            (StructuredContent::Object, Wrapping::Result(_)) => Some(Self::Wrapped { result: raw }),
+            (StructuredContent::Object, Wrapping::None) if Kind::of_text(value) == Kind::Object => Some(Self::Own(raw)),
+            (StructuredContent::None | StructuredContent::Object, _) => None,
+        }
     }
-    let structured = structured.and_then(|value| structured_content(revision, frozen, value));
-    Object::default()
-        .array("content", content)
-        .optional_raw("structuredContent", structured.as_deref())
-        .optional_bool("isError", result.is_error.then_some(true))
-        .members()
 }

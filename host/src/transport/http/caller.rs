@@ -6,7 +6,24 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use super::auth::Principal;
+/// Who it is that asks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Whoever reaches a server without tokens; the same that stdio has.
+    pub fn local() -> Self {
+        Self::new("local")
+    }
+
+    pub fn name(&self) -> &Arc<str> {
+        &self.0
+    }
+}
 
 /// The other end of a connection.
 pub(super) struct Peer {

@@ -1,5 +1,5 @@
-//! The answers that refuse: a status, and a JSON-RPC error without an id as its body, since
-//! nothing of the message has been read.
+//! The answers that refuse: a status, and a JSON-RPC error as its body, without an id where nothing
+//! of the message has been read.
 //!
 //! Decides nothing. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
 
@@ -9,8 +9,8 @@ use http::{Response as HttpResponse, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 
 use super::{Body, Response};
-use crate::jsonrpc::ErrorObject;
 use crate::jsonrpc::encode::{self, UnreadableId};
+use crate::jsonrpc::{ErrorObject, RequestId};
 
 /// Why a request goes no further.
 #[derive(Debug)]
@@ -53,6 +53,22 @@ impl From<Refusal> for Response {
         }
         response
     }
+}
+
+/// An error about a message, whose id is known or not.
+pub(super) fn refused(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
+    json(status, encode::error(id, UnreadableId::Omit, error))
+}
+
+pub(super) fn too_many_streams(id: Option<&RequestId>) -> Response {
+    busy(id, "too_many_streams", "there are too many open streams, try again later", "10")
+}
+
+/// Tells one who finds no place when to come back, in seconds.
+pub(super) fn busy(id: Option<&RequestId>, reason: &str, detail: &str, seconds: &'static str) -> Response {
+    let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::invalid_request(reason, detail));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
+    response
 }
 
 /// An answer of one JSON text.

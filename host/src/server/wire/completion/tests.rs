@@ -1,12 +1,11 @@
 use serde_json::{Value, json};
 
-use super::result;
+use super::CompleteResult;
 use crate::plugin::abi::Completion;
 
 fn sent(count: usize, total: Option<u32>, has_more: bool) -> (usize, Value, Value) {
     let values = (0..count).map(|number| number.to_string()).collect();
-    let json = format!("{{{}}}", result(&Completion { values, total, has_more }));
-    let mut sent: Value = serde_json::from_str(&json).expect("members of an object");
+    let mut sent = json!(CompleteResult::new(&Completion { values, total, has_more }));
     let completion = &mut sent["completion"];
     let count = completion["values"].as_array().expect("a list").len();
     (count, completion["total"].take(), completion["hasMore"].take())

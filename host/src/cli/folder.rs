@@ -1,0 +1,37 @@
+//! The folder or file that a command works on.
+
+use std::path::{Path, PathBuf};
+
+use crate::config;
+use crate::pins::shell_word;
+use crate::report::Failure;
+
+/// The folder to serve: the given one, or the user's own, which is made if it is not there.
+pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let (dir, own) = match dir {
+        Some(dir) => (dir, false),
+        None => {
+            let base = config::base().ok_or_else(|| {
+                Failure::usage("find the plugin folder: there is no home folder")
+                    .hint("name a folder after the command".to_owned())
+            })?;
+            (base.plugins, true)
+        }
+    };
+    if own {
+        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("make {}: {error}", dir.display())))?;
+    }
+    match std::fs::metadata(&dir) {
+        Ok(found) if found.is_dir() => Ok(dir),
+        Ok(_) => Err(Failure::usage(format!("read the plugin folder: not a folder: {}", dir.display())).hint(
+            is_component(&dir)
+                .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
+        )),
+        Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
+            .hint(format!("make it first: mkdir -p {}", shell_word(&dir)))),
+    }
+}
+
+pub(super) fn is_component(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "wasm")
+}

@@ -1,0 +1,109 @@
+//! What all commands are told: the configuration, the log, the cache; and the sandbox made of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::writable;
+use crate::audit::Audit;
+use crate::config::{self, Base, Config};
+use crate::os::key_folders;
+use crate::os::process::this_program;
+use crate::plugin::{Closed, Compiler, Sandbox, SandboxSettings};
+use crate::report::Failure;
+
+#[derive(Args)]
+pub(super) struct Options {
+    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
+    pub(super) config: Option<PathBuf>,
+    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for
+    /// serve, else warn]
+    #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG")]
+    pub(super) log: Option<String>,
+    /// Where compiled plugins are kept [default: $XDG_CACHE_HOME/wharf]
+    #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
+    pub(super) cache: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        let path = match &self.config {
+            Some(path) => path.clone(),
+            None => match config::base().map(|base| base.config.join("wharf.toml")) {
+                Some(path) if path.exists() => path,
+                file => return Ok(Config { file, ..Config::default() }),
+            },
+        };
+        Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
+    }
+
+    /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
+    /// are the folders and files that plugins come from.
+    pub(super) async fn sandbox(
+        &self,
+        config: &Config,
+        plugins: &[PathBuf],
+        audit: Audit,
+    ) -> Result<Arc<Sandbox>, Failure> {
+        self.sandbox_of(config, plugins, audit, false).await
+    }
+
+    /// The same, `shared` by several callers or not.
+    pub(super) async fn sandbox_of(
+        &self,
+        config: &Config,
+        plugins: &[PathBuf],
+        audit: Audit,
+        shared: bool,
+    ) -> Result<Arc<Sandbox>, Failure> {
+        writable::tell(plugins);
+        let base = config::base();
+        let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
+        let store = base.as_ref().map(|base| base.store.clone());
+        let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
+        let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
+        let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
+        let second_wall = config.sandbox.second_wall;
+        let settings = SandboxSettings {
+            cache_dir,
+            compiler,
+            second_wall,
+            store,
+            closed,
+            audit,
+            shared,
+            ..SandboxSettings::default()
+        };
+        match tokio::task::spawn_blocking(move || Sandbox::new(settings)).await {
+            Ok(Ok(sandbox)) => Ok(sandbox),
+            Ok(Err(error)) => Err(failed(format!("{error:#}"))),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
+
+/// What no plugin is given of the file system.
+fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> Closed {
+    let mut closed = Closed::default();
+    if let Some(base) = base {
+        closed.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
+        closed.tops.extend([base.home.clone(), base.config.clone()]);
+    }
+    closed.trees.extend(key_folders());
+    closed.trees.extend(cache.map(Path::to_owned));
+    let parent = |file: &Path| match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        folder => folder.unwrap_or(file).to_owned(),
+    };
+    closed.tops.extend(config.file.as_deref().map(parent));
+    for plugins in plugins {
+        if plugins.is_dir() {
+            closed.trees.push(plugins.clone());
+        } else {
+            closed.tops.push(parent(plugins));
+        }
+    }
+    closed
+}

@@ -1,0 +1,38 @@
+//! Polling on the calling thread, before anything else is woken.
+//!
+//! To hand a future to another thread costs more than most requests and calls take.
+
+use std::task::{Context, Poll, Waker};
+
+/// Polls once. A future that is not ready comes back, to be spawned: whatever polls it next
+/// registers a waker of its own, so none is needed here.
+///
+/// # Errors
+/// The future, if it is pending.
+pub(crate) fn poll_inline<F: Future + Unpin>(mut future: F) -> Result<F::Output, F> {
+    match std::pin::Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => Err(future),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[test]
+    fn what_is_ready_is_done_and_what_is_pending_comes_back() {
+        assert_eq!(poll_inline(ready(1)).ok(), Some(1));
+        assert!(poll_inline(pending::<()>()).is_err());
+        // It can be polled again, and is ready then.
+        let mut polls = 0;
+        let second = std::future::poll_fn(|_| {
+            polls += 1;
+            if polls == 2 { Poll::Ready(polls) } else { Poll::Pending }
+        });
+        let Err(again) = poll_inline(second) else { panic!("it was pending") };
+        assert_eq!(poll_inline(again).ok(), Some(2));
+    }
+}

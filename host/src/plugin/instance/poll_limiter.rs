@@ -1,0 +1,108 @@
+//! How many threads the calls of one plugin compute on at the same time.
+//!
+//! A call that waits for a clock or an answer computes nothing, and many may wait together. Calls
+//! that find no thread free get one in the order in which they came.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::task::{Context, Waker};
+
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(in crate::plugin) struct PollLimiter(Mutex<State>);
+
+struct State {
+    free: u32,
+    /// The number of the next call that must wait.
+    next: u64,
+    /// Calls that wait, by their numbers. While there are any, nothing is free.
+    waiting: BTreeMap<u64, Waker>,
+    /// Calls that were given a thread and woken, and have not come yet.
+    called: BTreeSet<u64>,
+}
+
+/// One call, which may be waiting in the line. Dropping it leaves the line.
+pub(in crate::plugin) struct Waiter<'a> {
+    limiter: &'a PollLimiter,
+    number: Option<u64>,
+}
+
+/// A thread's place, until it is dropped.
+pub(in crate::plugin) struct Permit<'a>(&'a PollLimiter);
+
+impl PollLimiter {
+    pub(in crate::plugin) fn new(threads: u32) -> Self {
+        let (waiting, called) = (BTreeMap::new(), BTreeSet::new());
+        Self(Mutex::new(State { free: threads, next: 0, waiting, called }))
+    }
+
+    pub(in crate::plugin) fn waiter(&self) -> Waiter<'_> {
+        Waiter { limiter: self, number: None }
+    }
+
+    /// Gives the thread of one call to the first that waits.
+    fn leave(&self) {
+        let mut state = self.state();
+        let Some((number, waker)) = state.waiting.pop_first() else {
+            state.free += 1;
+            return;
+        };
+        state.called.insert(number);
+        drop(state);
+        waker.wake();
+    }
+
+    /// Whether no call is known.
+    #[cfg(test)]
+    pub(in crate::plugin) fn is_forgotten(&self) -> bool {
+        let state = self.state();
+        state.waiting.is_empty() && state.called.is_empty()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Waiter<'a> {
+    /// `None`: not now; the task is woken when it is its turn.
+    pub(in crate::plugin) fn acquire(&mut self, context: &Context<'_>) -> Option<Permit<'a>> {
+        let mut state = self.limiter.state();
+        match self.number {
+            None if state.free > 0 => state.free -= 1,
+            Some(number) if state.called.remove(&number) => self.number = None,
+            None => {
+                let number = state.next;
+                state.next += 1;
+                state.waiting.insert(number, context.waker().clone());
+                self.number = Some(number);
+                return None;
+            }
+            Some(number) => {
+                // Polled for something else, maybe as part of another task.
+                if let Some(waker) = state.waiting.get_mut(&number) {
+                    waker.clone_from(context.waker());
+                }
+                return None;
+            }
+        }
+        Some(Permit(self.limiter))
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let mut state = self.limiter.state();
+        if state.waiting.remove(&number).is_none() && state.called.remove(&number) {
+            // It was woken in vain: the next one must be.
+            drop(state);
+            self.limiter.leave();
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}

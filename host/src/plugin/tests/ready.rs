@@ -1,0 +1,89 @@
+use std::time::{Duration, Instant};
+
+use super::abi::ToolOutcome;
+use super::*;
+
+/// Answers `not found` from its second call on, if it is ever called twice.
+fn once() -> Vec<u8> {
+    let mut guest = Guest::new(
+        "(i32.store8 (i32.const 1024) (i32.load8_u (i32.const 2048)))
+         (i32.store8 (i32.const 2048) (i32.const 1))
+         (i32.const 1024)",
+    );
+    guest.fields = String::new();
+    guest.build()
+}
+
+async fn plugin(sandbox: &Arc<Sandbox>) -> Plugin {
+    sandbox.load(id(), once(), Limits::default(), Grants::default()).await.expect("a plugin")
+}
+
+async fn call(plugin: &Plugin) {
+    let outcome = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
+    assert!(matches!(outcome, Ok(ToolOutcome::Complete(_))), "{outcome:?}");
+}
+
+/// Calls a plugin until there is an instance for its next call: where a thread is held up for a
+/// tenth of a second, it is taken down before anybody looks.
+async fn make_ready(sandbox: &Arc<Sandbox>, plugin: &Plugin) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        plugin.program.make_eligible();
+        call(plugin).await;
+        sandbox.on_idle();
+        if sandbox.runtime.ready.is_ready() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "none is made");
+    }
+}
+
+#[tokio::test]
+async fn a_spare_serves_one_call_of_its_plugin() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let (one, other) = (plugin(&sandbox).await, plugin(&sandbox).await);
+    for plugin in [&one, &other, &one, &one, &other, &other] {
+        make_ready(&sandbox, plugin).await;
+        call(plugin).await;
+        assert!(!sandbox.runtime.ready.is_ready());
+        call(plugin).await;
+    }
+    // With other limits it is another program, which was never called.
+    sandbox.on_idle();
+    let changed = one.granted(Limits { output: 1 << 10, ..Limits::default() }, Grants::default()).await;
+    call(&changed.expect("a plugin")).await;
+}
+
+#[tokio::test]
+async fn nothing_is_kept_while_nothing_happens() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let plugin = plugin(&sandbox).await;
+    make_ready(&sandbox, &plugin).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sandbox.runtime.memory.taken() > 0 {
+        assert!(Instant::now() < deadline, "instances are kept");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(!sandbox.runtime.ready.is_ready());
+    drop(plugin);
+    sandbox.on_idle();
+    assert!(!sandbox.runtime.ready.is_ready());
+}
+
+/// Also while another plugin's call sleeps, and keeps the clock running.
+#[tokio::test]
+async fn nothing_is_kept_of_one_plugin_because_of_another() {
+    let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
+    let plugin = plugin(&sandbox).await;
+    let _another_runs = sandbox.runtime.ticker.run();
+    make_ready(&sandbox, &plugin).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while sandbox.runtime.ready.is_ready() || sandbox.runtime.memory.taken() > 0 {
+        assert!(Instant::now() < deadline, "an instance is kept");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // Nor is there another one.
+    sandbox.on_idle();
+    assert!(!sandbox.runtime.ready.is_ready());
+    call(&plugin).await;
+}

@@ -1,0 +1,201 @@
+use std::sync::Barrier;
+use std::thread;
+
+use super::*;
+use crate::transport::http::mcp::shelf::Shelves;
+
+const KIB: usize = 1 << 10;
+
+fn id(number: u64) -> Option<RequestId> {
+    Some(RequestId::new_number(number))
+}
+
+fn said(text: &str) -> Outgoing {
+    Outgoing::new(text.to_owned(), Kind::Said)
+}
+
+fn answer(bytes: usize) -> Outgoing {
+    Outgoing::new("x".repeat(bytes), Kind::Result)
+}
+
+/// A stream that says all of that and ends.
+async fn stream(shelf: &Arc<Shelf>, request: Option<RequestId>, messages: Vec<Outgoing>) -> Arc<Replay> {
+    let (sender, receiver) = mpsc::channel(64);
+    let replay = Replay::of(1, shelf.clone(), request, receiver);
+    for message in messages {
+        sender.send(message).await.expect("it is kept");
+    }
+    drop(sender);
+    while !replay.has_ended() {
+        tokio::task::yield_now().await;
+    }
+    replay
+}
+
+/// What a client gets who comes back for all of it.
+async fn all(replay: &Arc<Replay>) -> Vec<String> {
+    let mut reader = replay.reader(Some(0));
+    let mut all = Vec::new();
+    while let Some((_, message)) = reader.next().await {
+        all.push(message.text);
+    }
+    all
+}
+
+fn is_dropped(said: &[String]) -> bool {
+    matches!(said, [last] if last.contains("answer_dropped"))
+}
+
+#[tokio::test]
+async fn what_is_kept_of_all_streams_is_bounded_and_the_oldest_goes_first() {
+    let shelves = Shelves::new(64 * KIB, 64 * KIB);
+    let shelf = shelves.of(&"local".into());
+    let mut streams = Vec::new();
+    for number in 0..100 {
+        streams.push(stream(&shelf, id(number), vec![answer(10 * KIB)]).await);
+        assert!(shelves.taken() <= 64 * KIB + 100 * 512, "{}", shelves.taken());
+    }
+    let mut kept = Vec::new();
+    for (number, replay) in streams.iter().enumerate() {
+        let said = all(replay).await;
+        if is_dropped(&said) {
+            assert!(said[0].contains(&format!("\"id\":{number},")), "{said:?}");
+        } else {
+            assert_eq!(said, ["x".repeat(10 * KIB)]);
+            kept.push(number);
+        }
+    }
+    assert!(kept.len() >= 3 && kept.iter().copied().eq(100 - kept.len()..100), "{kept:?}");
+    // A second time the same is said.
+    assert!(is_dropped(&all(&streams[0]).await));
+    drop(streams);
+    assert_eq!(shelves.taken(), 0, "all of it comes back");
+}
+
+#[tokio::test]
+async fn one_who_fills_all_takes_it_from_himself() {
+    let shelves = Shelves::new(64 * KIB, 40 * KIB);
+    let (alice, bob) = (shelves.of(&"alice".into()), shelves.of(&"bob".into()));
+    let early = stream(&bob, id(1), vec![answer(20 * KIB)]).await;
+    let mut hers = Vec::new();
+    for number in 0..20 {
+        hers.push(stream(&alice, id(number), vec![answer(10 * KIB)]).await);
+    }
+    // Not more than a part is hers, and where all is full, what she has is the most.
+    let late = stream(&bob, id(2), vec![answer(15 * KIB)]).await;
+    assert_eq!(all(&early).await, ["x".repeat(20 * KIB)]);
+    assert_eq!(all(&late).await, ["x".repeat(15 * KIB)]);
+    assert!(is_dropped(&all(&hers[0]).await));
+    assert_eq!(all(hers.last().expect("twenty")).await, ["x".repeat(10 * KIB)]);
+}
+
+#[tokio::test]
+async fn what_was_read_goes_before_what_was_not() {
+    let shelves = Shelves::new(32 * KIB, 32 * KIB);
+    let shelf = shelves.of(&"local".into());
+    let unread = stream(&shelf, id(1), vec![answer(10 * KIB)]).await;
+    let read = stream(&shelf, id(2), vec![answer(10 * KIB)]).await;
+    let first = all(&read).await;
+    assert_eq!(all(&read).await, first, "it can be had again while there is room");
+    let last = stream(&shelf, id(3), vec![answer(15 * KIB)]).await;
+    assert!(is_dropped(&all(&read).await));
+    assert!(!is_dropped(&all(&unread).await) && !is_dropped(&all(&last).await));
+}
+
+/// What runs gives up what it has said so far, also where nothing has ended.
+#[tokio::test]
+async fn streams_that_go_on_are_bounded_too() {
+    let shelves = Shelves::new(32 * KIB, 32 * KIB);
+    let shelf = shelves.of(&"local".into());
+    let mut open = Vec::new();
+    for number in 0..10 {
+        let (sender, receiver) = mpsc::channel(64);
+        let replay = Replay::of(number, shelf.clone(), id(number), receiver);
+        for _ in 0..8 {
+            sender.send(said(&"s".repeat(KIB))).await.expect("it is kept");
+        }
+        while sender.capacity() < 64 {
+            tokio::task::yield_now().await;
+        }
+        open.push((replay, sender));
+        assert!(shelves.taken() <= 32 * KIB, "{}", shelves.taken());
+    }
+    let (replay, sender) = open.pop().expect("ten");
+    drop(sender);
+    assert!(!all(&replay).await.is_empty(), "the newest is there");
+}
+
+/// More than all of the room: whoever waits for it gets it, and nobody else.
+#[tokio::test]
+async fn what_can_never_be_kept_is_for_those_who_wait() {
+    let shelves = Shelves::new(32 * KIB, 32 * KIB);
+    let shelf = shelves.of(&"local".into());
+    assert!(is_dropped(&all(&stream(&shelf, id(1), vec![answer(100 * KIB)]).await).await));
+
+    let (sender, receiver) = mpsc::channel(1);
+    let replay = Replay::of(1, shelf.clone(), id(2), receiver);
+    let mut reader = replay.reader(Some(0));
+    let reading = tokio::spawn(async move { reader.next().await.map(|(_, message)| message.text.len()) });
+    while !replay.lock().waits {
+        tokio::task::yield_now().await;
+    }
+    sender.send(answer(100 * KIB)).await.expect("it is kept");
+    drop(sender);
+    assert_eq!(reading.await.expect("no panic"), Some(100 * KIB));
+    while !replay.has_ended() {
+        tokio::task::yield_now().await;
+    }
+    stream(&shelf, id(3), vec![answer(KIB)]).await;
+    assert!(shelves.taken() < 32 * KIB, "{}", shelves.taken());
+    assert!(is_dropped(&all(&replay).await));
+}
+
+/// An id of megabytes is not kept for an error that may never be wanted.
+#[tokio::test]
+async fn who_has_a_long_id_finds_nothing() {
+    let shelves = Shelves::new(32 * KIB, 32 * KIB);
+    let shelf = shelves.of(&"local".into());
+    let long = format!("\"{}\"", "i".repeat(ID));
+    let long = RequestId::parse(&serde_json::value::RawValue::from_string(long).expect("JSON")).expect("an id");
+    let replay = stream(&shelf, Some(long), vec![answer(10 * KIB)]).await;
+    assert!(!replay.is_gone());
+    stream(&shelf, id(1), vec![answer(30 * KIB)]).await;
+    assert!(replay.is_gone());
+}
+
+/// Many who come at the same moment: each message is for one of them (MCP 2025-11-25,
+/// basic/transports: never the same message on several streams).
+#[test]
+fn two_who_come_at_the_same_moment_are_not_both_readers() {
+    const READERS: usize = 4;
+    let shelves = Shelves::new(64 * KIB, 64 * KIB);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    for _ in 0..500 {
+        let (sender, receiver) = mpsc::channel(1);
+        let replay = runtime.block_on(async { Replay::of(0, shelves.of(&"local".into()), None, receiver) });
+        for number in 0..16 {
+            replay.keep(said(&number.to_string()));
+        }
+        let start = Barrier::new(READERS);
+        let mut read: Vec<String> = thread::scope(|scope| {
+            let readers: Vec<_> = (0..READERS)
+                .map(|_| {
+                    scope.spawn(|| {
+                        start.wait();
+                        let mut reader = replay.reader(None);
+                        let mut read = Vec::new();
+                        while let Next::Message(_, message) = reader.take() {
+                            read.push(message.text);
+                        }
+                        read
+                    })
+                })
+                .collect();
+            readers.into_iter().flat_map(|reader| reader.join().expect("no panic")).collect()
+        });
+        read.sort_by_key(|text| text.parse::<u32>().expect("a number"));
+        let once: Vec<String> = (0..16).map(|number| number.to_string()).collect();
+        assert_eq!(read, once);
+        drop(sender);
+    }
+}

@@ -1,0 +1,84 @@
+//! What a connection of HTTP uses again for its next request, where nothing was left of the last.
+//!
+//! One request after the other comes by a connection, and to make these costs more than to
+//! keep them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+use super::session::Channel;
+use crate::server::{Connection, Outgoing, Server};
+use crate::transport::http::caller::Caller;
+
+/// Messages that were made and not yet taken by the connection.
+const OUTBOX: usize = 64;
+
+/// A connection of the server for one request at a time. Dropped, it cancels what runs: the
+/// client has gone.
+pub(in crate::transport::http) struct StatelessConnection {
+    pub(in crate::transport::http) connection: Arc<Connection>,
+    pub(in crate::transport::http) outbox: mpsc::Sender<Outgoing>,
+    pub(in crate::transport::http) messages: mpsc::Receiver<Outgoing>,
+}
+
+impl StatelessConnection {
+    pub(in crate::transport::http) fn new(server: &Arc<Server>, caller: &Caller) -> Self {
+        let (outbox, messages) = mpsc::channel(OUTBOX);
+        Self { connection: server.connect_for(outbox.clone(), &caller.principal, &caller.key), outbox, messages }
+    }
+
+    fn is_of(&self, principal: &str) -> bool {
+        self.connection.principal() == principal
+    }
+
+    /// Whether nothing is left of a request: no word, and nobody who could say one but this connection.
+    fn is_quiet(&self) -> bool {
+        self.messages.is_empty() && self.outbox.strong_count() == 2
+    }
+}
+
+impl Drop for StatelessConnection {
+    fn drop(&mut self) {
+        self.connection.abandon();
+    }
+}
+
+#[derive(Default)]
+pub(in crate::transport::http) struct Reuse {
+    stateless: Mutex<Option<StatelessConnection>>,
+    channel: Mutex<Option<Channel>>,
+}
+
+impl Reuse {
+    /// For a request without a session.
+    pub(in crate::transport::http) fn stateless(&self, principal: &str) -> Option<StatelessConnection> {
+        take(&self.stateless).filter(|connection| connection.is_of(principal))
+    }
+
+    pub(in crate::transport::http) fn put_stateless(&self, connection: StatelessConnection) {
+        if connection.is_quiet() {
+            put(&self.stateless, connection);
+        }
+    }
+
+    /// For a request in a session.
+    pub(in crate::transport::http) fn channel(&self) -> Option<Channel> {
+        take(&self.channel)
+    }
+
+    pub(in crate::transport::http) fn put_channel(&self, channel: Channel) {
+        let (outbox, messages) = &channel;
+        if messages.is_empty() && outbox.strong_count() == 1 {
+            put(&self.channel, channel);
+        }
+    }
+}
+
+fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn put<T>(slot: &Mutex<Option<T>>, left: T) {
+    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
+}

@@ -1,0 +1,86 @@
+//! A POST without a session (2026-07-28): closing the connection cancels it.
+//!
+//! Source: MCP 2026-07-28, basic/transports/streamable-http.
+
+use std::sync::Arc;
+
+use futures_util::stream;
+use http::StatusCode;
+
+use super::accepts::Accepts;
+use super::places::{Places, seated};
+use super::reply::{self, Event, First};
+use super::reuse::{Reuse, StatelessConnection};
+use crate::jsonrpc::{Frame, Message};
+use crate::server::{Headers, Kind, Outgoing, Server};
+use crate::transport::http::caller::Caller;
+use crate::transport::http::refusal::too_many_streams;
+use crate::transport::http::{Response, refusal};
+
+/// The request whose answer comes at its end.
+const LISTEN: &str = "subscriptions/listen";
+
+/// Answers such requests.
+pub(super) struct Stateless<'a> {
+    pub(super) server: &'a Arc<Server>,
+    /// Those that stay open.
+    pub(super) streams: &'a Arc<Places>,
+}
+
+impl Stateless<'_> {
+    pub(super) async fn post(
+        &self,
+        reuse: &Reuse,
+        caller: &Caller,
+        frame: Frame<'_>,
+        size: usize,
+        headers: &Arc<Headers>,
+        accepts: Accepts,
+    ) -> Response {
+        let is_request = matches!(frame, Frame::Single(Message::Request(_)));
+        let seat = match &frame {
+            Frame::Single(Message::Request(request)) if request.method == LISTEN => {
+                match self.streams.take(&caller.key) {
+                    Some(seat) => Some(seat),
+                    None => return too_many_streams(Some(&request.id)),
+                }
+            }
+            _ => None,
+        };
+        let known = reuse.stateless(&caller.principal);
+        let mut own = known.unwrap_or_else(|| StatelessConnection::new(self.server, caller));
+        let answered = own.connection.receive_post(frame, size, Some(headers), &own.outbox, accepts.events).await;
+        if !is_request {
+            return refusal::empty(StatusCode::ACCEPTED);
+        }
+        let suits = |kind: Kind| kind != Kind::Said && (accepts.json || kind != Kind::Result);
+        let first = match answered {
+            Some(answered) if suits(answered.message.kind) => {
+                reuse.put_stateless(own);
+                return in_json(answered.message);
+            }
+            Some(answered) => Some(answered.message),
+            None => match reply::first(accepts.events, &mut own.messages, suits).await {
+                First::Whole(message) => return in_json(message),
+                First::Stream(first) => first,
+                First::None => None,
+            },
+        };
+        let events = stream::unfold((first, own, false), |(first, mut own, over)| async move {
+            if over {
+                return None;
+            }
+            let message = match first {
+                Some(message) => message,
+                None => own.messages.recv().await?,
+            };
+            let over = message.kind != Kind::Said;
+            Some((Event::message(None, message), (None, own, over)))
+        });
+        reply::events(seated(events, seat))
+    }
+}
+
+fn in_json(message: Outgoing) -> Response {
+    refusal::json(reply::status_stateless(message.kind), message)
+}

@@ -1,0 +1,192 @@
+//! The body of a request: what may be sent, how much of it, and for how long; and how much all
+//! of them may hold together.
+//!
+//! It does not look into the message.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Request, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::transport::http::refusal::Refusal;
+
+/// How long the rest of a body is read that nobody wants, so that its sender comes to read why.
+const DISCARD: Duration = Duration::from_secs(2);
+/// Bytes of a body that need no room: what clients say all the time waits for nobody, and the
+/// number of connections is its bound.
+const SMALL: usize = 64 << 10;
+
+/// Whether the headers promise one JSON text as it is. What a web page may send without asking
+/// (forms, plain text) has another type.
+///
+/// # Errors
+/// 415 otherwise.
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let unsupported = |reason, detail| Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason, detail));
+    let content_type = headers.get(header::CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    if !essence.eq_ignore_ascii_case(b"application/json") {
+        return unsupported("content_type", "the Content-Type is not application/json");
+    }
+    // Nothing is unpacked: a few bytes could become gigabytes.
+    let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
+        return unsupported("content_encoding", "a Content-Encoding is not taken; send the body as it is");
+    }
+    Ok(())
+}
+
+/// Reads bodies, within the bounds of one and of all together.
+pub(super) struct Bodies {
+    /// Bytes of one.
+    limit: usize,
+    /// For one, and for its turn if there is no room.
+    time: Duration,
+    /// Bytes of all large ones.
+    room: Arc<Semaphore>,
+    /// Bytes of those of one caller: three quarters of that, or one body.
+    of_one: usize,
+    /// By caller, for as long as somebody has some.
+    shares: Mutex<HashMap<Arc<str>, Weak<Semaphore>>>,
+}
+
+/// A body, and the room that it takes until it is dropped.
+#[derive(Default)]
+struct Held {
+    bytes: BytesMut,
+    room: Option<Room>,
+}
+
+/// The caller's own first, so that he waits for himself and not in front of others.
+struct Room {
+    own: OwnedSemaphorePermit,
+    of_all: OwnedSemaphorePermit,
+}
+
+impl Room {
+    fn shrink_to(&mut self, bytes: usize) {
+        for permit in [&mut self.own, &mut self.of_all] {
+            drop(permit.split(permit.num_permits() - bytes));
+        }
+    }
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Bodies {
+    /// `together`: bytes of all bodies of more than 64 KiB; no less than `limit`.
+    pub(super) fn new(limit: usize, time: Duration, together: usize) -> Self {
+        let room = Arc::new(Semaphore::new(together));
+        Self { limit, time, room, of_one: limit.max(together / 4 * 3), shares: Mutex::default() }
+    }
+
+    /// Reads the whole body. It is not read on while others have taken all room.
+    ///
+    /// # Errors
+    /// 413 if it is too long (before any of it is read, if its length was said), 408 if it takes
+    /// too long, 503 if it has waited as long for room, 400 if it breaks off.
+    pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
+        let deadline = Instant::now() + self.time;
+        let said = body.size_hint();
+        if said.lower() > self.limit as u64 {
+            return Err(self.too_long());
+        }
+        // How much comes in chunks is known at their end.
+        let most = said.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
+        let mut held = Held::default();
+        while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
+            let frame = frame.map_err(|error| {
+                tracing::debug!(%error, "a body broke off");
+                Refusal::new(StatusCode::BAD_REQUEST, "body_broken", "the body broke off")
+                    .header(header::CONNECTION, "close")
+            })?;
+            let Ok(bytes) = frame.into_data() else { continue };
+            let length = held.bytes.len() + bytes.len();
+            if length > self.limit {
+                return Err(self.too_long());
+            }
+            if length > SMALL && held.room.is_none() {
+                held.room = Some(self.room(most, caller, deadline).await?);
+                held.bytes.reserve(most - held.bytes.len());
+            }
+            held.bytes.extend_from_slice(&bytes);
+        }
+        if let Some(room) = &mut held.room {
+            // What the chunks did not need goes back at once.
+            room.shrink_to(held.bytes.len());
+        }
+        Ok(Bytes::from_owner(held))
+    }
+
+    async fn room(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<Room, Refusal> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let share = self.share(caller);
+        let room = async {
+            let own = share.acquire_many_owned(bytes).await.ok()?;
+            Some(Room { own, of_all: self.room.clone().acquire_many_owned(bytes).await.ok()? })
+        };
+        timeout_at(deadline, room).await.ok().flatten().ok_or_else(|| {
+            let detail = "too many large messages are worked on, try again later";
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
+            refusal.header(header::RETRY_AFTER, "1")
+        })
+    }
+
+    fn share(&self, caller: &Arc<str>) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = shares.get(caller).and_then(Weak::upgrade) {
+            return share;
+        }
+        // Connections bound how many have some; only they are looked through.
+        shares.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::new(Semaphore::new(self.of_one));
+        shares.insert(caller.clone(), Arc::downgrade(&share));
+        share
+    }
+
+    fn too_long(&self) -> Refusal {
+        let detail = format!("the message is longer than the limit of {} bytes", self.limit);
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_long", detail)
+    }
+
+    fn too_slow(&self) -> Refusal {
+        let detail = format!("the body took longer than {:?}", self.time);
+        let refusal = Refusal::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail);
+        refusal.header(header::CONNECTION, "close")
+    }
+}
+
+/// Reads, beside the answer, some of a body that was refused. If the connection were closed on
+/// it, its sender would see a broken connection and no answer.
+pub(super) fn discard(request: Request<Incoming>, limit: usize, stop: CancellationToken) {
+    // Who asks first has not sent it, and is not to be told to.
+    if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
+        return;
+    }
+    let mut body = request.into_body();
+    tokio::spawn(tokio::time::timeout(
+        DISCARD,
+        stop.run_until_cancelled_owned(async move {
+            let mut seen = 0;
+            while let Some(Ok(frame)) = body.frame().await {
+                seen += frame.data_ref().map_or(0, Bytes::len);
+                if seen > limit {
+                    return;
+                }
+            }
+        }),
+    ));
+}

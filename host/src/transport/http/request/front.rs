@@ -1,0 +1,189 @@
+//! The way of one request: who is it for, may it come in, whose is it, and is it whole? Then
+//! to MCP.
+//!
+//! It opens no sockets and does not look into messages.
+//! Source: MCP 2026-07-28, basic/transports/streamable-http.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+
+use super::auth::Tokens;
+use super::body::{self, Bodies};
+use super::guard::{self, Guard};
+use crate::server::Server;
+use crate::transport::http::caller::Peer;
+use crate::transport::http::mcp::{self, Mcp, Reuse};
+use crate::transport::http::refusal::{Refusal, plain};
+use crate::transport::http::{Response, Settings};
+
+/// How long, at the end, the rest of a body may take to come.
+const ON_ITS_WAY: Duration = Duration::from_millis(250);
+
+pub(in crate::transport::http) struct Front {
+    pub(in crate::transport::http) settings: Settings,
+    guard: Guard,
+    tokens: Tokens,
+    bodies: Bodies,
+    mcp: Arc<Mcp>,
+    stop: CancellationToken,
+}
+
+/// What a connection is to those who answer its requests.
+pub(in crate::transport::http) struct Link {
+    pub(in crate::transport::http) peer: Peer,
+    pub(in crate::transport::http) reuse: Reuse,
+}
+
+impl Front {
+    pub(in crate::transport::http) fn new(server: Arc<Server>, bound: Option<SocketAddr>, settings: Settings) -> Self {
+        let guard = Guard::new(bound, settings.tls.is_some(), &settings);
+        let tokens = Tokens::new(settings.tokens.clone());
+        let mcp =
+            Arc::new(Mcp::new(server, settings.sessions, (settings.connections - settings.connections / 16).max(1)));
+        let bodies = Bodies::new(settings.max_message, settings.body_timeout, settings.bodies);
+        Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
+    }
+
+    /// Cancelled when the server is about to end: what was begun is the last.
+    pub(in crate::transport::http) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Resolves when nothing more is waited for that is on its way.
+    async fn ending(&self) {
+        self.stop.cancelled().await;
+        tokio::time::sleep(ON_ITS_WAY).await;
+    }
+
+    /// See [`Mcp::end_idle`].
+    pub(in crate::transport::http) async fn end_idle(&self) -> Infallible {
+        self.mcp.end_idle().await
+    }
+
+    /// See [`Mcp::close`].
+    pub(in crate::transport::http) async fn close(&self, grace: Duration) {
+        self.stop.cancel();
+        self.mcp.close(grace).await;
+    }
+
+    pub(in crate::transport::http) async fn answer(&self, request: http::Request<Incoming>, link: &Link) -> Response {
+        // A message with both lengths may be meant to be read in two ways. Only the chunks count,
+        // the other length is not seen here, and nothing is read after it (RFC 9112, section 6.3).
+        let last = request.headers().contains_key(header::TRANSFER_ENCODING);
+        let mut response = match self.health(&request) {
+            Some(response) => response,
+            None => self.guarded(request, link).await,
+        };
+        if last {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// What supervisors ask. They know no tokens, and some come by an address.
+    fn health<B>(&self, request: &http::Request<B>) -> Option<Response> {
+        let ready = match request.uri().path() {
+            "/healthz" => true,
+            "/readyz" => self.mcp.server.is_ready(),
+            _ => return None,
+        };
+        if let Err(refusal) = self.guard.check_probe(request.uri(), request.headers()) {
+            return Some(refusal.into());
+        }
+        Some(match *request.method() {
+            Method::GET | Method::HEAD if ready => plain(StatusCode::OK, "ok\n"),
+            Method::GET | Method::HEAD => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+            _ => method_not_allowed("GET, HEAD").into(),
+        })
+    }
+
+    async fn guarded(&self, request: http::Request<Incoming>, link: &Link) -> Response {
+        let origin = match self.guard.check(request.uri(), request.headers()) {
+            Ok(origin) => origin,
+            Err(refusal) => return self.refuse(request, refusal),
+        };
+        if let Some(origin) = &origin
+            && let Some(response) = guard::preflight(request.method(), request.headers(), origin)
+        {
+            return response;
+        }
+        let mut response = self.admitted(request, link).await;
+        if let Some(origin) = &origin {
+            guard::allow(&mut response, origin);
+        }
+        response
+    }
+
+    /// The order of the checks is that in which one may learn of the server.
+    async fn admitted(&self, mut request: http::Request<Incoming>, link: &Link) -> Response {
+        let caller = match self.tokens.authenticate(request.headers(), &link.peer) {
+            Ok(caller) => caller,
+            Err(refusal) => return self.refuse(request, refusal),
+        };
+        if let Err(refusal) = self.expected(request.uri().path(), request.method(), request.headers()) {
+            return self.refuse(request, refusal);
+        }
+        if !is_plainly_chunked(request.headers()) {
+            let detail = "a Transfer-Encoding other than chunked is not taken; send the body as it is";
+            let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
+            return refusal.header(header::CONNECTION, "close").into();
+        }
+        let read = tokio::select! {
+            // A body that is there is read at once: nothing is registered for the end.
+            biased;
+            read = self.bodies.read(request.body_mut(), &caller.key) => read,
+            () = self.ending() => Err(Refusal::shutting_down()),
+        };
+        match read {
+            Ok(bytes) => self.mcp.handle(&link.reuse, &caller, request.map(|_| bytes)).await,
+            Err(refusal) => self.refuse(request, refusal),
+        }
+    }
+
+    /// Whether there is such a path, with such a method, for such a body.
+    fn expected(&self, path: &str, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+        let (methods, allowed): (&[Method], _) = match path {
+            mcp::PATH => (&[Method::POST, Method::GET, Method::DELETE], "GET, POST, DELETE"),
+            mcp::EVENTS if self.settings.sse => (&[Method::GET], "GET"),
+            mcp::MESSAGES if self.settings.sse => (&[Method::POST], "POST"),
+            _ if matches!(*method, Method::TRACE | Method::CONNECT) => (&[], "GET, POST, DELETE"),
+            _ => {
+                let detail = "there is nothing here; MCP is at /mcp";
+                return Err(Refusal::new(StatusCode::NOT_FOUND, "path_not_found", detail));
+            }
+        };
+        if !methods.contains(method) {
+            return Err(method_not_allowed(allowed));
+        }
+        match *method {
+            Method::POST => body::check_type(headers),
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse(&self, request: http::Request<Incoming>, refusal: Refusal) -> Response {
+        if refusal.keeps_connection() {
+            body::discard(request, self.settings.max_message, self.stop.clone());
+        }
+        refusal.into()
+    }
+}
+
+/// Whether a body is not coded but for its chunks, if these.
+fn is_plainly_chunked(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = codings.next();
+    codings.next().is_none() && first.is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+}
+
+fn method_not_allowed(allowed: &'static str) -> Refusal {
+    let detail = format!("this method is not taken here; {allowed} are");
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).header(header::ALLOW, allowed)
+}

@@ -1,0 +1,108 @@
+//! How many connections may be open, in all and from one address.
+//!
+//! Counts; it does not know what passes over them.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::transport::http::caller::network;
+
+pub(super) struct Admission {
+    most: usize,
+    most_of_one: usize,
+    open: Arc<Open>,
+}
+
+#[derive(Default)]
+struct Open(Mutex<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    all: usize,
+    by_address: HashMap<IpAddr, usize>,
+}
+
+/// The right to one connection, until it is dropped.
+pub(super) struct Place {
+    open: Arc<Open>,
+    address: Option<IpAddr>,
+}
+
+impl Admission {
+    pub(super) fn new(most: usize, most_of_one: usize) -> Self {
+        Self { most, most_of_one, open: Arc::default() }
+    }
+
+    /// A place for a connection from there, if one is free. A Unix socket has no address, and
+    /// all of its clients are one user.
+    pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
+        let address = address.map(network);
+        let mut counts = self.open.counts();
+        if counts.all >= self.most {
+            return None;
+        }
+        if let Some(address) = address {
+            let of_one = counts.by_address.entry(address).or_default();
+            if *of_one >= self.most_of_one {
+                return None;
+            }
+            *of_one += 1;
+        }
+        counts.all += 1;
+        Some(Place { open: self.open.clone(), address })
+    }
+}
+
+impl Open {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.open.counts();
+        counts.all -= 1;
+        if let Some(address) = self.address
+            && let Some(of_one) = counts.by_address.get_mut(&address)
+        {
+            *of_one -= 1;
+            if *of_one == 0 {
+                counts.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::Admission;
+
+    fn address(text: &str) -> Option<IpAddr> {
+        Some(text.parse().expect("an address"))
+    }
+
+    #[test]
+    fn places_come_back() {
+        let admission = Admission::new(3, 2);
+        let one = admission.admit(address("10.0.0.1")).expect("free");
+        let _two = admission.admit(address("::ffff:10.0.0.1")).expect("free");
+        assert!(admission.admit(address("10.0.0.1")).is_none(), "two of one address");
+        let _three = admission.admit(address("10.0.0.2")).expect("free");
+        assert!(admission.admit(address("10.0.0.3")).is_none(), "three in all");
+        drop(one);
+        assert!(admission.admit(address("10.0.0.1")).is_some());
+        assert!(admission.admit(None).is_some());
+    }
+
+    #[test]
+    fn a_network_of_one_host_is_one_address() {
+        let admission = Admission::new(10, 1);
+        let _one = admission.admit(address("2001:db8:1:1::1")).expect("free");
+        assert!(admission.admit(address("2001:db8:1:1:ffff::2")).is_none());
+        assert!(admission.admit(address("2001:db8:1:2::1")).is_some());
+    }
+}

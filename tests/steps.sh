@@ -1,0 +1,92 @@
+# What the runners of tests share: steps that are run, timed and added up. They are sourced in the
+# root of the repository.
+
+# The steps find what was built where it is by default.
+unset CARGO_TARGET_DIR
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}" PIP_DISABLE_PIP_VERSION_CHECK=1
+
+# begin FOLDER: where the logs go, without those of the last run.
+begin() {
+  logs=$1
+  rm -rf "$logs"
+  mkdir -p "$logs"
+  : >"$logs/results"
+}
+
+# step NAME COMMAND…: runs it, and notes what it counted. A step that fails without saying of what
+# counts as one failure. In a lane its words go to its log, and are told if it fails.
+step() {
+  local name=$1 log="$logs/$1.log" started=$SECONDS code passed failed
+  shift
+  echo "== $name"
+  if [ -n "${lane:-}" ]; then
+    "$@" >"$log" 2>&1
+    code=$?
+  else
+    "$@" 2>&1 | tee "$log"
+    code=${PIPESTATUS[0]}
+  fi
+  read -r passed failed < <(count "$log")
+  if [ "$code" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+  printf '%s %d %d %d\n' "$name" "$passed" "$failed" $((SECONDS - started)) >>"$logs/results"
+  if [ -n "${lane:-}" ] && [ "$code" -ne 0 ]; then
+    echo "== $name failed:"
+    cat "$log"
+  fi
+  return "$code"
+}
+
+# lane FUNCTION: its steps, one after the other, beside those of other lanes until `wait`.
+lane() { (lane=$1 && "$1") & }
+
+# Cargo's own result lines, and the line `tests: N passed, N failed` of the other runners.
+count() {
+  sed -nE \
+    -e 's/^test result: [^0-9]*([0-9]+) passed; ([0-9]+) failed.*/\1 \2/p' \
+    -e 's/^tests: ([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$1" |
+    awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }'
+}
+
+# conclude: says what all steps came to; fails if one of them has.
+conclude() {
+  echo "== summary"
+  awk -v took="$SECONDS" '
+    { printf "  %-12s %4d passed, %d failed, %d s\n", $1, $2, $3, $4; p += $2; f += $3 }
+    END { printf "  %d s in all\ntests: %d passed, %d failed\n", took, p, f; exit f > 0 }' "$logs/results"
+}
+
+# need COMMAND PACKAGE…: installs Debian packages where the command is missing and that is possible.
+need() {
+  local command=$1
+  shift
+  command -v "$command" >/dev/null && return
+  if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+  fi
+  command -v "$command" >/dev/null || {
+    echo "the tests need $command, which is not installed"
+    return 1
+  }
+}
+
+# venv NUMBER: the official Python client of that major version, in an environment of its own.
+venv() {
+  local dir=target/clients/python-$1 wanted=tests/clients/requirements-$1.txt
+  cmp -s "$wanted" "$dir/installed.txt" && return
+  need python3 python3 python3-venv || return
+  rm -rf "$dir"
+  mkdir -p target/clients
+  if ! python3 -m venv "$dir" 2>/dev/null; then
+    rm -rf "$dir"
+    need virtualenv python3-virtualenv && virtualenv -q -p python3 "$dir" || return
+  fi
+  "$dir/bin/pip" install --quiet --requirement "$wanted" && cp "$wanted" "$dir/installed.txt"
+}
+
+# node_packages: the official packages for Node.
+node_packages() { need node nodejs && need npm npm && tests/clients/install.sh; }
+
+# The official clients with the debug binary: those for Python, by their major version, and that
+# for Node.
+python_client() { "target/clients/python-$1/bin/python" tests/clients/check.py target/debug/wharf; }
+node_client() { target/clients/node/node_modules/.bin/node target/clients/node/check.mjs target/debug/wharf; }
