@@ -8,7 +8,7 @@
 # Its pieces, and what each is told how much to do:
 #
 #   run            tests/run.sh
-#   targets        the host is compiled for every system that it is meant for
+#   targets        the host is compiled for every system that it is meant for, and called under wine
 #   fuzz           each target for so many seconds, as many at once as there are cores (600: an
 #                  hour in all), by a seed of the day
 #   replacements   files replaced in every way, so often (3000)
@@ -71,7 +71,7 @@ for piece in "${pieces[@]}"; do
   amount=${piece#*=}
   case $piece in
     run) step run everything ;;
-    targets) step targets bash tests/targets.sh ;;
+    targets) step targets bash tests/targets.sh --run ;;
     fuzz) step fuzz cargo test --locked --test fuzz -- --seconds 600 --seed "$(date +%Y%m%d)" ;;
     fuzz=*) step fuzz cargo test --locked --test fuzz -- --seconds "$amount" --seed "$(date +%Y%m%d)" ;;
     replacements) step replacements replacements 3000 ;;

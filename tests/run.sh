@@ -46,6 +46,7 @@ numbers() {
   step instructions instructions
   step sdk cargo test --locked --manifest-path plugin-sdk/Cargo.toml
   step server-only cargo check --locked -p wharf --no-default-features
+  step windows tests/targets.sh x86_64-pc-windows-gnu
   if command -v cargo-deny >/dev/null; then
     step deny cargo deny --manifest-path host/Cargo.toml check bans licenses sources
   fi

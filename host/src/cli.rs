@@ -11,7 +11,6 @@ mod check;
 #[cfg_attr(not(feature = "dev"), path = "cli/server_only.rs")]
 mod dev;
 mod folder;
-mod heap;
 mod http;
 mod list;
 mod local;
@@ -29,9 +28,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
+use crate::os::memory;
+use crate::os::signals::survive_file_size_limit;
 use crate::plugin;
 use crate::report::{self, Failure, Log};
 use folder::plugin_folder;
@@ -155,7 +155,7 @@ fn run_server(
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
     // Before there is a second thread.
-    heap::keep_buffers();
+    memory::keep_buffers();
     wall::raise(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
     on_runtime(serve::run(options, config, dir, http))
@@ -196,8 +196,7 @@ fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<E
         .build()
         .map_err(|error| Failure::new(format!("start: {error}")))?;
     let code = runtime.block_on(async {
-        // A file that may not grow (`ulimit -f`) is then an error of what writes it, and no end.
-        let _handled = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+        survive_file_size_limit();
         work.await
     });
     // A read of stdin may be under way, and nothing here is worth waiting for it.

@@ -33,7 +33,7 @@ pub use outbound::HttpEntry;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 
-use crate::files;
+use crate::os::files;
 use crate::plugin::{Grants, Limits, PluginId};
 
 /// Bytes of the largest file.

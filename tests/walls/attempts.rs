@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use wharf::os::sandbox::{self, Reach};
 use wharf::plugin::compile::{WORKER, worker};
-use wharf::wall::{self, Reach};
 
 use crate::say;
 
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &[String]) {
             let (files, calls) = worker::confine();
             say(&format!("files: {files:?}, calls: {calls:?}"));
         }
-        "files" => say(&format!("files: {:?}", wall::no_files().expect("landlock"))),
+        "files" => say(&format!("files: {:?}", sandbox::no_files().expect("landlock"))),
         "host" => {
             let [read, write, ..] = paths else { panic!("attempt host WHAT READ WRITE …") };
             let reach = Reach {
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &[String]) {
                 execute: vec!["/bin/true".into(), "/usr".into(), "/lib".into(), "/lib64".into()],
                 sockets: Vec::new(),
             };
-            say(&format!("files: {:?}", wall::only_files(&reach).expect("landlock")));
+            say(&format!("files: {:?}", sandbox::only_files(&reach).expect("landlock")));
         }
         other => panic!("no such wall: {other}"),
     }

@@ -4,20 +4,17 @@
 //! Each batch looks anew at what is there: another process may have written, or somebody may
 //! have moved the file away or changed it, which is told.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-
-#[cfg(target_os = "linux")]
-use rustix::fs::FallocateFlags;
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
 
 use super::Settings;
 use super::chain;
 use super::line::Link;
-use crate::files::{self, FileError};
+use crate::os::files::{self, FileError, Links};
+use crate::os::private::{self, Distrust, For, Rule};
+use crate::os::stamp::Identity;
+use crate::os::{self, limits};
 
 /// How much of a file is looked at first for its last line.
 const TAIL: u64 = 4 << 10;
@@ -49,16 +46,15 @@ pub(super) struct LogFile {
     /// Bytes on the disk that are kept free for the next lines. Records of calls that have begun
     /// then find their place, however full the disk gets meanwhile.
     reserve: u64,
-    /// Of the file with this number, up to here.
-    reserved: Option<(u64, u64)>,
+    /// Of this file, up to here.
+    reserved: Option<(Identity, u64)>,
     /// The file that was written last.
     current: Option<File>,
 }
 
 #[derive(Clone, Copy)]
 struct Left {
-    device: u64,
-    inode: u64,
+    file: Identity,
     length: u64,
     last: Link,
 }
@@ -81,10 +77,8 @@ impl LogFile {
     pub(super) fn open(settings: &Settings) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-            let found = fs::metadata(folder)?;
-            // In a sticky folder others cannot replace what is mine.
-            if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
+            private::make_folder(folder)?;
+            if private::distrust(&fs::metadata(folder)?, Rule::Around).is_some() {
                 return Err(OpenError::Untrusted { path: folder.to_owned(), why: "others can write to its folder" });
             }
         }
@@ -107,19 +101,20 @@ impl LogFile {
     /// If it cannot be opened, locked or written, or is not to be trusted any more.
     pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &Found)) -> Result<(), OpenError> {
         // Another process would lock the file that stands there now.
-        if self.lock.metadata()?.nlink() == 0 {
+        if os::is_removed(&self.lock)? {
             (self.lock, _) = open(&with_suffix(&self.path, "lock"))?;
         }
-        flock(&self.lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+        self.lock.lock()?;
         let appended = self.append_locked(lines);
         // The lock goes with the process at the latest.
-        let _ = flock(&self.lock, FlockOperation::Unlock);
+        let _ = self.lock.unlock();
         appended
     }
 
     fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &Found)) -> Result<(), OpenError> {
         let (mut file, found) = open(&self.path)?;
-        let same = |left: &Left| (left.device, left.inode, left.length) == (found.dev(), found.ino(), found.len());
+        let identity = Identity::of_open(&file)?;
+        let same = |left: &Left| (left.file, left.length) == (identity, found.len());
         let (mut link, whole, altered) = match self.left {
             Some(left) if same(&left) => (left.last, found.len(), None),
             left => {
@@ -141,7 +136,7 @@ impl LogFile {
             return Err(error.into());
         }
         let length = whole + bytes.len() as u64;
-        self.left = Some(Left { device: found.dev(), inode: found.ino(), length, last: link });
+        self.left = Some(Left { file: identity, length, last: link });
         if length >= self.size {
             if self.reserve > 0 {
                 file.set_len(length)?;
@@ -157,12 +152,12 @@ impl LogFile {
     /// How the file was changed since this process left it, if not by one that appends to it and
     /// puts it aside as this one does.
     fn altered(&self, left: &Left, file: &mut File, found: &Metadata) -> io::Result<Option<&'static str>> {
-        let is_left = |found: &Metadata| (found.dev(), found.ino()) == (left.device, left.inode);
+        let is_left = |file: &File| Identity::of_open(file).map(|file| file == left.file);
         let holds = |file: &mut File, found: &Metadata| -> io::Result<bool> {
             let line = if found.len() < left.length { None } else { last_line(file, left.length)? };
             Ok(line.map_or(Link::START, |(line, _)| link(&line)) == left.last)
         };
-        if is_left(found) {
+        if is_left(file)? {
             let shorter = found.len() < left.length;
             return Ok(match holds(file, found)? {
                 true => None,
@@ -172,8 +167,8 @@ impl LogFile {
         }
         let mut aside = 0;
         for number in 1..self.files {
-            let Ok((mut file, found)) = files::open(&generation(&self.path, number), OFlags::empty()) else { continue };
-            if is_left(&found) {
+            let Ok((mut file, found)) = files::open(&generation(&self.path, number), Links::Followed) else { continue };
+            if is_left(&file)? {
                 return Ok((!holds(&mut file, &found)?).then_some("records were changed after it was put aside"));
             }
             aside += 1;
@@ -189,22 +184,21 @@ impl LogFile {
     /// If there is none.
     pub(super) fn reserve(&mut self) -> Result<(), OpenError> {
         let (Some(file), Some(left)) = (&self.current, &self.left) else { return Ok(()) };
-        let enough = |(inode, end): (u64, u64)| inode == left.inode && end >= left.length + self.reserve / 2;
+        let enough = |(file, end): (Identity, u64)| file == left.file && end >= left.length + self.reserve / 2;
         if self.reserved.is_some_and(enough) {
             return Ok(());
         }
         let end = left.length + self.reserve;
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-        let reserved = match limit {
-            Some(limit) if end > limit => Err(Errno::FBIG),
-            _ => reserve(file, left.length, self.reserve),
+        let reserved = match limits::file_size() {
+            Some(limit) if end > limit => Err(io::ErrorKind::FileTooLarge.into()),
+            _ => os::reserve(file, left.length, self.reserve),
         };
         match reserved {
             Ok(()) => {
-                self.reserved = Some((left.inode, end));
+                self.reserved = Some((left.file, end));
                 Ok(())
             }
-            Err(error) => Err(OpenError::NoRoom { path: self.path.clone(), error: error.into() }),
+            Err(error) => Err(OpenError::NoRoom { path: self.path.clone(), error }),
         }
     }
 
@@ -213,7 +207,7 @@ impl LogFile {
         if let Some((line, end)) = last_line(file, length)? {
             return Ok((link(&line), end));
         }
-        let line = match files::open(&generation(&self.path, 1), OFlags::empty()) {
+        let line = match files::open(&generation(&self.path, 1), Links::Followed) {
             Ok((mut before, found)) => last_line(&mut before, found.len())?,
             Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(io::Error::other(error)),
@@ -232,20 +226,6 @@ impl LogFile {
         }
         Ok(())
     }
-}
-
-/// Where a file system cannot reserve, a write has to show that there is room.
-#[cfg(target_os = "linux")]
-fn reserve(file: &File, from: u64, bytes: u64) -> Result<(), Errno> {
-    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
-        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::IO)) => Err(error),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn reserve(_: &File, _: u64, _: u64) -> Result<(), Errno> {
-    Ok(())
 }
 
 /// A line that is no record is followed all the same: where the chain breaks is for
@@ -276,28 +256,14 @@ fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>>
 
 /// Opens a file for appending that nobody else can write; makes it if it is not there.
 fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
-    // Without NONBLOCK, opening a FIFO would wait for someone to read it.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags(flags.bits() as i32)
-        .open(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", path.display())))?;
-    let found = file.metadata()?;
-    let untrusted = |why| Err(OpenError::Untrusted { path: path.to_owned(), why });
-    if !found.is_file() {
-        return untrusted("it is no regular file");
-    }
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return untrusted("it belongs to another user");
-    }
-    if found.mode() & 0o022 != 0 {
-        return untrusted("others can write it");
-    }
-    Ok((file, found))
+    let untrusted = |why| OpenError::Untrusted { path: path.to_owned(), why };
+    private::open(path, For::Appending).map_err(|error| match error {
+        FileError::NotAFile(_) => untrusted("it is no regular file"),
+        FileError::Untrusted(Distrust::OtherOwner) => untrusted("it belongs to another user"),
+        FileError::Untrusted(Distrust::OthersWrite) => untrusted("others can write it"),
+        FileError::System(error) => io::Error::new(error.kind(), format!("{error}: {}", path.display())).into(),
+        error => io::Error::other(format!("{error}: {}", path.display())).into(),
+    })
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

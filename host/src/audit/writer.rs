@@ -9,22 +9,15 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
-#[cfg(target_os = "linux")]
-use rustix::process::setpriority_process;
-
 use super::file::LogFile;
 use super::line;
 use super::queue::{Queue, RETRY};
+use crate::os::process::yield_to_others;
 
 /// Bytes that are written together, and by which a file may be larger than it should.
 const BATCH: usize = 64 << 10;
 /// Between two looks: whoever records must not wake the thread each time.
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// Whoever serves a call goes before the record of another. With a third of the weight of the
-/// others there is still more time for records than they need.
-#[cfg(target_os = "linux")]
-const NICE: i32 = 5;
 
 /// The thread, for whoever ends it.
 pub struct Writer {
@@ -83,10 +76,12 @@ impl Thread {
     /// Gives how many records could not be written in the end.
     fn run(mut self) -> u64 {
         let required = self.queue.is_required();
-        // Of this thread alone, on Linux. Where it cannot be had, calls wait a little more often.
-        // Where answers wait for it, it goes before nobody and behind nobody.
-        #[cfg(target_os = "linux")]
-        let _ = (!required).then(|| setpriority_process(None, NICE));
+        // Whoever serves a call goes before the record of another: with less weight there is still
+        // more time for records than they need. Where that cannot be had, calls wait a little more
+        // often. Where answers wait for it, it goes before nobody and behind nobody.
+        if !required {
+            yield_to_others();
+        }
         let mut lines = Vec::new();
         loop {
             let taken = self.queue.take(&mut lines);

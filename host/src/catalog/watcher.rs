@@ -4,7 +4,6 @@
 //! the moment; elsewhere a file is ready when two looks at it, a while apart, agree.
 
 mod polled;
-mod stamp;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,8 +15,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::files;
+use crate::os::HEARS_CLOSE;
+use crate::os::files::Links;
+use crate::os::stamp::{Identity, Stamp, is_linked};
 use polled::Polled;
-use stamp::{Identity, Stamp};
 
 /// Between two looks at a file whose writer cannot be heard.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -60,7 +61,7 @@ pub(super) struct Watcher {
     /// close comes.
     writing: HashMap<PathBuf, Instant>,
     /// Files that may still be written to, and how they looked last.
-    settling: HashMap<PathBuf, Stamp>,
+    settling: HashMap<PathBuf, Option<Stamp>>,
     /// When these are looked at next.
     settle_at: Option<Instant>,
     ready: VecDeque<PathBuf>,
@@ -90,7 +91,7 @@ impl Watcher {
             root,
             canonical: None,
             notify: notify.ok().map(|native| Box::new(native) as _),
-            hears_close: cfg!(target_os = "linux"),
+            hears_close: HEARS_CLOSE,
             events,
             _sender: sender,
             folders: HashMap::new(),
@@ -151,7 +152,7 @@ impl Watcher {
 
     /// The plugin folder may be reached by a link; a subfolder that is one is not followed.
     fn identity(&self, folder: &Path) -> Option<Identity> {
-        Identity::of(folder, folder == self.root)
+        Identity::of_folder(folder, if folder == self.root { Links::Followed } else { Links::NotFollowed })
     }
 
     fn tell_polled(&mut self) {
@@ -296,7 +297,7 @@ impl Watcher {
                 if signed { looked } else { Some(Signal::Gone(path)) }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,
-            EventKind::Create(_) if self.hears_close && stamp::linked(&named) => Some(Signal::Look(path)),
+            EventKind::Create(_) if self.hears_close && is_linked(&named) => Some(Signal::Look(path)),
             EventKind::Create(_) if self.hears_close => {
                 self.created.insert(named);
                 self.settle(path);
@@ -342,7 +343,7 @@ impl Watcher {
         self.created.clear();
         let ready = &mut self.ready;
         self.settling.retain(|path, last| {
-            let now = stamp::of(path);
+            let now = Stamp::of(path, Links::NotFollowed);
             let rests = now.is_none() || *last == now;
             *last = now;
             if rests {

@@ -12,10 +12,11 @@ use wharf_dev::{PluginName, Server};
 
 use super::folder::plugin_folder;
 use super::local::load_file;
-use super::options::{Options, this_program};
+use super::options::Options;
 use super::serve::plugin_settings;
 use crate::audit::Audit;
 use crate::catalog::PluginSettings;
+use crate::os::process::this_program;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
 

@@ -8,6 +8,8 @@ use clap::Args;
 use super::writable;
 use crate::audit::Audit;
 use crate::config::{self, Base, Config};
+use crate::os::key_folders;
+use crate::os::process::this_program;
 use crate::plugin::{Closed, Compiler, Sandbox, SandboxSettings};
 use crate::report::Failure;
 
@@ -89,6 +91,7 @@ fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Opti
         closed.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
         closed.tops.extend([base.home.clone(), base.config.clone()]);
     }
+    closed.trees.extend(key_folders());
     closed.trees.extend(cache.map(Path::to_owned));
     let parent = |file: &Path| match file.parent() {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
@@ -103,12 +106,4 @@ fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Opti
         }
     }
     closed
-}
-
-/// To be started once more: the very file that runs, whatever was installed in its place since.
-pub(super) fn this_program() -> std::io::Result<PathBuf> {
-    #[cfg(target_os = "linux")]
-    return Ok("/proc/self/exe".into());
-    #[cfg(not(target_os = "linux"))]
-    std::env::current_exe()
 }

@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use sd_notify::NotifyState;
 use tokio::sync::mpsc;
 
 use super::http::{HttpOptions, Renewable};
@@ -17,6 +15,7 @@ use crate::audit::Audit;
 use crate::catalog::{Catalog, Folder, FolderEvent, Naming, PluginSettings, Snapshot};
 use crate::config::{Config, Live, NamesConfig};
 use crate::idle::IdleHook;
+use crate::os::{limits, memory, service};
 use crate::pins::{Trust, shell_word};
 use crate::plugin::{PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
@@ -37,8 +36,10 @@ pub(super) async fn run(
     dir: PathBuf,
     http: &HttpOptions,
 ) -> Result<ExitCode, Failure> {
-    let files = raise_file_limit();
-    super::heap::keep_trimmed();
+    // Connections and plugins' files are counted and bounded; what the system gives a process unasked
+    // may be less than those bounds.
+    let files = limits::raise_open_files();
+    memory::keep_trimmed();
     let signals = Signals::listen()?;
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
@@ -80,10 +81,10 @@ pub(super) async fn run(
             stdio::serve(server, io::stdin(), io::stdout(), settings, shutdown).await;
             return Ok(());
         };
-        notify(NotifyState::Ready);
+        service::ready();
         let shutdown = async {
             shutdown.await;
-            notify(NotifyState::Stopping);
+            service::stopping();
         };
         let settings = transport::http::Settings { idle, ..settings };
         let served = transport::http::serve(server, listener, settings, shutdown).await;
@@ -99,17 +100,6 @@ pub(super) async fn run(
     ended
 }
 
-/// Connections and plugins' files are counted and bounded; what the system gives a process unasked
-/// may be less than those bounds. Gives how many there may be, if there is a limit.
-fn raise_file_limit() -> Option<u64> {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::debug!(%error, ?limit, "the limit of open files stays as it is");
-    }
-    getrlimit(Resource::Nofile).current
-}
-
 /// Says so before clients notice, if not each connection that is allowed could be taken up.
 fn tell_of_few_files(files: u64, connections: usize) {
     if files < connections as u64 + OWN_FILES {
@@ -118,13 +108,6 @@ fn tell_of_few_files(files: u64, connections: usize) {
             connections,
             "fewer files may be open than connections need: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower server.http.connections"
         );
-    }
-}
-
-/// Tells systemd, if it is there to be told.
-fn notify(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::debug!(%error, "notify the service manager");
     }
 }
 

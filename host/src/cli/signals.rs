@@ -2,17 +2,14 @@
 
 use std::io::{self, IsTerminal as _};
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
-
 use super::http::Renewable;
 use crate::config::{Config, Live};
+use crate::os::signals::{self, Asked};
 use crate::report::Failure;
 
 /// The signals that are heeded from now on.
 pub(super) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
+    signals: signals::Signals,
     terminal: Terminal,
 }
 
@@ -20,13 +17,9 @@ impl Signals {
     /// # Errors
     /// If the system gives none.
     pub(super) fn listen() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hangup: listen(SignalKind::hangup())?,
-            terminal: Terminal::now(),
-        })
+        let signals =
+            signals::Signals::listen().map_err(|error| Failure::new(format!("listen for signals: {error}")))?;
+        Ok(Self { signals, terminal: Terminal::now() })
     }
 
     /// Ready at the first SIGTERM or SIGINT, or when the terminal is gone on which the server was
@@ -34,23 +27,18 @@ impl Signals {
     /// configuration is read again, with the secrets and tokens that it names and the certificate.
     pub(super) async fn shutdown(mut self, config: Live, http: Option<Renewable>) {
         loop {
-            tokio::select! {
-                _ = self.terminate.recv() => break,
-                _ = self.interrupt.recv() => break,
-                _ = self.hangup.recv() => {
-                    if self.terminal.is_gone() {
-                        break;
-                    }
-                    read_again(&config, http.as_ref());
-                }
+            match self.signals.next().await {
+                Asked::End(_) => break,
+                Asked::HangUp if self.terminal.is_gone() => break,
+                Asked::HangUp => read_again(&config, http.as_ref()),
             }
         }
         tokio::spawn(async move {
-            let code = tokio::select! {
-                _ = self.terminate.recv() => 143,
-                _ = self.interrupt.recv() => 130,
-            };
-            std::process::exit(code)
+            loop {
+                if let Asked::End(code) = self.signals.next().await {
+                    std::process::exit(code)
+                }
+            }
         });
     }
 }

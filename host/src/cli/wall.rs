@@ -3,33 +3,16 @@
 //!
 //! It is no wall around a plugin, which opens nothing: it is for the day when one gets out.
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::http::HttpOptions;
 use super::options::Options;
 use crate::config::{self, Config};
+use crate::os::private;
+use crate::os::sandbox::{self, Reach, Standing, only_files};
 use crate::plugin::{FolderMode, PluginId};
-use crate::wall::Reach;
-#[cfg(target_os = "linux")]
-use crate::wall::{Standing, only_files};
 
-/// Libraries and certificates, names and addresses of the network, time zones, and what says how
-/// many processors there are. Secrets among them are kept by their own modes.
-const SYSTEM: [&str; 9] = [
-    "/etc",
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/proc/self",
-    "/sys/devices/system/cpu",
-    "/sys/fs/cgroup",
-    "/dev/urandom",
-    "/var/lib/ca-certificates",
-];
-/// Where programs on their way out are pointed to.
-const SINK: &str = "/dev/null";
 /// Of the OpenSSL library, whose places for certificates are everybody's.
 const CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 /// `/` and one name: too much of the system to be somebody's folder.
@@ -42,28 +25,27 @@ pub(super) fn raise(options: &Options, config: &Config, dir: &Path, http: &HttpO
         tracing::debug!("there is no second wall: sandbox.second-wall is false");
         return;
     }
+    if let Some(why) = sandbox::MISSING {
+        tracing::warn!("there is no second wall: {why}");
+        return;
+    }
     let reach = reach(options, config, dir, http);
-    let around = around_plugins(&reach, dir);
-    #[cfg(target_os = "linux")]
     match only_files(&reach) {
         Ok(Standing::Not) => tracing::warn!("there is no second wall: this kernel has no landlock"),
         Err(error) => tracing::warn!("there is no second wall: {error}"),
         Ok(standing) => {
             tracing::debug!(?standing, ?reach, "the second wall stands");
-            if let Some(folder) = around {
+            if let Some(folder) = around_plugins(&reach, dir) {
                 let (dir, folder) = (dir.display(), folder.display());
                 tracing::warn!("the second wall lets the server write its own plugins: {dir} lies in {folder}");
             }
         }
     }
-    #[cfg(not(target_os = "linux"))]
-    tracing::debug!(?reach, ?around, "there is no second wall on this system");
 }
 
 fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> Reach {
-    let mut reach = granted(config);
-    reach.read.extend(SYSTEM.map(PathBuf::from));
-    reach.read.extend(resolver());
+    let mut reach = sandbox::of_every_program();
+    granted(config, &mut reach);
     reach.read.extend(CERTIFICATES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
     // They are renewed while the server runs.
     for file in secrets(config) {
@@ -84,11 +66,9 @@ fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> 
     let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
     for folder in [cache, store, base.map(|base| base.state), audit].into_iter().flatten() {
         // The same. Whoever needs it says why it is not there.
-        let _ = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        let _ = private::make_folder(&folder);
         reach.write.push(folder);
     }
-    reach.write.push(SINK.into());
-    reach.execute.extend(mapped());
     let address = http.address(config);
     let socket = address.and_then(|address| address.strip_prefix("unix:")).map(Path::new);
     reach.sockets.extend(socket.and_then(Path::parent).map(|folder| Path::new(".").join(folder)));
@@ -101,9 +81,8 @@ fn around_plugins<'a>(reach: &'a Reach, dir: &Path) -> Option<&'a PathBuf> {
     reach.write.iter().find(|folder| folder.canonicalize().is_ok_and(|folder| dir.starts_with(folder)))
 }
 
-/// What plugins are granted of the file system at the start.
-fn granted(config: &Config) -> Reach {
-    let mut reach = Reach::default();
+/// Adds what plugins are granted of the file system at the start.
+fn granted(config: &Config, reach: &mut Reach) {
     for name in config.plugins.keys() {
         let Ok(id) = PluginId::parse(name) else { continue };
         for folder in config.grants(&id).folders {
@@ -113,7 +92,6 @@ fn granted(config: &Config) -> Reach {
             }
         }
     }
-    reach
 }
 
 /// What the configuration names to be read at the start.
@@ -130,13 +108,6 @@ fn certificates(config: &Config) -> impl Iterator<Item = PathBuf> {
     config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.beside(file))
 }
 
-/// The folder in which the system keeps the addresses of its resolvers: the file there is replaced
-/// whenever the network is another.
-fn resolver() -> Option<PathBuf> {
-    let file = fs::canonicalize("/etc/resolv.conf").ok()?;
-    file.parent().map(Path::to_owned)
-}
-
 /// The folder around a path, and around what a link there leads to, so that what is put in its
 /// place later is within reach too. Not if that is somebody's home, holds homes, or is a folder of
 /// the whole system: what is replaced there counts from the next start.
@@ -150,15 +121,6 @@ fn around(path: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = own.into_iter().chain(linked).filter(|folder| !too_much(folder)).collect();
     folders.dedup();
     folders
-}
-
-/// This program, its loader and its libraries, which the compiler's process needs once more.
-fn mapped() -> Vec<PathBuf> {
-    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let mut files: Vec<PathBuf> = maps.lines().filter_map(|line| line.find('/').map(|at| line[at..].into())).collect();
-    files.sort();
-    files.dedup();
-    files
 }
 
 #[cfg(test)]
@@ -181,11 +143,5 @@ mod tests {
         for path in [Path::new("/usr"), Path::new("/usr/lib"), Path::new("/not/there"), &home] {
             assert!(around(path).is_empty(), "{path:?}");
         }
-    }
-
-    #[test]
-    fn what_is_needed_to_start_once_more_is_found() {
-        let program = std::env::current_exe().expect("this program");
-        assert!(mapped().contains(&program), "{program:?} is not in {:?}", mapped());
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The user's folders for this program, by the XDG rules.
+/// The user's folders for this program: by the XDG rules, on Windows in `%APPDATA%` and, of the
+/// cache, in `%LOCALAPPDATA%`.
 pub struct Base {
     pub config: PathBuf,
     /// `$XDG_DATA_HOME/wharf/plugins`
@@ -21,15 +22,15 @@ pub struct Base {
 /// `None` without a home folder.
 pub fn base() -> Option<Base> {
     use etcetera::BaseStrategy as _;
-    let xdg = etcetera::base_strategy::Xdg::new().ok()?;
+    let base = etcetera::choose_base_strategy().ok()?;
     Some(Base {
-        config: xdg.config_dir().join("wharf"),
-        plugins: xdg.data_dir().join("wharf/plugins"),
-        store: xdg.data_dir().join("wharf/store/keyvalue.sqlite"),
-        cache: xdg.cache_dir().join("wharf"),
-        home: xdg.home_dir().to_owned(),
-        data: xdg.data_dir().join("wharf"),
+        config: base.config_dir().join("wharf"),
+        plugins: base.data_dir().join("wharf/plugins"),
+        store: base.data_dir().join("wharf/store/keyvalue.sqlite"),
+        cache: base.cache_dir().join("wharf"),
+        home: base.home_dir().to_owned(),
+        data: base.data_dir().join("wharf"),
         // Where there are no such folders by the system's rules, it is beside the data.
-        state: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("wharf"),
+        state: base.state_dir().unwrap_or_else(|| base.data_dir()).join("wharf"),
     })
 }

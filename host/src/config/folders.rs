@@ -2,14 +2,13 @@
 //!
 //! Looks only whether a folder is there; what is in it is looked at when a plugin is loaded.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::Config;
+use crate::os::stamp::FolderState;
 use crate::plugin::{FolderGrant, FolderMode};
 
 /// One entry of `fs`.
@@ -67,7 +66,7 @@ impl FolderConfig {
             FolderModeConfig::Write => FolderMode::Write { quota },
         };
         let host = place(&self.host, config);
-        let found = fs::metadata(&host).ok().map(|found| (found.dev(), found.ino(), found.mode()));
+        let found = FolderState::of(&host);
         FolderGrant { host, guest: self.guest.clone(), mode, found }
     }
 }

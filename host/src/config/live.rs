@@ -1,16 +1,15 @@
 //! Follows the configuration file while a server runs.
-//!
-//! It looks at the file instead of being told: one look costs microseconds, and it works where
-//! the file is not there yet, is a link that is put elsewhere, or is on a network.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{Notify, watch};
 
 use super::{Config, ConfigError};
+use crate::os::changes::{Changes, Seen};
+use crate::os::files::Links;
 
 /// Between two looks. A change is read when it stands for one: it may be half written before.
 const LOOK: Duration = Duration::from_millis(250);
@@ -19,8 +18,8 @@ const LOOK: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Live {
     current: Arc<ArcSwap<Config>>,
-    /// How the file was when this began.
-    read: Option<Seen>,
+    /// Of the file, since this began.
+    file: Option<Changes>,
     /// Granted folders that were not there then.
     missing: Vec<PathBuf>,
     changed: watch::Sender<()>,
@@ -30,12 +29,12 @@ pub struct Live {
 impl Live {
     /// Of a configuration that has just been read: a change from here on is taken up.
     pub fn new(config: Config) -> Self {
-        let read = config.file.as_deref().and_then(Seen::of);
+        let file = config.file.clone().map(|file| Changes::of(vec![file], Links::Followed));
         let missing = config.missing_folders();
         Self {
             missing,
             current: Arc::new(ArcSwap::from_pointee(config)),
-            read,
+            file,
             changed: watch::Sender::new(()),
             again: Arc::default(),
         }
@@ -58,30 +57,25 @@ impl Live {
     /// Reads the file again whenever it changes, or a folder is made that it grants, for ever. One
     /// that cannot be read changes nothing; `tell` hears of each reading.
     pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
-        let Some(path) = self.get().file.clone() else { return };
-        let mut read = self.read.clone();
+        let (Some(path), Some(mut file)) = (self.get().file.clone(), self.file.clone()) else { return };
         let mut missing = self.missing.clone();
-        let mut before = Seen::of(&path);
         let mut looks = tokio::time::interval(LOOK);
         loop {
             let asked = tokio::select! {
                 _ = looks.tick() => false,
                 () = self.again.notified() => true,
             };
-            let now = Seen::of(&path);
-            let stands = now == before;
-            before = now;
-            let made = stands && missing.iter().any(|folder| folder.is_dir());
-            if !asked && !made && (!stands || before == read) {
+            let seen = file.look();
+            let made = seen != Seen::Changing && missing.iter().any(|folder| folder.is_dir());
+            if !asked && !made && seen != Seen::Changed {
                 continue;
             }
             missing.retain(|folder| !folder.is_dir());
-            read = Seen::of(&path);
             // A file that is gone says nothing any more: the defaults stand, and nothing is granted.
-            let config = if read.is_none() {
-                Ok(Config { file: Some(path.clone()), ..Config::default() })
-            } else {
+            let config = if file.read_again() {
                 Config::read(&path)
+            } else {
+                Ok(Config { file: Some(path.clone()), ..Config::default() })
             };
             match config {
                 Ok(config) => {
@@ -93,21 +87,5 @@ impl Live {
                 Err(error) => tell(Err(error)),
             }
         }
-    }
-}
-
-/// What tells one state of a file from another.
-#[derive(Clone, PartialEq)]
-struct Seen {
-    modified: Option<SystemTime>,
-    length: u64,
-    inode: u64,
-}
-
-impl Seen {
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt as _;
-        let file = std::fs::metadata(path).ok()?;
-        Some(Self { modified: file.modified().ok(), length: file.len(), inode: file.ino() })
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError};
-use crate::files;
+use crate::os::files;
 use crate::plugin::Missing;
 
 /// Characters of the names of secrets beside letters and digits.

@@ -2,18 +2,16 @@
 //!
 //! What stands in it is taken as it is; a file that cannot be trusted or read is left alone.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{self, File, Metadata, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
-
 use super::pin::{Pins, VERSION};
-use crate::files::{self, FileError};
+use crate::os::changes::Changes;
+use crate::os::files::{self, FileError, Links};
+use crate::os::private::{self, Distrust, For, OnDisk, Rule};
 
 const FILE: &str = "lock.toml";
 /// Where the next file is written; only whoever holds the turn does.
@@ -42,10 +40,6 @@ pub struct LockError {
 pub struct Lock {
     folder: PathBuf,
 }
-
-/// What tells one state of the file from another: it is replaced, never written into.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stamp(u64, Option<SystemTime>, u64);
 
 impl Lock {
     /// In that folder, which is made when something is first pinned.
@@ -81,7 +75,7 @@ impl Lock {
     /// As [`Lock::read`], or if it cannot be written; the file is then as it was.
     pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, LockError> {
         let failed = |error: io::Error| self.unwritable(&error);
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        private::make_folder(&self.folder).map_err(failed)?;
         // Dropping it ends the turn.
         let _turn = self.turn().map_err(failed)?;
         let before = self.read()?;
@@ -102,23 +96,24 @@ impl Lock {
     /// If it could not.
     pub fn try_write(&self) -> Result<(), LockError> {
         let attempt = || -> io::Result<()> {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+            private::make_folder(&self.folder)?;
             let _turn = self.turn()?;
             let there = fs::symlink_metadata(self.folder.join(FILE)).map_or(0, |file| file.len().min(MAX_SIZE));
-            self.write_next(&vec![b'#'; there as usize + ROOM])?;
-            fs::remove_file(self.folder.join(NEXT))
+            let next = self.folder.join(NEXT);
+            private::write(&next, &[&vec![b'#'; there as usize + ROOM]], OnDisk::Now)?;
+            fs::remove_file(next)
         };
         attempt().map_err(|error| self.unwritable(&error))
     }
 
-    pub(super) fn stamp(&self) -> Option<Stamp> {
-        let file = fs::symlink_metadata(self.folder.join(FILE)).ok()?;
-        Some(Stamp(file.ino(), file.modified().ok(), file.len()))
+    /// Of the file, from now on.
+    pub(super) fn changes(&self) -> Changes {
+        Changes::of(vec![self.folder.join(FILE)], Links::NotFollowed)
     }
 
     fn text(&self) -> Result<Option<String>, LockError> {
         let failed = |error: FileError| self.error(format!("read the pins: {error}"), None);
-        let (file, found) = match files::open(&self.folder.join(FILE), OFlags::NOFOLLOW) {
+        let (file, found) = match files::open(&self.folder.join(FILE), Links::NotFollowed) {
             Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(failed)?,
         };
@@ -132,44 +127,24 @@ impl Lock {
     }
 
     fn turn(&self) -> io::Result<File> {
-        // As it is for reading: a FIFO would wait for someone at its other end.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(flags.bits() as i32)
-            .open(self.folder.join(TURN))?;
+        let (file, _) = private::open(&self.folder.join(TURN), For::Locking).map_err(io::Error::other)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => thread::sleep(LOOK),
-                Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another process does not end its turn")),
-                Err(error) => return Err(error.into()),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => return Err(io::Error::other("another process does not end its turn")),
+                Err(TryLockError::Error(error)) => return Err(error),
             }
         }
     }
 
     /// Readers see the old file or the new one, also after a crash.
     fn replace(&self, text: &str) -> io::Result<()> {
-        self.write_next(text.as_bytes())?;
-        fs::rename(self.folder.join(NEXT), self.folder.join(FILE))?;
-        File::open(&self.folder)?.sync_all()
-    }
-
-    fn write_next(&self, bytes: &[u8]) -> io::Result<()> {
         let next = self.folder.join(NEXT);
-        // Left there by a process that was killed.
-        let _ = fs::remove_file(&next);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_all());
-        if written.is_err() {
-            // What it takes of a full disk, others need.
-            let _ = fs::remove_file(&next);
-        }
-        written
+        private::write(&next, &[text.as_bytes()], OnDisk::Now)?;
+        fs::rename(next, self.folder.join(FILE))?;
+        private::sync_folder(&self.folder)
     }
 
     fn unwritable(&self, error: &io::Error) -> LockError {
@@ -186,16 +161,14 @@ impl Lock {
 
 /// Why something may have been written by others, and what to do.
 fn distrust(found: &Metadata) -> Option<(&'static str, &'static str)> {
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return Some(("the file or its folder belongs to another user", "chown both to the user that runs wharf"));
-    }
-    if found.mode() & 0o022 != 0 {
-        return Some((
-            "others can write the file or its folder",
-            "chmod go-w both, after a look at what is in the file",
-        ));
-    }
-    None
+    private::distrust(found, Rule::Own).map(|why| match why {
+        Distrust::OtherOwner => {
+            ("the file or its folder belongs to another user", "chown both to the user that runs wharf")
+        }
+        Distrust::OthersWrite => {
+            ("others can write the file or its folder", "chmod go-w both, after a look at what is in the file")
+        }
+    })
 }
 
 #[cfg(test)]

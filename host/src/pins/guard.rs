@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::decision::{Reason, Rules, Seen, Trust, decide, is_known};
-use super::file::{Lock, LockError, Stamp};
+use super::file::{Lock, LockError};
 use super::pin::{Pin, Pins, names, now};
 use super::verdict::Outcome;
+use crate::os::changes::Changes;
 use crate::plugin::{Digest, PluginId, Signatures, Signer};
 
 /// Between two looks at the file.
@@ -280,11 +281,7 @@ impl Guard {
     pub fn watch(self: &Arc<Self>) -> Watch {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        Watch { guard: self.clone(), looks, seen: self.stamp(), unwritable: false }
-    }
-
-    fn stamp(&self) -> Option<Stamp> {
-        self.lock.as_ref()?.stamp()
+        Watch { guard: self.clone(), looks, file: self.lock.as_ref().map(Lock::changes), unwritable: false }
     }
 
     fn tell(&self, error: LockError) {
@@ -373,7 +370,7 @@ impl Pin {
 pub struct Watch {
     guard: Arc<Guard>,
     looks: Interval,
-    seen: Option<Stamp>,
+    file: Option<Changes>,
     /// They could not be written at the last look.
     unwritable: bool,
 }
@@ -394,9 +391,9 @@ impl Watch {
                 tracing::info!("the pins can be written again");
                 *self.guard.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
             }
-            let now = self.guard.stamp();
-            if again || now != self.seen {
-                self.seen = now;
+            // It is replaced whole: there is no need to wait until it rests.
+            let file = self.file.as_mut();
+            if file.is_some_and(Changes::take) || again {
                 return;
             }
         }

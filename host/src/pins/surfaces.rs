@@ -4,14 +4,14 @@
 //! A text that is lost or not its own costs the comparison and no decision.
 
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs;
+use std::io;
 
 use super::file::{Lock, LockError};
 use super::guard::Version;
 use super::pin::{Pin, Pins};
-use crate::files;
+use crate::os::files;
+use crate::os::private::{self, OnDisk};
 use crate::plugin::{Digest, PluginId};
 
 const FOLDER: &str = "surfaces";
@@ -47,15 +47,14 @@ impl Lock {
 
     fn try_keep<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) -> io::Result<()> {
         let folder = self.folder().join(FOLDER);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        private::make_folder(&folder)?;
         let mut wanted: HashSet<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
         for text in texts {
             let name = name(Digest::of(text.as_bytes()));
             let path = folder.join(&name);
             if !path.exists() {
                 let next = folder.join(format!("{name}.{}.next", std::process::id()));
-                let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-                file.write_all(text.as_bytes())?;
+                private::write(&next, &[text.as_bytes()], OnDisk::Later)?;
                 fs::rename(next, path)?;
             }
             wanted.insert(name);

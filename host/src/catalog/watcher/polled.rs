@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::stamp::{self, Stamp};
 use crate::catalog::files::{self, MAX_ENTRIES};
+use crate::os::files::Links;
+use crate::os::stamp::Stamp;
 
 #[derive(Default)]
 pub(super) struct Polled {
     /// By the plugin's file; a signature counts as part of it.
-    files: BTreeMap<PathBuf, Vec<Stamp>>,
+    files: BTreeMap<PathBuf, Vec<Option<Stamp>>>,
     pub(super) folders: BTreeSet<PathBuf>,
 }
 
@@ -22,7 +23,7 @@ impl Polled {
             let path = entry.path();
             let plugin = files::signed(&path);
             if files::plugin_of(&plugin).is_some() {
-                found.files.entry(plugin).or_default().push(stamp::of(&path));
+                found.files.entry(plugin).or_default().push(Stamp::of(&path, Links::NotFollowed));
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 found.folders.insert(path);
             }

@@ -70,6 +70,43 @@ fn without_word_of_writers_a_file_has_to_rest() {
     }
 }
 
+/// Each of these writes within the time that a file has to rest, and each look is begun anew, as a
+/// folder does that has something else to do meanwhile.
+#[tokio::test]
+async fn a_folder_that_is_never_quiet_keeps_no_file_from_being_taken_up() {
+    let root = tempfile::tempdir().expect("a folder");
+    let plugin = root.path().join("x.wasm");
+    let mut watcher = Watcher { hears_close: false, ..watching(root.path()) };
+    fs::write(&plugin, b"whole").expect("the folder can be written");
+    let busy = root.path().join("busy.wasm");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut taken_up = Vec::new();
+    while !taken_up.contains(&plugin) {
+        assert!(Instant::now() < deadline, "only {taken_up:?}");
+        fs::write(&busy, format!("{:?}", Instant::now())).expect("the folder can be written");
+        if let Ok(Signal::Look(path)) = tokio::time::timeout(SETTLE / 15, watcher.next()).await {
+            taken_up.push(path);
+        }
+    }
+}
+
+/// As macOS does, whatever the folder was called when it was watched.
+#[test]
+fn what_is_told_under_the_path_without_links_is_known_by_the_path_that_was_given() {
+    let above = tempfile::tempdir().expect("a folder");
+    let real = above.path().canonicalize().expect("it is there").join("real");
+    fs::create_dir_all(real.join("inner")).expect("folders");
+    let root = above.path().join("plugins");
+    std::os::unix::fs::symlink("real", &root).expect("a link");
+    let mut watcher = Watcher { hears_close: false, ..watching(&root) };
+    watcher.watch(&[root.clone(), root.join("inner")]);
+    for file in ["x.wasm", "inner/y.wasm"] {
+        assert_eq!(watcher.translate(event(EventKind::Modify(ModifyKind::Any), &real.join(file))), None);
+        assert!(watcher.settling.contains_key(&root.join(file)), "{file}: {:?}", watcher.settling);
+    }
+    assert_eq!(watcher.translate(event(EventKind::Remove(RemoveKind::Any), &real.join("inner"))), Some(Signal::Rescan));
+}
+
 #[test]
 fn a_file_whose_writer_cannot_be_heard_is_ready_when_it_rests() {
     let root = tempfile::tempdir().expect("a folder");

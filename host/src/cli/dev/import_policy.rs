@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::config::Config;
-use crate::files;
 use crate::json::Foreign;
+use crate::os::files;
 use crate::plugin::PluginId;
 use crate::report::{self, Failure};
 use policy::Imported;

@@ -5,22 +5,20 @@
 //! is missing or damaged is made again, also while it is in use.
 
 mod artifact;
-mod sealed;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use rustix::fs::OFlags;
 use wasmtime::Engine;
 
 pub(in crate::plugin) use artifact::{Artifact, Code, Kept};
-use sealed::{Open, Sealed};
 
+use crate::os::private::{self, For, OnDisk};
+use crate::os::sealed::{Open, Sealed};
 use crate::plugin::id::Digest;
 
 /// Bytes that all entries together may have; the least recently used go first.
@@ -96,7 +94,7 @@ impl Cache {
         };
         let not_authentic = || io::Error::new(io::ErrorKind::InvalidData, "it is not authentic");
         let mut left = size.checked_sub(MAC as u64).ok_or_else(not_authentic)?;
-        let (mut right, mut code) = (mac(&key, name), Open::new(digest));
+        let (mut right, mut code) = (mac(&key, name), memory_for(digest));
         let mut piece = vec![0; PIECE];
         while left > 0 {
             let length = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
@@ -161,30 +159,10 @@ fn mac(key: &[u8; 32], name: &str) -> blake3::Hasher {
     mac
 }
 
-fn private_dir(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let found = fs::symlink_metadata(dir)?;
-    private(found.is_dir(), &found)
-}
-
-fn private(right_kind: bool, found: &fs::Metadata) -> io::Result<()> {
-    let refused = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    if !right_kind {
-        return refused("it is of the wrong kind");
-    }
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return refused("it belongs to another user");
-    }
-    if found.mode() & 0o022 != 0 {
-        return refused("others can write to it: take that right from them (chmod go-w)");
-    }
-    Ok(())
-}
-
 /// The key of this installation, made by whoever comes first. It is read for each entry: the
 /// folder may have been deleted since, or the key been made again by another process.
 fn key(dir: &Path) -> io::Result<[u8; 32]> {
-    private_dir(dir)?;
+    private::own_folder(dir)?;
     let path = dir.join(KEY);
     let damage = match read_key(&path) {
         Ok(key) => return Ok(key),
@@ -223,14 +201,17 @@ fn read_key(path: &Path) -> io::Result<[u8; 32]> {
 
 /// Opens a file of the folder, and says how long it is.
 fn open(path: &Path, max: u64) -> io::Result<(File, u64)> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
-    let found = file.metadata()?;
-    private(found.is_file(), &found)?;
+    let (file, found) = private::open(path, For::Reading)?;
     if found.len() > max {
         return Err(io::Error::other("it is too large"));
     }
     Ok((file, found.len()))
+}
+
+/// Where code of that component is copied to.
+fn memory_for(content: Digest) -> Open {
+    // What it is called in the list of a process's mappings.
+    Open::new(&format!("wharf:{content}"))
 }
 
 /// Readers see the old file or the new one, never a part.
@@ -245,23 +226,9 @@ fn write_temporary(dir: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBu
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let path = dir.join(format!(".{name}.{process}.{count}.tmp"));
-    let _ = fs::remove_file(&path);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-        .open(&path)?;
     // A key that is not whole after a power failure would be made again, and the entries with it.
-    let synced = |file: &File| if name == KEY { file.sync_all() } else { Ok(()) };
-    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| synced(&file));
-    match written {
-        Ok(()) => Ok(path),
-        Err(error) => {
-            let _ = fs::remove_file(&path);
-            Err(error)
-        }
-    }
+    let on_disk = if name == KEY { OnDisk::Now } else { OnDisk::Later };
+    private::write(&path, parts, on_disk).map(|()| path)
 }
 
 #[cfg(test)]

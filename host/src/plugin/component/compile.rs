@@ -4,7 +4,6 @@
 
 pub mod worker;
 
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use wasmtime::Engine;
 use super::cache::{Artifact, Cache, Code};
 use super::engine;
 use super::engine::Allocation;
+use crate::os::process::{clear_environment, was_forbidden};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
 use crate::plugin::text::quote;
@@ -30,8 +30,6 @@ pub const WITHOUT_WALL: &str = "--without-second-wall";
 
 /// Wall time of one compilation.
 const WALL: Duration = Duration::from_secs(180);
-/// How a forbidden system call ends the child.
-const SIGSYS: i32 = rustix::process::Signal::SYS.as_raw();
 
 /// Bytes of the largest native code.
 const MAX_ARTIFACT: u64 = 256 << 20;
@@ -131,10 +129,10 @@ fn in_process(component: &[u8]) -> Result<Artifact, LoadError> {
 }
 
 async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result<Artifact, LoadError> {
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    let mut child = clear_environment(&mut command)
         .arg(WORKER)
         .args((!second_wall).then_some(WITHOUT_WALL))
-        .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -174,7 +172,7 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
                 tracing::error!(target: "wharf::plugin", code, "the compiler failed: {message}");
                 Err(LoadError::Compile(format!("the compiler ended with code {code}")))
             }
-            None if status.signal() == Some(SIGSYS) => {
+            None if was_forbidden(status) => {
                 tracing::error!(target: "wharf::plugin", "the compiler was stopped at a system call that it may not make");
                 Err(LoadError::Compile("the compiler was stopped at a system call".into()))
             }

@@ -4,14 +4,11 @@
 //! Decides nothing about names and watches nothing.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-
-use crate::files::{self, FileError};
+use crate::os::files::{self, FileError, Links};
+use crate::os::private::{self, Distrust, Rule};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
 
@@ -59,9 +56,8 @@ pub fn content_of(path: &Path) -> Option<Digest> {
 
 /// Opens a file that may be read.
 pub(in crate::plugin) fn open(path: &Path) -> Result<(File, Metadata), LoadError> {
-    let is_link = |error: &io::Error| error.raw_os_error().map(Errno::from_raw_os_error) == Some(Errno::LOOP);
-    let (file, metadata) = files::open(path, OFlags::NOFOLLOW).map_err(|error| match error {
-        FileError::System(error) if is_link(&error) => LoadError::Symlink,
+    let (file, metadata) = files::open(path, Links::NotFollowed).map_err(|error| match error {
+        FileError::Link => LoadError::Symlink,
         FileError::NotAFile(kind) => LoadError::NotAFile(kind),
         error => LoadError::Unreadable(error.to_string()),
     })?;
@@ -69,21 +65,12 @@ pub(in crate::plugin) fn open(path: &Path) -> Result<(File, Metadata), LoadError
     Ok((file, metadata))
 }
 
-/// A group does not count as others if it is the user's own, as the convention of private
-/// groups has it: of the user's number. Where it holds, files are made group-writable.
-fn writable_by_others(file: &Metadata) -> bool {
-    let private_group = file.gid() == file.uid() && file.gid() == rustix::process::getegid().as_raw();
-    let others = if private_group { 0o002 } else { 0o022 };
-    file.mode() & others != 0
-}
-
 /// Whether others can put something in the place of what is at a path: of a file its bytes, of a
 /// folder what is in it. In a sticky folder they cannot replace what is mine.
 pub fn is_writable_by_others(path: &Path) -> bool {
     // A link's own mode says nothing.
     let Ok(found) = std::fs::symlink_metadata(path) else { return false };
-    let sticky = found.is_dir() && found.mode() & 0o1000 != 0;
-    !found.is_symlink() && !sticky && writable_by_others(&found)
+    !found.is_symlink() && private::others_can_write(&found, Rule::Installed)
 }
 
 fn stat(file: &File) -> Result<Metadata, LoadError> {
@@ -91,11 +78,10 @@ fn stat(file: &File) -> Result<Metadata, LoadError> {
 }
 
 fn check(file: &Metadata) -> Result<(), LoadError> {
-    if file.uid() != 0 && file.uid() != rustix::process::geteuid().as_raw() {
-        return Err(LoadError::ForeignOwner);
-    }
-    if writable_by_others(file) {
-        return Err(LoadError::WritableByOthers);
+    match private::distrust(file, Rule::Installed) {
+        Some(Distrust::OtherOwner) => return Err(LoadError::ForeignOwner),
+        Some(Distrust::OthersWrite) => return Err(LoadError::WritableByOthers),
+        None => {}
     }
     if file.len() > MAX_SIZE {
         return Err(LoadError::TooLarge { size: file.len(), limit: MAX_SIZE });

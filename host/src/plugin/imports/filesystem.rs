@@ -20,7 +20,6 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use cap_primitives::fs::read_base_dir;
-use rustix::io::Errno;
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::WasiFilesystemView as _;
@@ -28,6 +27,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::runtime;
 
 use super::state::State;
+use crate::os::Errno;
 use bindings::{
     Advice, Descriptor, DescriptorCalls, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
     DirectoryEntryStream, ErrorCalls, ErrorCode, Filesize, ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags,

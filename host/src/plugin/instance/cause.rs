@@ -45,7 +45,7 @@ pub(in crate::plugin) fn of_calling(error: &Error) -> Cause {
         Cause::NoRoom
     } else if is_of_guest(error) {
         Cause::Guest
-    } else if error.is::<std::io::Error>() || error.is::<rustix::io::Errno>() || error.is::<OutOfMemory>() {
+    } else if error.is::<std::io::Error>() || error.is::<crate::os::Errno>() || error.is::<OutOfMemory>() {
         Cause::Host
     } else if breaks_abi(error) {
         Cause::Abi

@@ -9,6 +9,7 @@ use super::access::Access;
 use super::denial::Lack;
 use super::outbound::grant::HttpGrant;
 use super::secret::Secret;
+use crate::os::stamp::FolderState;
 use crate::plugin::abi::ClientFeatures;
 
 /// The grants of one plugin, fixed when it is loaded.
@@ -58,9 +59,9 @@ pub struct FolderGrant {
     /// The absolute path at which the plugin finds it.
     pub guest: String,
     pub mode: FolderMode,
-    /// Its device, inode and mode when the configuration was read, if it was there: a folder that
+    /// Which folder it was when the configuration was read, if it was there: a folder that
     /// is made later, or may be read then, makes another grant of it.
-    pub found: Option<(u64, u64, u32)>,
+    pub found: Option<FolderState>,
 }
 
 /// A file that is the host's own: its audit log, a key, a token, a secret.

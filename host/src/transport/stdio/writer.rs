@@ -7,15 +7,15 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
+use crate::os::output;
 use crate::server::Outgoing;
 
 /// What is gathered into one write.
 const BATCH: usize = 64 << 10;
-/// So much fits into a pipe that takes anything at all (POSIX, `PIPE_BUF`).
-const SHORT: usize = 4096;
+/// Bytes that can be written without waiting, where [`Output::is_ready`].
+const SHORT: usize = output::AT_ONCE;
 
 /// Where messages are written.
 pub trait Output: Write + Send + 'static {
@@ -27,9 +27,7 @@ pub trait Output: Write + Send + 'static {
 
 impl Output for io::Stdout {
     fn is_ready(&self) -> bool {
-        let mut stdout = [PollFd::new(self, PollFlags::OUT)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut stdout, Some(&now)).is_ok_and(|_| stdout[0].revents() == PollFlags::OUT)
+        output::is_ready(self)
     }
 }
 

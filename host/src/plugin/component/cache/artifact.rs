@@ -8,7 +8,8 @@ use std::io::Write as _;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use super::sealed::{Open, Sealed};
+use crate::os::memory;
+use crate::os::sealed::Sealed;
 use crate::plugin::id::Digest;
 
 /// The output of `Engine::precompile_component`.
@@ -27,7 +28,7 @@ impl Artifact {
     /// Loads the code, which is of that component; fails if another version or other settings of
     /// the engine made it.
     pub(in crate::plugin) fn load(&self, engine: &Engine, content: Digest) -> wasmtime::Result<Code> {
-        let mut open = Open::new(content);
+        let mut open = super::memory_for(content);
         open.write_all(&self.0)?;
         Kept(open.seal()?).load(engine)
     }
@@ -44,7 +45,6 @@ impl Kept {
 
     /// Loads the code; fails if another version or other settings of the engine made it.
     pub(in crate::plugin) fn load(self, engine: &Engine) -> wasmtime::Result<Code> {
-        #[cfg(target_os = "linux")]
         if let Some(path) = self.0.path() {
             // SAFETY: `deserialize_file` wants bytes that `precompile_component` made, and that do
             // not change as long as the component lives. The constructors see to the first: they
@@ -82,21 +82,16 @@ impl Code {
     /// Takes the code out of this process's mappings until it is run again: to map a page again
     /// takes about a microsecond, and what is not mapped can go to swap at once.
     pub(in crate::plugin) fn unmap(&self) {
-        #[cfg(target_os = "linux")]
         if self.sealed {
-            use rustix::mm::{Advice, madvise};
-
-            let image = self.component.image_range();
-            let length = image.end.addr() - image.start.addr();
             // SAFETY: the advice throws away what was written to a private mapping. Nothing was:
             // wasmtime loads no code that needs relocations, and write-protects the image before
             // anybody has the component. Whoever reads or runs it meanwhile finds the bytes of the
             // file, which is sealed (see `Kept::load`). In memory that no file backs they would be
             // zeros, so that is left out.
             #[allow(unsafe_code)]
-            let advised = unsafe { madvise(image.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
-            // Locked memory, for one, stays.
-            let _ = advised;
+            unsafe {
+                memory::unmap(self.component.image_range());
+            }
         }
     }
 }

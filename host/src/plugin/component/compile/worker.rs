@@ -2,15 +2,12 @@
 //!
 //! Limits itself before it reads a byte, and needs nothing but its pipes.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 
-use rustix::process::{Resource, Rlimit};
-
+use crate::os::limits;
+use crate::os::sandbox::{self, Standing};
 use crate::plugin::component::engine;
 use crate::plugin::component::engine::Allocation;
-#[cfg(target_os = "linux")]
-use crate::wall;
-use crate::wall::Standing;
 
 /// Exit code: the bytes are no valid component; stderr says why.
 pub(super) const INVALID: i32 = 2;
@@ -63,34 +60,14 @@ fn compile(second_wall: bool) -> Result<(), (i32, String)> {
 ///
 /// # Errors
 /// If the system refuses a limit.
-pub fn limit() -> rustix::io::Result<()> {
-    let limit = |resource, to: u64| {
-        let both = Rlimit { current: Some(to), maximum: Some(to) };
-        rustix::process::setrlimit(resource, both)
-    };
-    limit(Resource::Core, 0)?;
-    limit(Resource::Cpu, CPU_SECONDS)?;
-    limit(Resource::Nofile, FILES)?;
-    #[cfg(target_os = "linux")]
-    {
-        limit(Resource::As, ADDRESS_SPACE)?;
-        rustix::thread::set_no_new_privs(true)?;
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    }
-    // Politeness only: without it the compiler works all the same.
-    let _ = rustix::process::nice(10);
-    Ok(())
+pub fn limit() -> io::Result<()> {
+    limits::only_compute(CPU_SECONDS, FILES, ADDRESS_SPACE)
 }
 
 /// Takes away what a compiler has no need of, as far as the system can. Says what stands: the
 /// wall around files and sockets, and the one around system calls.
 pub fn confine() -> (Standing, Standing) {
-    #[cfg(target_os = "linux")]
-    {
-        let files = wall::no_files().unwrap_or(Standing::Not);
-        let calls = wall::only_compute().map_or(Standing::Not, |()| Standing::Whole);
-        (files, calls)
-    }
-    #[cfg(not(target_os = "linux"))]
-    (Standing::Not, Standing::Not)
+    let files = sandbox::no_files().unwrap_or(Standing::Not);
+    let calls = sandbox::only_compute().map_or(Standing::Not, |()| Standing::Whole);
+    (files, calls)
 }

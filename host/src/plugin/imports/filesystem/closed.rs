@@ -5,19 +5,18 @@
 //! places.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::survey::KEYS;
+use crate::os::entries::root_of;
+use crate::os::files::Links;
+use crate::os::stamp::Identity;
 use crate::plugin::policy::grants::PrivateFile;
 
 /// Where the system shows itself as files.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Links on the way to a file, before it counts as one that leads nowhere.
 const LINKS: u32 = 40;
-
-/// What a file or folder is, under whatever name.
-pub(super) type Identity = (u64, u64);
 
 /// The folders that the host and its user keep to themselves; they need not be there.
 #[derive(Debug, Clone, Default)]
@@ -68,8 +67,7 @@ pub(super) fn identities(private: &[PrivateFile]) -> Vec<(Identity, &PrivateFile
 }
 
 fn identity(path: &Path) -> Option<Identity> {
-    let found = fs::metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
+    Identity::of(path, Links::Followed)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -94,7 +92,7 @@ fn on_the_way(path: &Path) -> Vec<PathBuf> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut places = Vec::new();
     let mut links = 0;
-    let mut at = PathBuf::from("/");
+    let mut at = root_of(&absolute);
     let mut rest: Vec<PathBuf> = parts(&absolute);
     while let Some(part) = rest.pop() {
         if part.as_os_str() == ".." {
@@ -107,7 +105,7 @@ fn on_the_way(path: &Path) -> Vec<PathBuf> {
                 links += 1;
                 places.push(next);
                 if target.is_absolute() {
-                    at = PathBuf::from("/");
+                    at = root_of(&target);
                 }
                 rest.extend(parts(&target));
             }

@@ -4,14 +4,11 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytesize::ByteSize;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
@@ -19,11 +16,15 @@ use wasmtime_wasi::{FsPerms, OpenMode, runtime};
 use super::closed::{Closed, identities, real};
 use super::ledger::Ledger;
 use super::survey::{ENTRIES, survey};
+use crate::os::Errno;
+use crate::os::entries::{open_folder, this_user};
+use crate::os::files::Links;
+use crate::os::sandbox::keeps_from;
+use crate::os::stamp::Identity;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::denial::Lack;
 use crate::plugin::policy::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
 use crate::plugin::text::quote;
-use crate::wall;
 
 pub(in crate::plugin) struct Folder {
     /// Where the plugin finds it.
@@ -74,7 +75,7 @@ impl Folder {
             }
             io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: MAKE },
             io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
-            io::ErrorKind::PermissionDenied if wall::keeps_from(&grant.host, false) => {
+            io::ErrorKind::PermissionDenied if keeps_from(&grant.host, false) => {
                 Refusal { why: "is out of reach until the server is started again".into(), hint: NEXT_START }
             }
             _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
@@ -85,7 +86,7 @@ impl Folder {
         let dir = open_folder(&grant.host).map_err(failed)?;
         let path = real_path(&grant.host, &dir).map_err(failed)?;
         objection(&path)?;
-        let own = rustix::process::geteuid().as_raw();
+        let own = this_user();
         let found = survey(&dir, own, ENTRIES, &identities(private)).map_err(failed)?;
         if let Some((what, place)) = found.objection {
             // Whoever may write there chose the name.
@@ -111,7 +112,7 @@ impl Folder {
                 let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
                 let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
                 let counted = found.usage.counted();
-                let told = if wall::keeps_from(&grant.host, true) {
+                let told = if keeps_from(&grant.host, true) {
                     Some(format!("nothing can be written there until the server is started again: {NEXT_START}"))
                 } else {
                     (counted >= quota)
@@ -152,19 +153,13 @@ impl Folder {
 fn is_walled_off(grant: &FolderGrant) -> bool {
     let path = real(&grant.host);
     let there = path.ancestors().find(|folder| folder.is_dir());
-    there.is_some_and(|folder| wall::keeps_from(folder, grant.mode != FolderMode::Read))
-}
-
-/// Of a link its target.
-fn open_folder(path: &Path) -> io::Result<File> {
-    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?.into())
+    there.is_some_and(|folder| keeps_from(folder, grant.mode != FolderMode::Read))
 }
 
 /// Where the opened folder is, without links.
 fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
     let real = fs::canonicalize(path)?;
-    let (named, opened) = (fs::symlink_metadata(&real)?, opened.metadata()?);
-    if (named.dev(), named.ino()) != (opened.dev(), opened.ino()) {
+    if Identity::of(&real, Links::NotFollowed) != Some(Identity::of_open(opened)?) {
         return Err(io::Error::other("it was replaced meanwhile"));
     }
     Ok(real)

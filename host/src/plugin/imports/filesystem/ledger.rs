@@ -5,22 +5,20 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cap_primitives::fs::{self as within, DirOptions, FollowSymlinks, Metadata, MetadataExt as _};
-use rustix::io::Errno;
+use cap_primitives::fs::{self as within, DirOptions, FollowSymlinks, Metadata};
 
 use super::survey::{ENTRIES, Usage, survey};
+use crate::os::entries::{append, identity, names, write_all_at};
+use crate::os::stamp::Identity;
+use crate::os::{Errno, is_removed};
 
 /// Between two measurements that an exhausted quota brings about: each looks through all of the
 /// folder.
 const PAUSE: Duration = Duration::from_secs(2);
-
-/// Device and inode.
-type Identity = (u64, u64);
 
 pub(super) struct Ledger {
     root: Arc<File>,
@@ -43,9 +41,9 @@ impl Ledger {
     /// # Errors
     /// If the file cannot be looked at.
     pub(super) fn opened(&mut self, file: &Arc<File>) -> io::Result<()> {
-        let metadata = file.metadata()?;
+        let identity = Identity::of_open(file)?;
         self.open.retain(|(_, file)| file.strong_count() > 0);
-        self.open.push(((metadata.dev(), metadata.ino()), Arc::downgrade(file)));
+        self.open.push((identity, Arc::downgrade(file)));
         Ok(())
     }
 
@@ -59,7 +57,7 @@ impl Ledger {
         let end = start.checked_add(bytes.len() as u64).ok_or(Errno::FBIG)?;
         let growth = if bytes.is_empty() { 0 } else { end.saturating_sub(size) };
         self.grow(file, growth, |file| match at {
-            Some(at) => file.write_all_at(bytes, at),
+            Some(at) => write_all_at(file, bytes, at),
             None => append(file, bytes),
         })
     }
@@ -134,8 +132,8 @@ impl Ledger {
 
     /// An entry is gone. What still stands under another name, or is open, keeps its place.
     fn gone(&mut self, removed: &Metadata) {
-        let held = || self.open.iter().any(|(id, file)| *id == identity(removed) && file.strong_count() > 0);
-        let freed = removed.is_file() && removed.nlink() == 1 && !held();
+        let held = || self.open.iter().any(|(id, file)| Some(*id) == identity(removed) && file.strong_count() > 0);
+        let freed = removed.is_file() && names(removed) == 1 && !held();
         self.release(Usage { bytes: if freed { removed.len() } else { 0 }, entries: 1 });
     }
 
@@ -171,36 +169,10 @@ impl Ledger {
     fn measure(&self) -> io::Result<Usage> {
         let mut usage = survey(&self.root, self.own, ENTRIES, &[])?.usage;
         for file in self.open.iter().filter_map(|(_, file)| file.upgrade()) {
-            let metadata = file.metadata()?;
-            if metadata.nlink() == 0 {
-                usage.bytes = usage.bytes.saturating_add(metadata.len());
+            if is_removed(&file)? {
+                usage.bytes = usage.bytes.saturating_add(file.metadata()?.len());
             }
         }
         Ok(usage)
     }
-}
-
-fn identity(metadata: &Metadata) -> Identity {
-    (metadata.dev(), metadata.ino())
-}
-
-/// At the end, wherever that is when the system does it: others may write to the file too.
-#[cfg(target_os = "linux")]
-fn append(file: &File, mut bytes: &[u8]) -> io::Result<()> {
-    use rustix::io::{ReadWriteFlags, pwritev2};
-    while !bytes.is_empty() {
-        match pwritev2(file, &[io::IoSlice::new(bytes)], 0, ReadWriteFlags::APPEND) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// At the end as it is; what another process appends at the same moment may be lost.
-#[cfg(not(target_os = "linux"))]
-fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all_at(bytes, file.metadata()?.len())
 }

@@ -7,14 +7,13 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use cap_primitives::fs::{self as within, FollowSymlinks, Metadata, OpenOptions, OpenOptionsExt as _};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use cap_primitives::fs::{self as within, FollowSymlinks, Metadata, OpenOptions};
 use wasmtime_wasi::{FsPerms, OpenMode, filesystem};
 
 use super::bindings::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};
 use super::ledger::Ledger;
-use super::survey::{is_foreign_link, special};
+use crate::os::Errno;
+use crate::os::entries::{is_foreign_link, other_entry, this_user, without_waiting_in};
 
 /// What a guest wants to have opened.
 #[derive(Debug)]
@@ -117,7 +116,7 @@ impl Request {
     fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new();
         options.read(self.mode().contains(OpenMode::READ)).write(self.mode().contains(OpenMode::WRITE));
-        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        without_waiting_in(&mut options);
         options
     }
 }
@@ -133,8 +132,7 @@ fn opened(file: File, perms: FsPerms, mode: OpenMode) -> io::Result<Descriptor> 
 }
 
 fn allowed(metadata: &Metadata) -> io::Result<()> {
-    let own = rustix::process::geteuid().as_raw();
-    if special(metadata).is_some() || is_foreign_link(metadata, own) {
+    if other_entry(metadata).is_some() || is_foreign_link(metadata, this_user()) {
         return Err(Errno::ACCESS.into());
     }
     Ok(())

@@ -7,9 +7,10 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_primitives::fs::{FileTypeExt as _, Metadata, MetadataExt as _, read_base_dir, read_dir};
+use cap_primitives::fs::{Metadata, read_base_dir, read_dir};
 
-use super::closed::Identity;
+use crate::os::entries::{self, is_foreign_link, other_entry};
+use crate::os::stamp::Identity;
 use crate::plugin::policy::grants::PrivateFile;
 
 /// Entries that are looked at. It takes about a second where nothing of the folder is cached.
@@ -53,8 +54,8 @@ pub(super) struct Survey {
 /// what is under it could not be counted.
 pub(super) fn survey(root: &File, own: u32, most: u64, private: &[(Identity, &PrivateFile)]) -> io::Result<Survey> {
     let is_private = |metadata: &Metadata| {
-        let found = (metadata.dev(), metadata.ino());
-        private.iter().find(|(file, _)| *file == found).map(|(_, file)| format!("{} by another name", file.what))
+        let found = entries::identity(metadata);
+        private.iter().find(|(file, _)| Some(*file) == found).map(|(_, file)| format!("{} by another name", file.what))
     };
     let mut found = Survey::default();
     let mut folders = vec![PathBuf::new()];
@@ -100,25 +101,6 @@ fn objection(path: &Path, metadata: &Metadata, own: u32) -> Option<&'static str>
     {
         return Some("a folder of keys");
     }
-    special(metadata)
+    other_entry(metadata)
         .or_else(|| is_foreign_link(metadata, own).then_some("another user's file with several hard links"))
-}
-
-/// What it is if it is no file, folder or link: opening it can block for ever or do things.
-pub(super) fn special(metadata: &Metadata) -> Option<&'static str> {
-    let kind = metadata.file_type();
-    if kind.is_fifo() {
-        Some("a FIFO")
-    } else if kind.is_socket() {
-        Some("a socket")
-    } else if kind.is_block_device() || kind.is_char_device() {
-        Some("a device")
-    } else {
-        (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("something that is no file")
-    }
-}
-
-/// A file that is also elsewhere, and that its owner may not have put here.
-pub(super) fn is_foreign_link(metadata: &Metadata, own: u32) -> bool {
-    metadata.is_file() && metadata.nlink() > 1 && metadata.uid() != own
 }

@@ -3,15 +3,15 @@
 //!
 //! Knows neither plugins nor limits. A file that cannot be used is left as it is.
 
-use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::Mutex;
+
+use crate::os::private;
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
@@ -145,10 +145,10 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
 /// puts beside it get the same mode.
 fn private_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        private::make_folder(folder)?;
     }
     // Never opens one that is there: to close it again would drop the database's locks.
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match private::make(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }

@@ -3,17 +3,18 @@
 //!
 //! Accepts connections and reads nothing from them.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use listenfd::ListenFd;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixSocket, UnixStream};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::os::service;
+use crate::os::sockets::{BindError, Handed, LocalListener, LocalStream};
 
 /// After an error of the system (no descriptors are left, say) before the next attempt.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -70,13 +71,13 @@ pub struct Listener {
 
 enum Socket {
     Tcp(TcpListener),
-    Unix(UnixListener),
+    Unix(LocalListener),
 }
 
 /// A connection that is not yet of any runtime.
 pub(super) enum Accepted {
     Tcp(std::net::TcpStream),
-    Unix(std::os::unix::net::UnixStream),
+    Unix(LocalStream),
 }
 
 impl Accepted {
@@ -87,7 +88,7 @@ impl Accepted {
         for _ in 0..16 {
             let read = match self {
                 Self::Tcp(stream) => (&mut &*stream).read(&mut bytes),
-                Self::Unix(stream) => (&mut &*stream).read(&mut bytes),
+                Self::Unix(stream) => stream.read(&mut bytes),
             };
             match read {
                 Ok(0) => return true,
@@ -102,7 +103,7 @@ impl Accepted {
     pub(super) fn close_with(&self, last: &[u8]) -> bool {
         let (written, closed) = match self {
             Self::Tcp(stream) => ((&mut &*stream).write(last), stream.shutdown(Shutdown::Write)),
-            Self::Unix(stream) => ((&mut &*stream).write(last), stream.shutdown(Shutdown::Write)),
+            Self::Unix(stream) => (stream.write(last), stream.shutdown(Shutdown::Write)),
         };
         closed.is_ok() && written.is_ok_and(|written| written == last.len())
     }
@@ -111,7 +112,7 @@ impl Accepted {
     pub(super) fn enter(self) -> Option<Box<dyn Stream>> {
         let entered: io::Result<Box<dyn Stream>> = match self {
             Self::Tcp(stream) => TcpStream::from_std(stream).map(|stream| Box::new(stream) as _),
-            Self::Unix(stream) => UnixStream::from_std(stream).map(|stream| Box::new(stream) as _),
+            Self::Unix(stream) => stream.enter().map(|stream| Box::new(stream) as _),
         };
         entered.inspect_err(|error| tracing::warn!(%error, "serve a connection")).ok()
     }
@@ -169,10 +170,7 @@ impl Listener {
         let scheme = if tls { "https" } else { "http" };
         let address = match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok().map(|address| format!("{scheme}://{address}/mcp")),
-            Socket::Unix(listener) => listener
-                .local_addr()
-                .ok()
-                .and_then(|address| Some(format!("unix:{}", address.as_pathname()?.display()))),
+            Socket::Unix(listener) => listener.path().map(|path| format!("unix:{}", path.display())),
         };
         address.unwrap_or_else(|| "a socket without a name".into())
     }
@@ -188,9 +186,7 @@ impl Listener {
                     }
                     Ok((Accepted::Tcp(stream.into_std()?), Some(peer.ip())))
                 }),
-                Socket::Unix(listener) => {
-                    listener.accept().await.and_then(|(stream, _)| Ok((Accepted::Unix(stream.into_std()?), None)))
-                }
+                Socket::Unix(listener) => listener.accept().await.map(|stream| (Accepted::Unix(stream), None)),
             };
             match accepted {
                 Ok(connection) => return connection,
@@ -223,59 +219,40 @@ fn explain(error: &io::Error) -> (String, Option<&'static str>) {
 
 fn bind_tcp(address: SocketAddr) -> Bound {
     // std sets SO_REUSEADDR, so that a restart does not wait for connections to be forgotten.
-    let bind = || {
-        let listener = std::net::TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        TcpListener::from_std(listener)
-    };
-    bind().map(Socket::Tcp).map_err(|error| explain(&error))
+    let bind = || take_up(std::net::TcpListener::bind(address)?);
+    bind().map_err(|error| explain(&error))
+}
+
+fn take_up(listener: std::net::TcpListener) -> io::Result<Socket> {
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener).map(Socket::Tcp)
 }
 
 /// Makes a socket for this user alone.
 fn bind_unix(path: &Path) -> Bound {
-    remove_stale(path)?;
-    let bind = || {
-        let socket = UnixSocket::new_stream()?;
-        socket.bind(path)?;
-        // Before it listens nobody can connect.
-        fs::set_permissions(path, Permissions::from_mode(0o600))?;
-        socket.listen(BACKLOG)
-    };
-    bind().map(Socket::Unix).map_err(|error| explain(&error))
-}
-
-/// Removes the socket of a server that ended without doing so. Anything else is left alone.
-fn remove_stale(path: &Path) -> Result<(), (String, Option<&'static str>)> {
     let refuse = |reason: &str, hint| Err((reason.to_owned(), Some(hint)));
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
-    if !found.file_type().is_socket() {
-        return refuse("there is a file that is no socket", "remove it, or name another path");
+    match LocalListener::bind(path, BACKLOG) {
+        Ok(listener) => Ok(Socket::Unix(listener)),
+        Err(BindError::NotASocket) => refuse("there is a file that is no socket", "remove it, or name another path"),
+        Err(BindError::OtherUser) => refuse("there is a socket of another user", "name a path in a folder of your own"),
+        Err(BindError::InUse) => refuse("another server listens there", "stop it, or name another path"),
+        Err(BindError::System(error)) => Err(explain(&error)),
     }
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return refuse("there is a socket of another user", "name a path in a folder of your own");
-    }
-    if std::os::unix::net::UnixStream::connect(path).is_ok() {
-        return refuse("another server listens there", "stop it, or name another path");
-    }
-    fs::remove_file(path).map_err(|error| explain(&error))
 }
 
 fn take_over() -> Bound {
-    let mut given = ListenFd::from_env();
     let hint = Some("'systemd' is for a service that a .socket unit starts");
-    if given.len() == 0 {
-        return Err(("no socket was handed over".into(), hint));
+    let taken = service::take_socket().and_then(|handed| {
+        Ok(match handed {
+            Some(Handed::Tcp(listener)) => Some(take_up(listener)?),
+            Some(Handed::Local(listener)) => Some(Socket::Unix(listener)),
+            None => None,
+        })
+    });
+    match taken {
+        Ok(socket) => socket.ok_or_else(|| ("no socket was handed over".into(), hint)),
+        Err(error) => Err((error.to_string(), hint)),
     }
-    let take = |given: &mut ListenFd| {
-        if let Ok(Some(listener)) = given.take_tcp_listener(0) {
-            listener.set_nonblocking(true)?;
-            return TcpListener::from_std(listener).map(Socket::Tcp);
-        }
-        let listener = given.take_unix_listener(0)?.ok_or_else(|| io::Error::other("the socket was taken already"))?;
-        listener.set_nonblocking(true)?;
-        UnixListener::from_std(listener).map(Socket::Unix)
-    };
-    take(&mut given).map_err(|error| (error.to_string(), hint))
 }
 
 #[cfg(test)]

@@ -3,11 +3,9 @@
 //! It asks clients for no certificates and speaks HTTP/1.1 only.
 
 use std::convert::Infallible;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio_rustls::TlsAcceptor;
@@ -16,7 +14,8 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::files;
+use crate::os::changes::{Changes, Seen};
+use crate::os::files::{self, Links};
 
 /// Bytes of each of the files; a chain has some thousands.
 const MAX_SIZE: u64 = 1 << 20;
@@ -28,13 +27,10 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Tls {
     certificates: PathBuf,
     key: PathBuf,
-    /// How the files were when they were first read.
-    read: [Stamp; 2],
+    /// Of the files, since they were first read.
+    files: Changes,
     current: Arc<ArcSwap<ServerConfig>>,
 }
-
-/// What tells one state of a file from another.
-type Stamp = Option<(u64, Option<SystemTime>, u64)>;
 
 impl Tls {
     /// Reads PEM files: the server's certificate, those that lead to the root after it, and the
@@ -43,9 +39,9 @@ impl Tls {
     /// # Errors
     /// If a file cannot be read, holds no such thing, or the two do not belong together.
     pub fn read(certificates: &Path, key: &Path) -> Result<Self, String> {
-        let read = [certificates, key].map(stamp);
+        let files = Changes::of(vec![certificates.to_owned(), key.to_owned()], Links::Followed);
         let current = Arc::new(ArcSwap::from_pointee(config(certificates, key)?));
-        Ok(Self { certificates: certificates.to_owned(), key: key.to_owned(), read, current })
+        Ok(Self { certificates: certificates.to_owned(), key: key.to_owned(), files, current })
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {
@@ -55,19 +51,14 @@ impl Tls {
     /// Reads the files again whenever they change, for those who connect from then on. What cannot
     /// be used changes nothing: the two may be replaced one after the other.
     pub(super) async fn follow(&self) -> Infallible {
-        let mut read = self.read;
-        let mut before = read;
+        let mut files = self.files.clone();
         let mut looks = tokio::time::interval(LOOK);
         loop {
             looks.tick().await;
-            let now = [&*self.certificates, &*self.key].map(stamp);
-            let stands = now == before;
-            before = now;
-            if !stands || now == read {
-                continue;
+            if files.look() == Seen::Changed {
+                files.read_again();
+                self.read_again();
             }
-            read = now;
-            self.read_again();
         }
     }
 
@@ -83,11 +74,6 @@ impl Tls {
             }
         }
     }
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let file = fs::metadata(path).ok()?;
-    Some((file.ino(), file.modified().ok(), file.len()))
 }
 
 fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {

@@ -3,19 +3,10 @@
 //!
 //! Knows paths and system calls, not what they are for. Nothing here can be given back.
 
-#[cfg(target_os = "linux")]
-mod calls;
-#[cfg(target_os = "linux")]
-mod files;
-
-#[cfg(target_os = "linux")]
-pub use calls::only_compute;
-#[cfg(target_os = "linux")]
-pub use files::{keeps_from, no_files, only_files};
-
-#[cfg(not(target_os = "linux"))]
-use std::path::Path;
 use std::path::PathBuf;
+
+pub(crate) use super::system::sandbox::{MISSING, of_every_program};
+pub use super::system::sandbox::{keeps_from, no_files, only_compute, only_files};
 
 /// What stays open, with all that is below. A path that is not there is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,12 +18,6 @@ pub struct Reach {
     pub execute: Vec<PathBuf>,
     /// Folders to make sockets in, and remove them.
     pub sockets: Vec<PathBuf>,
-}
-
-/// Whether a wall, and not its mode, keeps this process from reading or writing a folder.
-#[cfg(not(target_os = "linux"))]
-pub fn keeps_from(_folder: &Path, _to_write: bool) -> bool {
-    false
 }
 
 /// How much of a wall stands.

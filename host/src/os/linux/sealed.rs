@@ -1,59 +1,41 @@
 //! Bytes that nobody can change any more, this process included.
 //!
-//! On Linux they are in a file without a name that is sealed, so they can be mapped: what happens
-//! to the file of the cache later (written to, cut short, removed) happens to that file alone.
-//! Elsewhere they are on the heap. They count as shared memory, which the system can move to swap
-//! but not drop: an entry takes its length once for each process, whether its code runs or not.
+//! They are in a file without a name that is sealed, so they can be mapped: what happens later to
+//! the file that they were read from (written to, cut short, removed) happens to that file alone.
+//! They count as shared memory, which the system can move to swap but not drop: they take their
+//! length once for each process, whether they are used or not.
 
-#[cfg(target_os = "linux")]
 use std::fs::File;
-use std::io::{self, Write};
-#[cfg(target_os = "linux")]
-use std::io::{Read as _, Seek as _};
-#[cfg(target_os = "linux")]
+use std::io::{self, Read as _, Seek as _, Write};
 use std::os::fd::AsRawFd as _;
-#[cfg(target_os = "linux")]
 use std::path::PathBuf;
 
-#[cfg(target_os = "linux")]
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-use crate::plugin::id::Digest;
-
 /// What is still being written.
-pub(super) struct Open(Memory);
+pub(crate) struct Open(Memory);
 
-pub(super) struct Sealed(Memory);
+pub(crate) struct Sealed(Memory);
 
 enum Memory {
-    #[cfg(target_os = "linux")]
     File(File),
     Heap(Vec<u8>),
 }
 
 impl Open {
-    /// For code of that component. Where there are no such files, on the heap.
-    #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
-    pub(super) fn new(content: Digest) -> Self {
-        #[cfg(target_os = "linux")]
-        {
-            // What it is called in the list of a process's mappings.
-            let name = format!("wharf:{content}");
-            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-            // Kernels before 6.3 do not know the last one. It is about starting the file as a
-            // program, not about mapping it.
-            let made = memfd_create(&*name, flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(&*name, flags));
-            if let Ok(file) = made {
-                return Self(Memory::File(file.into()));
-            }
-        }
-        Self(Memory::Heap(Vec::new()))
+    /// `name` is what it is called in the list of a process's mappings. Where there are no such
+    /// files, on the heap.
+    pub(crate) fn new(name: &str) -> Self {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        // Kernels before 6.3 do not know the last one. It is about starting the file as a
+        // program, not about mapping it.
+        let made = memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(name, flags));
+        Self(made.map_or(Memory::Heap(Vec::new()), |file| Memory::File(file.into())))
     }
 
     /// # Errors
     /// If the system does not seal it.
-    pub(super) fn seal(self) -> io::Result<Sealed> {
-        #[cfg(target_os = "linux")]
+    pub(crate) fn seal(self) -> io::Result<Sealed> {
         if let Memory::File(file) = &self.0 {
             let all = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
             fcntl_add_seals(file, all)?;
@@ -65,7 +47,6 @@ impl Open {
 impl Write for Open {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            #[cfg(target_os = "linux")]
             Memory::File(file) => match file.write(bytes) {
                 // A limit on the size of files (`RLIMIT_FSIZE`) holds for these, too.
                 Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
@@ -85,8 +66,7 @@ impl Write for Open {
 
 impl Sealed {
     /// Where it can be opened to be mapped. `None`: it is on the heap, or nothing of `/proc` is there.
-    #[cfg(target_os = "linux")]
-    pub(super) fn path(&self) -> Option<PathBuf> {
+    pub(crate) fn path(&self) -> Option<PathBuf> {
         let Memory::File(file) = &self.0 else { return None };
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         path.exists().then_some(path)
@@ -94,16 +74,14 @@ impl Sealed {
 
     /// # Errors
     /// If it cannot be read back.
-    pub(super) fn into_bytes(self) -> io::Result<Vec<u8>> {
+    pub(crate) fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self.0 {
-            #[cfg(target_os = "linux")]
             Memory::File(mut file) => all_of(&mut file),
             Memory::Heap(bytes) => Ok(bytes),
         }
     }
 }
 
-#[cfg(target_os = "linux")]
 fn all_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -111,7 +89,7 @@ fn all_of(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::fs::OpenOptions;
 
@@ -119,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_is_sealed_can_be_read_and_nothing_else() {
-        let mut open = Open::new(Digest::of(b"code"));
+        let mut open = Open::new("code");
         open.write_all(b"code").expect("written");
         let sealed = open.seal().expect("sealed");
         let path = sealed.path().expect("a file");

@@ -1,6 +1,7 @@
 //! Seccomp: which system calls this thread, and what it starts, can make.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use libc::c_long;
 use seccompiler::{
@@ -78,7 +79,11 @@ const KILLS: [c_long; 22] = [
 ///
 /// # Errors
 /// If there are no filters on this machine, or the kernel refuses these.
-pub fn only_compute() -> Result<(), Error> {
+pub fn only_compute() -> io::Result<()> {
+    filter().map_err(io::Error::other)
+}
+
+fn filter() -> Result<(), Error> {
     let machine = TargetArch::try_from(std::env::consts::ARCH)?;
     let allow = compile(computes()?, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, machine)?;
     let kill = compile(kills(), SeccompAction::Allow, SeccompAction::KillProcess, machine)?;

@@ -5,55 +5,66 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use super::private::Distrust;
+use super::system;
 
 /// Why nothing was read, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     #[error("{0}")]
     System(#[from] io::Error),
+    #[error("a link is in its place: use the file itself")]
+    Link,
     #[error("{0} is in its place: use a regular file")]
     NotAFile(&'static str),
+    #[error("{0}")]
+    Untrusted(Distrust),
     #[error("more than {0} bytes are in its place: use a smaller file")]
     TooLarge(u64),
     #[error("other bytes than UTF-8 are in its place: use a text file")]
     NotText,
 }
 
-/// Opens a regular file to read it. `more`: flags beside those that keep it from waiting, as
-/// `NOFOLLOW`; without that a link is followed.
-pub(crate) fn open(path: &Path, more: OFlags) -> Result<(File, Metadata), FileError> {
-    // Without NONBLOCK, opening a FIFO would wait for someone to write to it; without NOCTTY, a
-    // terminal could become that of the process.
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let file = opened.map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NXIO) => FileError::NotAFile("a socket or device"),
-        _ => FileError::System(error),
-    })?;
-    let metadata = file.metadata()?;
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        return Ok((file, metadata));
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::System(error) => error,
+            error => Self::new(io::ErrorKind::PermissionDenied, error.to_string()),
+        }
     }
-    Err(FileError::NotAFile(if kind.is_dir() {
-        "a directory"
-    } else if kind.is_fifo() {
-        "a FIFO"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }))
+}
+
+/// What a link at the end of a path stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// The file that it leads to.
+    Followed,
+    /// Itself; it is not opened.
+    NotFollowed,
+}
+
+/// Opens a regular file to read it.
+pub(crate) fn open(path: &Path, links: Links) -> Result<(File, Metadata), FileError> {
+    open_with(OpenOptions::new().read(true), path, links)
+}
+
+/// Opens a regular file; waits for nobody.
+pub(super) fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> Result<(File, Metadata), FileError> {
+    let opened = system::without_waiting(options, links).open(path);
+    let file = opened.map_err(|error| system::explain(error, path, links))?;
+    let metadata = file.metadata()?;
+    match system::other_kind(metadata.file_type()) {
+        None => Ok((file, metadata)),
+        Some("a link") => Err(FileError::Link),
+        Some(kind) => Err(FileError::NotAFile(kind)),
+    }
 }
 
 /// The bytes of a file, `most` at most; a link is followed.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
-    let (file, metadata) = open(path, OFlags::empty())?;
+    let (file, metadata) = open(path, Links::Followed)?;
     rest(file, &metadata, most)
 }
 

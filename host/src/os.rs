@@ -1,0 +1,37 @@
+//! What each operating system does in its own way: opening files that somebody else may have put
+//! there, limits of a process, signals, sockets in the file system, and the OS sandbox.
+//!
+//! No other module names `rustix`, `libc` or types of one system. `linux`, `macos` (both with
+//! `unix`) and `windows` have the same functions; the other files here use them by the name of
+//! `system`.
+
+pub(crate) mod changes;
+pub(crate) mod entries;
+pub(crate) mod files;
+pub(crate) mod private;
+pub mod sandbox;
+pub(crate) mod signals;
+pub(crate) mod sockets;
+pub(crate) mod stamp;
+
+#[cfg(not(target_os = "linux"))]
+mod absent;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(all(unix, not(target_os = "linux")))]
+mod macos;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(all(unix, not(target_os = "linux")))]
+use macos as system;
+#[cfg(windows)]
+use windows as system;
+
+pub(crate) use system::{
+    Errno, HEARS_CLOSE, is_removed, key_folders, limits, memory, output, process, reserve, sealed, service,
+};
