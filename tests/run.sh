@@ -18,6 +18,7 @@ rm -rf target/tmp/wire-log
 # What comes over the network, while others compile. A step that needs what has not come says so.
 fetch() {
   need valgrind valgrind
+  need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64
   venv 1
   venv 2
   node_packages
