@@ -60,7 +60,6 @@ fn calls(count: u64) {
     let loading = sandbox.load(id, component, Limits::default(), Grants::default());
     let plugin = Arc::new(runtime.block_on(loading).expect("a plugin"));
     let catalog = Arc::new(Catalog::default());
-    catalog.set_sandbox(sandbox);
     catalog.set_looked();
     catalog.set_ready();
     catalog.put(Member { provider: plugin, naming: Naming::Prefixed, surface: None });
@@ -70,7 +69,7 @@ fn calls(count: u64) {
     for _ in 0..count {
         let answer = answer(&runtime, &connection, &mut messages, REQUEST);
         assert!(answer.contains("hello"), "{answer}");
-        connection.rest();
+        sandbox.on_idle();
     }
 }
 
