@@ -46,9 +46,9 @@ impl Stage {
     async fn relays<F: Future<Output = ()>>(&mut self, say: impl FnOnce(Arc<Events>) -> F) -> (Vec<Value>, Vec<Value>) {
         let mut relay = Relay::new(&self.server, &self.scope, &self.provider);
         let said = say(relay.events());
-        relay.during(said).await;
+        relay.forward_during(said).await;
         let during = self.inbox.all();
-        relay.end().await;
+        relay.finish().await;
         (during, self.inbox.all())
     }
 }
@@ -109,7 +109,7 @@ async fn what_is_said_is_sent_while_the_call_runs() {
         said
     };
     let (outcome, said) =
-        timeout(PATIENCE, async { tokio::join!(relay.during(call), client) }).await.expect("both end");
+        timeout(PATIENCE, async { tokio::join!(relay.forward_during(call), client) }).await.expect("both end");
     assert_eq!((outcome, told(&[said])), ("done", vec![json!("a")]));
 }
 

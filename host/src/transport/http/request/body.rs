@@ -1,5 +1,4 @@
-//! The body of a request: what may be sent, how much of it, and for how long; and how much all
-//! of them may hold together.
+//! Reads request bodies: limits on type, size and time, and on the bytes of all bodies together.
 //!
 //! It does not look into the message.
 
@@ -19,14 +18,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::transport::http::refusal::Refusal;
 
-/// How long the rest of a body is read that nobody wants, so that its sender comes to read why.
+/// How long the rest of a refused body is read, so that its sender gets to read the response.
 const DISCARD: Duration = Duration::from_secs(2);
-/// Bytes of a body that need no room: what clients say all the time waits for nobody, and the
-/// number of connections is its bound.
+/// Maximum bytes of a body that is not counted: ordinary messages never wait, and are bounded by the
+/// number of connections.
 const SMALL: usize = 64 << 10;
 
-/// Whether the headers promise one JSON text as it is. What a web page may send without asking
-/// (forms, plain text) has another type.
+/// Checks that the headers declare unencoded JSON. The types that a web page may send without a
+/// preflight (forms, plain text) are refused.
 ///
 /// # Errors
 /// 415 otherwise.
@@ -37,7 +36,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if !essence.eq_ignore_ascii_case(b"application/json") {
         return unsupported("content_type", "the Content-Type is not application/json");
     }
-    // Nothing is unpacked: a few bytes could become gigabytes.
+    // Nothing is decompressed: a few bytes could become gigabytes.
     let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
         return unsupported("content_encoding", "a Content-Encoding is not taken; send the body as it is");
@@ -45,28 +44,28 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads bodies, within the bounds of one and of all together.
+/// Reads bodies, within the limits of one and of all together.
 pub(super) struct Bodies {
-    /// Bytes of one.
+    /// Maximum bytes of one body.
     limit: usize,
-    /// For one, and for its turn if there is no room.
+    /// For reading one body, and for waiting until its bytes are available.
     time: Duration,
-    /// Bytes of all large ones.
+    /// Maximum bytes of all large bodies.
     room: Arc<Semaphore>,
-    /// Bytes of those of one caller: three quarters of that, or one body.
+    /// Maximum bytes of one caller's large bodies: three quarters of all, or one body.
     of_one: usize,
-    /// By caller, for as long as somebody has some.
+    /// By caller, while it has large bodies.
     shares: Mutex<HashMap<Arc<str>, Weak<Semaphore>>>,
 }
 
-/// A body, and the room that it takes until it is dropped.
+/// A body, and its reserved bytes until it is dropped.
 #[derive(Default)]
 struct Held {
     bytes: BytesMut,
     room: Option<Room>,
 }
 
-/// The caller's own first, so that he waits for himself and not in front of others.
+/// The caller's own limit first, so that a waiting caller does not block others.
 struct Room {
     own: OwnedSemaphorePermit,
     of_all: OwnedSemaphorePermit,
@@ -93,18 +92,18 @@ impl Bodies {
         Self { limit, time, room, of_one: limit.max(together / 4 * 3), shares: Mutex::default() }
     }
 
-    /// Reads the whole body. It is not read on while others have taken all room.
+    /// Reads the whole body. Reading pauses while other bodies use all bytes.
     ///
     /// # Errors
-    /// 413 if it is too long (before any of it is read, if its length was said), 408 if it takes
-    /// too long, 503 if it has waited as long for room, 400 if it breaks off.
+    /// 413 if it is too long (before any of it is read, if its length is declared), 408 if it takes
+    /// too long, 503 if it waited as long for free bytes, 400 if it breaks off.
     pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
         let deadline = Instant::now() + self.time;
         let said = body.size_hint();
         if said.lower() > self.limit as u64 {
             return Err(self.too_long());
         }
-        // How much comes in chunks is known at their end.
+        // The length of a chunked body is only known at its end.
         let most = said.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
         let mut held = Held::default();
         while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
@@ -125,7 +124,7 @@ impl Bodies {
             held.bytes.extend_from_slice(&bytes);
         }
         if let Some(room) = &mut held.room {
-            // What the chunks did not need goes back at once.
+            // Releases what the chunks did not need.
             room.shrink_to(held.bytes.len());
         }
         Ok(Bytes::from_owner(held))
@@ -150,7 +149,7 @@ impl Bodies {
         if let Some(share) = shares.get(caller).and_then(Weak::upgrade) {
             return share;
         }
-        // Connections bound how many have some; only they are looked through.
+        // The number of callers with bodies is bounded by the connections.
         shares.retain(|_, share| share.strong_count() > 0);
         let share = Arc::new(Semaphore::new(self.of_one));
         shares.insert(caller.clone(), Arc::downgrade(&share));
@@ -169,10 +168,10 @@ impl Bodies {
     }
 }
 
-/// Reads, beside the answer, some of a body that was refused. If the connection were closed on
-/// it, its sender would see a broken connection and no answer.
+/// Reads some of a refused body while the response is sent. If the connection were closed, its
+/// sender would see a broken connection instead of the response.
 pub(super) fn discard(request: Request<Incoming>, limit: usize, stop: CancellationToken) {
-    // Who asks first has not sent it, and is not to be told to.
+    // With `Expect: 100-continue` the body has not been sent, and must not be asked for.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return;
     }
