@@ -124,7 +124,7 @@ pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The same JSON on one line. A text without CR and LF comes back as it is; otherwise
+/// The same JSON on one line. A text without CR and LF is returned unchanged; otherwise
 /// all insignificant whitespace goes. `text` must be valid JSON, in which a raw line
 /// break can only stand outside strings.
 pub fn single_line(text: &str) -> Cow<'_, str> {

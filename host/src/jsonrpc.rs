@@ -78,7 +78,7 @@ pub enum Outcome<'a> {
     Result(&'a RawValue),
     Error(ErrorObject),
     /// Both a result and an error, or an error without code and message, or not
-    /// `"jsonrpc": "2.0"`: the request has failed, and this says why.
+    /// `"jsonrpc": "2.0"`: the request has failed, with this reason.
     Malformed(&'static str),
 }
 

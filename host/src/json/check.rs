@@ -1,4 +1,4 @@
-//! One pass over a text that says whether it is exactly one JSON value (RFC 8259), and whether
+//! Checks in one pass over a text whether it is exactly one JSON value (RFC 8259), and whether
 //! all parsers read it alike. It does not recurse or allocate values.
 
 use super::names::{MAX_TEXT, Names};

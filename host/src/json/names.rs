@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// A member of the innermost object, whose name stands between its quotes from `start` to
+    /// A member of the innermost object, whose name is between its quotes from `start` to
     /// `end`.
     pub(super) fn add(&mut self, start: usize, end: usize, escaped: bool) -> Result<(), JsonError> {
         let wrong = |reason| JsonError { offset: start, reason };

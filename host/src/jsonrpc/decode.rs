@@ -47,7 +47,7 @@ fn not_json(error: &JsonError) -> ErrorObject {
     ErrorObject::parse_error(error.code(), &detail)
 }
 
-/// With `ambiguous`, one of the elements is: each is checked again by itself.
+/// With `ambiguous`, one of the elements is: each is checked again separately.
 fn batch(text: &str, ambiguous: bool) -> Result<Frame<'_>, Invalid> {
     let refuse = |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
     let Some(items) = json::items(text, BATCH_LIMIT) else {

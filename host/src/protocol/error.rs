@@ -251,7 +251,7 @@ pub fn not_recorded(done: bool) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), data)
 }
 
-/// -32020. `detail` says which header and what was expected.
+/// -32020. `detail` names the header and what was expected.
 pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(
         HEADER_MISMATCH,

@@ -57,7 +57,7 @@ pub struct Envelope<'a> {
     pub host_meta: &'a [(&'a str, Raw<'a>)],
 }
 
-/// A result without members of its own.
+/// A result without members.
 #[derive(Debug, Serialize)]
 pub struct Empty {}
 

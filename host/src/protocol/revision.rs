@@ -55,14 +55,14 @@ impl Revision {
         matches!(self, V2026_07_28)
     }
 
-    /// Batches: 2025-03-26 says that they must be received (basic, "Batching");
-    /// 2024-11-05 only says to follow JSON-RPC 2.0, which has them; 2025-06-18 removed them.
+    /// Batches: 2025-03-26 requires receiving them (basic, "Batching"); 2024-11-05 only refers to
+    /// JSON-RPC 2.0, which has them; 2025-06-18 removed them.
     pub const fn allows_batch(self) -> bool {
         matches!(self, V2024_11_05 | V2025_03_26)
     }
 
     /// The `id` of an error whose request id could not be read: JSON-RPC's null where
-    /// the schema says nothing else, absent since 2025-11-25 (schema `JSONRPCErrorResponse`).
+    /// the schema does not differ, absent since 2025-11-25 (schema `JSONRPCErrorResponse`).
     pub const fn unreadable_id(self) -> UnreadableId {
         match self {
             V2024_11_05 | V2025_03_26 | V2025_06_18 => UnreadableId::Null,

@@ -167,7 +167,7 @@ impl<'a> Relay<'a> {
 
     /// `false`: it was dropped, because the client does not read.
     async fn send(&mut self, method: &str, params: &(impl Serialize + Sync)) -> bool {
-        // Yields first so that the request runs in a task of its own: a response that is ready at
+        // Yields first so that the request runs in its own task: a response that is ready at
         // once bypasses the outbox and might overtake this message.
         tokio::task::yield_now().await;
         if self.scope.cancelled.is_cancelled() {

@@ -16,7 +16,7 @@ use crate::protocol::params::{self, Params};
 use crate::protocol::revision::Revision;
 
 impl<'a> ClientRequest<'a> {
-    /// Params that are positional are refused before the method is looked at, so that
+    /// Positional params are refused before the method is checked, so that
     /// the rule is the same for known and unknown methods.
     pub fn parse(revision: Revision, method: &str, params: &Params<'a>) -> Result<Self, ErrorObject> {
         params.require_named()?;

@@ -18,7 +18,7 @@ use crate::server::pending::PendingRequests;
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::{Outgoing, Server};
 
-/// For what must come. What must not come is looked for after something that comes later.
+/// Timeout for expected messages. That others are absent is checked after a later message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What one client is sent.

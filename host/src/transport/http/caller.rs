@@ -27,7 +27,7 @@ impl Principal {
 pub(super) struct Peer {
     /// `None` for a Unix socket.
     pub(super) network: Option<IpAddr>,
-    /// The key of a client without a principal of its own.
+    /// The key of a client without its own principal.
     key: Arc<str>,
 }
 

@@ -42,7 +42,7 @@ struct Stage {
     server: Arc<Server>,
     scope: Scope,
     provider: Arc<dyn Provider>,
-    /// What the plugin was told in each round.
+    /// What the plugin was given in each round.
     told: Arc<Mutex<Vec<String>>>,
 }
 
@@ -222,13 +222,13 @@ async fn a_client_that_takes_none_brings_its_answers_with_the_state() {
 #[tokio::test]
 async fn answers_without_the_state_are_taken_by_their_shape() {
     let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| Ok(done("done")));
-    let bring = |answers: Value| ResumedInput {
+    let retry = |answers: Value| ResumedInput {
         answers: Some(RawValue::from_string(answers.to_string()).expect("JSON")),
         state: None,
     };
-    assert_eq!(end(stage.settle(bring(json!({"name": {"action": "cancel"}}))).await), "done");
+    assert_eq!(end(stage.settle(retry(json!({"name": {"action": "cancel"}}))).await), "done");
     assert_eq!(stage.told(), ["name: cancelled []"]);
-    let Err(Refusal::Request(error)) = stage.settle(bring(json!({"name": {"x": 1}}))).await else {
+    let Err(Refusal::Request(error)) = stage.settle(retry(json!({"name": {"x": 1}}))).await else {
         panic!("taken for an answer");
     };
     assert!(error.message.contains("params.inputResponses.name"), "{}", error.message);
@@ -453,7 +453,7 @@ async fn a_call_that_could_not_begin_waits_until_its_client_reads() {
     };
     let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), reads);
     assert_eq!((end(settled), stage.told().len()), ("done".to_owned(), 2));
-    // A plugin that is busy by itself is not waited for.
+    // A plugin that reports `busy` itself is not retried.
     let (stage, _peer) = Stage::new(V2025_11_25, FORMS, settings(), Double::new("p"), |_, _| Err(Fault::Busy.into()));
     assert_eq!((end(stage.settle(ResumedInput::default()).await), stage.told().len()), ("busy".to_owned(), 1));
 }

@@ -53,7 +53,7 @@ impl Stage {
     }
 
     fn scope(&self, revision: Revision) -> Scope {
-        // What is said on the connection's own stream does not go through the request's.
+        // Messages on the connection's own stream do not go through the request's.
         let client = client(&self.server, ClientCapabilities::default(), mpsc::channel(1).0, None);
         scope(&self.server, revision, client)
     }
@@ -128,7 +128,7 @@ async fn many_changes_are_few_words_and_the_last_one_is_told() {
     }
     let mut words = 1;
     assert_eq!(stage.inbox.next().await["method"], TOOLS);
-    // What comes after the last word is a change of its own.
+    // A change after the last notification is reported separately.
     tokio::time::sleep(2 * PAUSE).await;
     words += stage.inbox.all().len();
     let most = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
@@ -186,7 +186,7 @@ async fn who_has_unsubscribed_is_told_no_more() {
     let uris: Arc<Uris> = Arc::default();
     tokio::spawn(announce(stage.connection.clone(), uris.clone()));
     let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": UPDATED, "params": {"uri": uri}});
-    // Those before it is subscribed reach nobody.
+    // Updates before the subscription are not reported.
     stage.server.updates.publish("a:1");
     stage.subscribe(&uris, "a:2").await.expect("it is there");
     stage.server.updates.publish("a:2");

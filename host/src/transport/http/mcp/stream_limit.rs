@@ -110,9 +110,9 @@ mod tests {
         permit.ended.is_cancelled()
     }
 
-    /// One who takes all keeps others from nothing, and is told to wait itself.
+    /// A caller that takes all streams does not block others, and is refused itself.
     #[test]
-    fn who_has_most_gives_way() {
+    fn the_caller_with_the_most_is_evicted() {
         let (alice, bob) = (Arc::from("alice"), Arc::from("bob"));
         let limit = StreamLimit::new(8);
         let mut all: Vec<StreamPermit> = (0..8).map(|_| limit.acquire(&alice).expect("free")).collect();

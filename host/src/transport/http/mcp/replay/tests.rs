@@ -18,7 +18,7 @@ fn answer(bytes: usize) -> Outgoing {
     Outgoing::new("x".repeat(bytes), MessageKind::Result)
 }
 
-/// A stream that says all of that and ends.
+/// A stream with these messages that has ended.
 async fn stream(retention: &Arc<CallerRetention>, request: Option<RequestId>, messages: Vec<Outgoing>) -> Arc<Replay> {
     let (sender, receiver) = mpsc::channel(64);
     let replay = Replay::of(1, retention.clone(), request, receiver);
@@ -32,7 +32,7 @@ async fn stream(retention: &Arc<CallerRetention>, request: Option<RequestId>, me
     replay
 }
 
-/// What a client gets who comes back for all of it.
+/// What a client gets that resumes from the beginning.
 async fn all(replay: &Arc<Replay>) -> Vec<String> {
     let mut reader = replay.reader(Some(0));
     let mut all = Vec::new();
@@ -66,7 +66,7 @@ async fn what_is_kept_of_all_streams_is_bounded_and_the_oldest_goes_first() {
         }
     }
     assert!(kept.len() >= 3 && kept.iter().copied().eq(100 - kept.len()..100), "{kept:?}");
-    // A second time the same is said.
+    // A second time it gets the same.
     assert!(is_dropped(&all(&streams[0]).await));
     drop(streams);
     assert_eq!(all_retention.taken(), 0, "all of it comes back");
@@ -102,7 +102,7 @@ async fn what_was_read_goes_before_what_was_not() {
     assert!(!is_dropped(&all(&unread).await) && !is_dropped(&all(&last).await));
 }
 
-/// What runs gives up what it has said so far, also where nothing has ended.
+/// Running streams are evicted too, if no stream has ended.
 #[tokio::test]
 async fn streams_that_go_on_are_bounded_too() {
     let all_retention = Retention::new(32 * KIB, 32 * KIB);
@@ -125,7 +125,7 @@ async fn streams_that_go_on_are_bounded_too() {
     assert!(!all(&replay).await.is_empty(), "the newest is there");
 }
 
-/// More than all of the room: whoever waits for it gets it, and nobody else.
+/// More than the limit: a waiting reader gets it, and no other.
 #[tokio::test]
 async fn what_can_never_be_kept_is_for_those_who_wait() {
     let all_retention = Retention::new(32 * KIB, 32 * KIB);

@@ -3,7 +3,7 @@ use crate::server;
 use crate::transport::http::Principal;
 use crate::transport::http::caller::Peer;
 
-/// P26: what nobody uses is gone from memory, without another client who makes the server look.
+/// P26: unused sessions are removed from memory, even without further requests.
 #[tokio::test]
 async fn p26_idle_sessions_take_no_memory() {
     let server = Server::new(Arc::default(), server::Settings::default());
@@ -61,7 +61,7 @@ async fn p26_who_has_most_sessions_gives_way() {
     assert_eq!(sessions.lock().len(), 8);
 }
 
-/// P26: a handshake that is never finished ends, whatever else is said.
+/// P26: a session whose handshake is never completed ends, whatever else is sent.
 #[tokio::test]
 async fn p26_a_handshake_has_its_time() {
     let catalog: Arc<crate::catalog::Catalog> = Arc::default();
