@@ -56,12 +56,12 @@ impl Uris {
             return true;
         }
         let bytes = followed.bytes + uri.len();
-        let room = followed.uris.len() < limit && bytes <= MAX_URI_BYTES;
-        if room {
+        let fits = followed.uris.len() < limit && bytes <= MAX_URI_BYTES;
+        if fits {
             followed.uris.insert(uri.into());
             followed.bytes = bytes;
         }
-        room
+        fits
     }
 
     pub(in crate::server) fn remove(&self, uri: &str) {

@@ -16,10 +16,10 @@ use crate::server::call_record::CallRecord;
 use crate::server::scope::Scope;
 use crate::server::{Server, fault, wire};
 
-pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Complete<'_>) -> Reply {
+pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: Complete<'_>) -> Reply {
     let server = server.clone();
-    let reference = asked.reference.into_owned();
-    let (argument, value, given) = (asked.argument.into_owned(), asked.value.into_owned(), asked.context);
+    let reference = request.reference.into_owned();
+    let (argument, value, given) = (request.argument.into_owned(), request.value.into_owned(), request.context);
     Reply::Later(Box::pin(async move {
         let mut record = CallRecord::begin(&server, &scope, "completion/complete", reference.text())?;
         record.set_input(&value);

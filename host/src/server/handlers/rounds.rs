@@ -51,7 +51,7 @@ impl From<ToolOutcome> for Round<ToolResult> {
     fn from(outcome: ToolOutcome) -> Self {
         match outcome {
             ToolOutcome::Complete(result) => Self::Complete(result),
-            ToolOutcome::InputRequired(asked) => Self::InputRequired(asked),
+            ToolOutcome::InputRequired(input) => Self::InputRequired(input),
         }
     }
 }
@@ -60,7 +60,7 @@ impl From<PromptOutcome> for Round<PromptResult> {
     fn from(outcome: PromptOutcome) -> Self {
         match outcome {
             PromptOutcome::Complete(result) => Self::Complete(result),
-            PromptOutcome::InputRequired(asked) => Self::InputRequired(asked),
+            PromptOutcome::InputRequired(input) => Self::InputRequired(input),
         }
     }
 }
@@ -69,7 +69,7 @@ impl From<ReadOutcome> for Round<ReadResult> {
     fn from(outcome: ReadOutcome) -> Self {
         match outcome {
             ReadOutcome::Complete(result) => Self::Complete(result),
-            ReadOutcome::InputRequired(asked) => Self::InputRequired(asked),
+            ReadOutcome::InputRequired(input) => Self::InputRequired(input),
         }
     }
 }

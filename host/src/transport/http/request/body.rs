@@ -51,27 +51,27 @@ pub(super) struct Bodies {
     /// For reading one body, and for waiting until its bytes are available.
     time: Duration,
     /// Maximum bytes of all large bodies.
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// Maximum bytes of one caller's large bodies: three quarters of all, or one body.
-    of_one: usize,
+    per_caller: usize,
     /// By caller, while it has large bodies.
     shares: Mutex<HashMap<Arc<str>, Weak<Semaphore>>>,
 }
 
 /// A body, and its reserved bytes until it is dropped.
 #[derive(Default)]
-struct Held {
+struct BodyBuffer {
     bytes: BytesMut,
-    room: Option<Room>,
+    permit: Option<BodyPermit>,
 }
 
 /// The caller's own limit first, so that a waiting caller does not block others.
-struct Room {
+struct BodyPermit {
     own: OwnedSemaphorePermit,
     of_all: OwnedSemaphorePermit,
 }
 
-impl Room {
+impl BodyPermit {
     fn shrink_to(&mut self, bytes: usize) {
         for permit in [&mut self.own, &mut self.of_all] {
             drop(permit.split(permit.num_permits() - bytes));
@@ -79,7 +79,7 @@ impl Room {
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for BodyBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -88,8 +88,8 @@ impl AsRef<[u8]> for Held {
 impl Bodies {
     /// `together`: bytes of all bodies of more than 64 KiB; no less than `limit`.
     pub(super) fn new(limit: usize, time: Duration, together: usize) -> Self {
-        let room = Arc::new(Semaphore::new(together));
-        Self { limit, time, room, of_one: limit.max(together / 4 * 3), shares: Mutex::default() }
+        let permits = Arc::new(Semaphore::new(together));
+        Self { limit, time, permits, per_caller: limit.max(together / 4 * 3), shares: Mutex::default() }
     }
 
     /// Reads the whole body. Reading pauses while other bodies use all bytes.
@@ -99,13 +99,13 @@ impl Bodies {
     /// too long, 503 if it waited as long for free bytes, 400 if it breaks off.
     pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
         let deadline = Instant::now() + self.time;
-        let said = body.size_hint();
-        if said.lower() > self.limit as u64 {
+        let declared_size = body.size_hint();
+        if declared_size.lower() > self.limit as u64 {
             return Err(self.too_long());
         }
         // The length of a chunked body is only known at its end.
-        let most = said.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
-        let mut held = Held::default();
+        let declared = declared_size.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
+        let mut buffer = BodyBuffer::default();
         while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
             let frame = frame.map_err(|error| {
                 tracing::debug!(%error, "a body broke off");
@@ -113,31 +113,31 @@ impl Bodies {
                     .header(header::CONNECTION, "close")
             })?;
             let Ok(bytes) = frame.into_data() else { continue };
-            let length = held.bytes.len() + bytes.len();
+            let length = buffer.bytes.len() + bytes.len();
             if length > self.limit {
                 return Err(self.too_long());
             }
-            if length > SMALL && held.room.is_none() {
-                held.room = Some(self.room(most, caller, deadline).await?);
-                held.bytes.reserve(most - held.bytes.len());
+            if length > SMALL && buffer.permit.is_none() {
+                buffer.permit = Some(self.reserve(declared, caller, deadline).await?);
+                buffer.bytes.reserve(declared - buffer.bytes.len());
             }
-            held.bytes.extend_from_slice(&bytes);
+            buffer.bytes.extend_from_slice(&bytes);
         }
-        if let Some(room) = &mut held.room {
+        if let Some(permit) = &mut buffer.permit {
             // Releases what the chunks did not need.
-            room.shrink_to(held.bytes.len());
+            permit.shrink_to(buffer.bytes.len());
         }
-        Ok(Bytes::from_owner(held))
+        Ok(Bytes::from_owner(buffer))
     }
 
-    async fn room(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<Room, Refusal> {
+    async fn reserve(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<BodyPermit, Refusal> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let share = self.share(caller);
-        let room = async {
+        let permit = async {
             let own = share.acquire_many_owned(bytes).await.ok()?;
-            Some(Room { own, of_all: self.room.clone().acquire_many_owned(bytes).await.ok()? })
+            Some(BodyPermit { own, of_all: self.permits.clone().acquire_many_owned(bytes).await.ok()? })
         };
-        timeout_at(deadline, room).await.ok().flatten().ok_or_else(|| {
+        timeout_at(deadline, permit).await.ok().flatten().ok_or_else(|| {
             let detail = "too many large messages are worked on, try again later";
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
             refusal.header(header::RETRY_AFTER, "1")
@@ -151,7 +151,7 @@ impl Bodies {
         }
         // The number of callers with bodies is bounded by the connections.
         shares.retain(|_, share| share.strong_count() > 0);
-        let share = Arc::new(Semaphore::new(self.of_one));
+        let share = Arc::new(Semaphore::new(self.per_caller));
         shares.insert(caller.clone(), Arc::downgrade(&share));
         share
     }

@@ -90,8 +90,8 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &HeaderVal
     let answer = response.headers_mut();
     answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
     // Header names are not known in advance: they may mirror a tool's arguments.
-    if let Some(asked) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
+    if let Some(requested) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
     }
     answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     allow(&mut response, origin);
