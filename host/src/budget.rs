@@ -1,8 +1,7 @@
-//! How many bytes may be kept for others: of one owner, of all that belong to one principal, and
-//! in all.
+//! Hierarchical byte limits: per owner, per principal, and in total.
 //!
-//! It counts and wakes; it keeps nothing itself. What is refused, or dropped to make room, is
-//! decided by whoever keeps it.
+//! A budget counts and wakes waiters; it holds no data itself. What is refused or evicted at a limit
+//! is the owner's decision.
 
 mod parts;
 
@@ -13,7 +12,7 @@ use tokio::sync::Notify;
 
 pub use parts::Parts;
 
-/// A limit, within the limits of the budget that it is a part of. Clones are the same budget.
+/// A limit, within the limits of its parent budget. Clones share the same budget.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Level>);
 
@@ -21,14 +20,14 @@ pub struct Budget(Arc<Level>);
 struct Level {
     limit: usize,
     taken: AtomicUsize,
-    whole: Option<Budget>,
-    /// Told when it opens: when no more than half of it is taken any longer.
+    parent: Option<Budget>,
+    /// Notified when it opens: when usage falls to half of the limit.
     opened: Notify,
 }
 
-/// Bytes that are taken, until this is dropped.
+/// Reserved bytes, released on drop.
 #[derive(Debug)]
-#[must_use = "what is dropped is given back"]
+#[must_use = "dropping it releases the bytes"]
 pub struct Taken {
     of: Budget,
     bytes: usize,
@@ -39,31 +38,31 @@ impl Budget {
         Self::level(limit, None)
     }
 
-    /// A part of this one: what is taken of it is taken of both.
+    /// A child budget: what is taken from it is taken from both.
     pub fn part(&self, limit: usize) -> Self {
         Self::level(limit, Some(self.clone()))
     }
 
-    fn level(limit: usize, whole: Option<Self>) -> Self {
-        Self(Arc::new(Level { limit, taken: AtomicUsize::new(0), whole, opened: Notify::new() }))
+    fn level(limit: usize, parent: Option<Self>) -> Self {
+        Self(Arc::new(Level { limit, taken: AtomicUsize::new(0), parent, opened: Notify::new() }))
     }
 
     /// # Errors
-    /// The budget that has no room for so many bytes: this one, or one that it is a part of.
+    /// The budget that has not enough free bytes: this one, or one of its parents.
     pub fn try_take(&self, bytes: usize) -> Result<Taken, Self> {
         for level in self.levels() {
             let fits = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= level.0.limit);
             if level.0.taken.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
                 let below = self.levels().take_while(|below| !below.is(level));
-                below.for_each(|below| below.give_back(bytes));
+                below.for_each(|below| below.release(bytes));
                 return Err(level.clone());
             }
         }
         Ok(Taken { of: self.clone(), bytes })
     }
 
-    /// Takes them also beyond the limits: for what exists already and is small, so that it is at
-    /// least seen.
+    /// Takes bytes even beyond the limits: for what exists already and is small, so that it is at
+    /// least counted.
     pub fn take(&self, bytes: usize) -> Taken {
         for level in self.levels() {
             level.0.taken.fetch_add(bytes, Ordering::Relaxed);
@@ -71,9 +70,8 @@ impl Budget {
         Taken { of: self.clone(), bytes }
     }
 
-    /// Whether no more than half of it is taken, nor of what it is a part of. Whoever makes things
-    /// that are kept begins with another one only while this holds: the other half is for those
-    /// that have begun, whose size nobody knows yet.
+    /// Whether at most half of it and of each parent is taken. New work starts only while this holds:
+    /// the other half is for the results of running work, whose size is not known yet.
     pub fn is_open(&self) -> bool {
         self.levels().all(Self::is_open_itself)
     }
@@ -81,7 +79,7 @@ impl Budget {
     /// Waits until it is open.
     pub async fn open(&self) {
         while let Some(level) = self.levels().find(|level| !level.is_open_itself()) {
-            // Before the look, so that what is told meanwhile is not missed.
+            // Registered before the check, so that no notification in between is lost.
             let opened = level.0.opened.notified();
             if !level.is_open_itself() {
                 opened.await;
@@ -89,7 +87,7 @@ impl Budget {
         }
     }
 
-    /// Bytes that are taken of it.
+    /// Bytes that are taken from it.
     pub fn taken(&self) -> usize {
         self.0.taken.load(Ordering::Relaxed)
     }
@@ -103,7 +101,7 @@ impl Budget {
         self.taken() <= self.0.limit / 2
     }
 
-    fn give_back(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         let before = self.0.taken.fetch_sub(bytes, Ordering::Relaxed);
         let half = self.0.limit / 2;
         if before > half && before - bytes <= half {
@@ -111,9 +109,9 @@ impl Budget {
         }
     }
 
-    /// This one first, and the whole last.
+    /// This budget first, the root last.
     fn levels(&self) -> impl Iterator<Item = &Self> {
-        std::iter::successors(Some(self), |level| level.0.whole.as_ref())
+        std::iter::successors(Some(self), |level| level.0.parent.as_ref())
     }
 }
 
@@ -122,17 +120,17 @@ impl Taken {
         self.bytes
     }
 
-    /// Gives back what is more than so many bytes.
+    /// Releases the excess over so many bytes.
     pub fn shrink_to(&mut self, bytes: usize) {
         let more = self.bytes.saturating_sub(bytes);
         self.bytes -= more;
-        self.of.levels().for_each(|level| level.give_back(more));
+        self.of.levels().for_each(|level| level.release(more));
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.of.levels().for_each(|level| level.give_back(self.bytes));
+        self.of.levels().for_each(|level| level.release(self.bytes));
     }
 }
 

@@ -1,18 +1,18 @@
-//! Work that a transport's thread does while it waits for its client.
+//! Work that a transport's thread does while it waits for its client (an idle hook).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 type Work = Box<dyn Fn() + Send + Sync>;
 
-/// A hook that transports run when they wait. It does nothing until it is set: a transport begins
-/// before there is anything to do ahead.
+/// A hook that transports run when they are idle. It does nothing until it is set: a transport
+/// starts before there is any work for it.
 #[derive(Clone, Default)]
 pub struct IdleHook(Arc<OnceLock<Work>>);
 
 impl IdleHook {
-    /// Sets what is done; the first call counts. It runs on threads that serve clients, so it takes
-    /// at most some milliseconds.
+    /// Sets the work; only the first call has an effect. It runs on threads that serve clients, so it
+    /// must take at most some milliseconds.
     pub fn set(&self, work: impl Fn() + Send + Sync + 'static) {
         let _ = self.0.set(Box::new(work));
     }

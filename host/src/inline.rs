@@ -1,11 +1,11 @@
-//! Polling on the calling thread, before anything else is woken.
+//! Polling a future on the calling thread before spawning it.
 //!
-//! To hand a future to another thread costs more than most requests and calls take.
+//! Handing a future to another thread costs more than most requests and calls take.
 
 use std::task::{Context, Poll, Waker};
 
-/// Polls once. A future that is not ready comes back, to be spawned: whatever polls it next
-/// registers a waker of its own, so none is needed here.
+/// Polls once. A pending future is returned, to be spawned: the next poll registers a waker, so none
+/// is needed here.
 ///
 /// # Errors
 /// The future, if it is pending.

@@ -28,10 +28,9 @@ pub const MAX_DEPTH: usize = 127;
 
 /// The reason in a [`JsonError`] when the depth limit was passed.
 pub const NESTING: &str = "nesting is deeper than the limit";
-/// The reason where the same name stands in one object twice: readers take the first or the
-/// last, or show both.
+/// The reason for a repeated name in an object: parsers take the first or the last, or keep both.
 pub const REPEATED: &str = "a member's name is repeated";
-/// The reason where a name is one that the JSON library keeps for itself.
+/// The reason for a name that the JSON library reserves.
 pub const RESERVED: &str = "a member's name is reserved for the JSON library";
 /// The reason where a number is too long, or its exponent too large.
 pub const NUMBER: &str = "a number is longer or larger than the limit";
@@ -46,7 +45,7 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// A word for machines.
+    /// A code for programs.
     pub fn code(&self) -> &'static str {
         match self.reason {
             NESTING => "nesting_limit",
@@ -84,7 +83,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a value, told from its first byte.
+    /// The kind of a value, by its first byte.
     pub fn of(raw: &RawValue) -> Kind {
         Self::of_text(raw.get())
     }
@@ -114,7 +113,7 @@ impl Kind {
     }
 }
 
-/// The string that `raw` spells; `None` when it is no string or holds a lone surrogate.
+/// The decoded string; `None` if it is not a string or has a lone surrogate.
 pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     let text = raw.get().trim();
     let plain = text.strip_prefix('"')?.strip_suffix('"')?;
@@ -125,7 +124,7 @@ pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The same JSON on one line. A text without CR and LF comes back as it is; otherwise
+/// The same JSON on one line. A text without CR and LF is returned unchanged; otherwise
 /// all insignificant whitespace goes. `text` must be valid JSON, in which a raw line
 /// break can only stand outside strings.
 pub fn single_line(text: &str) -> Cow<'_, str> {
@@ -139,7 +138,7 @@ pub fn single_line(text: &str) -> Cow<'_, str> {
             if in_string {
                 in_string = escaped || c != '"';
                 escaped = !escaped && c == '\\';
-                // Not JSON, but still the one thing that must not reach a line.
+                // Not valid JSON, but line breaks must be removed in any case.
                 return !matches!(c, '\n' | '\r');
             }
             in_string = c == '"';
@@ -158,7 +157,7 @@ pub fn write_str(out: &mut String, text: &str) {
     loop {
         let (plain, special) = rest.split_at(plain::plain(rest.as_bytes()));
         out.push_str(plain);
-        // What is not plain is one byte of ASCII.
+        // A byte that needs escaping is ASCII.
         let Some(byte) = special.bytes().next() else { break };
         match byte {
             b'"' => out.push_str("\\\""),

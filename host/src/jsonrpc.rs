@@ -23,7 +23,7 @@ pub use id::{InvalidId, RequestId};
 #[derive(Debug)]
 pub enum Frame<'a> {
     Single(Message<'a>),
-    /// One to [`BATCH_LIMIT`] elements, each judged by itself.
+    /// One to [`BATCH_LIMIT`] elements, each valid or not.
     Batch(Vec<Message<'a>>),
 }
 
@@ -47,7 +47,7 @@ pub enum Message<'a> {
     Invalid(Invalid),
 }
 
-/// A call that wants exactly one answer.
+/// A call that must get exactly one response.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub id: RequestId,
@@ -64,7 +64,7 @@ pub struct Notification<'a> {
     pub params: Option<&'a RawValue>,
 }
 
-/// An answer to a request of ours; never answered itself.
+/// A response to a server request; never answered itself.
 #[derive(Debug)]
 pub struct Response<'a> {
     /// `None` when the id is absent, null or not an id: such an answer fits no request.
@@ -72,13 +72,13 @@ pub struct Response<'a> {
     pub outcome: Outcome<'a>,
 }
 
-/// What a response says.
+/// The outcome in a response.
 #[derive(Debug)]
 pub enum Outcome<'a> {
     Result(&'a RawValue),
     Error(ErrorObject),
     /// Both a result and an error, or an error without code and message, or not
-    /// `"jsonrpc": "2.0"`: the request has failed, and this says why.
+    /// `"jsonrpc": "2.0"`: the request has failed, with this reason.
     Malformed(&'static str),
 }
 

@@ -1,5 +1,5 @@
 //! The Model Context Protocol as values: revisions, typed requests, errors, results.
-//! It is pure: no session, no transport, no plugin; the same input gives the same answer.
+//! Pure functions: no session, no transport, no plugin.
 //!
 //! Source: <https://modelcontextprotocol.io/specification>, revisions 2024-11-05 to 2026-07-28.
 

@@ -1,10 +1,10 @@
-//! Clients on one side, plugins on the other: sessions, dispatch, and the two changes of
-//! vocabulary between the wire and WIT.
+//! The protocol engine between clients and plugins: sessions, dispatch, and the conversion between
+//! MCP's wire format and WIT.
 //!
-//! It knows no sockets, no stdin and no headers, and runs no component itself.
+//! It knows no sockets, no stdin and no header syntax, and runs no component itself.
 
-mod asked;
 mod bounds;
+mod call_record;
 mod client;
 mod connection;
 mod discovery;
@@ -13,12 +13,12 @@ mod handlers;
 mod in_flight;
 mod outgoing;
 mod pages;
+mod pending;
 mod relay;
-mod room;
+mod request_budget;
 mod scope;
 mod seal;
 mod session;
-mod trail;
 mod unread;
 mod updates;
 mod wire;
@@ -36,61 +36,61 @@ use crate::catalog::Catalog;
 use crate::protocol::Implementation;
 use pages::Pages;
 use seal::EXPIRY;
-use unread::UnreadOfAll;
+use unread::AllUnread;
 use updates::Updates;
 
 pub use crate::protocol::era::{PostKind, post_kind};
 pub use crate::protocol::headers::Headers;
 pub use connection::{Answered, Connection};
-pub use outgoing::{Kind, Outgoing};
-pub use seal::{Binding, Broken, Seal, Sealed};
+pub use outgoing::{MessageKind, Outgoing};
+pub use seal::{Binding, Seal, SealError, Sealed};
 pub use unread::Unread;
 
-/// How the server presents itself, and its bounds. Never shown: it may hold a secret.
+/// The server's identity and limits. No `Debug`: it may hold a secret.
 #[derive(Clone)]
 pub struct Settings {
     pub name: String,
     pub version: String,
-    /// Sent to clients for their model.
+    /// Instructions for the client's model.
     pub instructions: Option<String>,
-    /// Entries of a list that are sent at once.
+    /// Entries per page of a list.
     pub page_size: usize,
     /// How long a first request waits for the first scan of the plugin folder.
     pub first_scan: Duration,
-    /// Requests of one connection that are with one plugin at the same time.
+    /// Maximum concurrent requests of one connection to one plugin.
     pub in_flight: usize,
-    /// How long a request waits for its turn to be with a plugin, and for its client to read.
+    /// How long a request waits for a permit of its plugin, and for its client to read.
     pub patience: Duration,
-    /// Bytes of requests of one connection that run or wait; more are refused.
+    /// Maximum bytes of running and waiting requests of one connection; more are refused.
     pub waiting: usize,
-    /// The same of all connections together, for requests of more than 64 KiB.
+    /// The same for all connections together; counts requests over 64 KiB only.
     pub waiting_together: usize,
-    /// Bytes that wait to be read by the client of one connection. While more than half of it
-    /// waits no call begins, and an answer beyond it is not kept.
+    /// Maximum unread bytes of one connection. While more than half of it is used no call starts,
+    /// and a response that exceeds it is dropped.
     pub unread: usize,
-    /// Bytes of messages of more than 64 KiB that wait for the clients of all connections of one
-    /// caller; of smaller ones half as many.
+    /// Maximum unread bytes of one caller's connections, in messages over 64 KiB; half as many in
+    /// smaller ones.
     pub unread_of_caller: usize,
-    /// The same of all callers together.
+    /// The same for all callers together.
     pub unread_together: usize,
-    /// Resources of which one connection can hear.
+    /// Maximum resource subscriptions of one connection.
     pub followed: usize,
-    /// `subscriptions/listen` streams of one connection.
+    /// Maximum `subscriptions/listen` streams of one connection.
     pub listens: usize,
-    /// Between two notifications that the same list has changed.
+    /// Minimum time between two `list_changed` notifications.
     pub list_changed_pause: Duration,
-    /// Between two notifications that the same resource has changed.
+    /// Minimum time between two rounds of `resources/updated` notifications.
     pub updated_pause: Duration,
-    /// How long a plugin may go on after its caller has given up.
+    /// How long a plugin may continue after its request was cancelled.
     pub cancel_grace: Duration,
     /// How long a client may take to answer a question.
     pub ask_timeout: Duration,
-    /// Tools for clients that list tools only once.
+    /// Adds the tools that search for and call tools, for clients that list tools only once.
     pub discovery: bool,
-    /// Closes and signs what clients carry from one request to the next. Without it the process
-    /// makes its own, and takes nothing from another.
+    /// Encrypts request states and signs cursors. Without it the process generates its own key, and
+    /// accepts neither from another process.
     pub state_key: Option<[u8; 32]>,
-    /// Where each call of a plugin is recorded.
+    /// The audit log of plugin calls.
     pub audit: Audit,
 }
 
@@ -122,37 +122,37 @@ impl Default for Settings {
     }
 }
 
-/// What all connections share.
+/// State shared by all connections.
 pub struct Server {
     catalog: Arc<Catalog>,
     settings: Settings,
     implementation: Implementation,
-    /// Signs cursors, so that a made-up one is told from ours.
+    /// Signs cursors, so that a forged one is rejected.
     cursor_key: [u8; 32],
-    /// Closes what a call keeps with the client between its rounds.
+    /// Encrypts the state that a call stores with the client between its rounds.
     seal: Seal,
-    /// Of this process alone: another one counts its calls from the same number.
+    /// Unique to this process: another one numbers its calls from zero too.
     visit_key: [u8; 32],
     updates: Updates,
     pages: Pages,
-    /// See [`room::Room`].
+    /// See [`request_budget::RequestBudget`].
     large: Budget,
-    unread: UnreadOfAll,
+    unread: AllUnread,
     calls: AtomicU64,
     stopping: watch::Sender<bool>,
     cut_off: CancellationToken,
-    /// Requests that were.
-    cut: AtomicUsize,
+    /// Requests that were cut off.
+    cut_off_count: AtomicUsize,
 }
 
 impl Server {
-    /// With discovery, its tools are put into the catalog: make the server before the plugins
-    /// are loaded, or a plugin of the host's name is replaced.
+    /// With discovery, its tools are added to the catalog: create the server before plugins are
+    /// loaded, or a plugin of the same name is replaced.
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Arc<Self> {
         let mut own_key = [0; 32];
-        // Without randomness nothing is sealed later either; cursors are no secret.
+        // Without randomness nothing is sealed later either; cursors are not secret.
         if let Err(error) = getrandom::fill(&mut own_key) {
-            tracing::warn!(%error, "the system gives no randomness");
+            tracing::warn!(%error, "the system's random number generator failed");
         }
         let key = settings.state_key.unwrap_or(own_key);
         let derive = |purpose| blake3::derive_key(purpose, &key);
@@ -166,7 +166,7 @@ impl Server {
         }
         Arc::new(Self {
             large: Budget::new(settings.waiting_together),
-            unread: UnreadOfAll::new(settings.unread_of_caller, settings.unread_together),
+            unread: AllUnread::new(settings.unread_of_caller, settings.unread_together),
             catalog,
             settings,
             implementation,
@@ -178,46 +178,46 @@ impl Server {
             calls: AtomicU64::new(0),
             stopping: watch::Sender::new(false),
             cut_off: CancellationToken::new(),
-            cut: AtomicUsize::new(0),
+            cut_off_count: AtomicUsize::new(0),
         })
     }
 
-    /// Ends the listen streams of all clients with their results.
+    /// Ends all clients' listen streams with their results.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
 
-    /// Stops work on all requests; each is answered that it was.
+    /// Stops all running requests; each is answered with a `shutting_down` error.
     pub fn cut_off(&self) {
         self.cut_off.cancel();
     }
 
-    /// Says in the log how many requests were cut off, if any.
-    pub fn tell_cut_off(&self) {
-        let requests = self.cut.load(Ordering::Relaxed);
+    /// Logs the number of requests that were cut off, if any.
+    pub fn log_cut_off(&self) {
+        let requests = self.cut_off_count.load(Ordering::Relaxed);
         if requests > 0 {
-            tracing::warn!(requests, "requests were still running at the end, and were cut off");
+            tracing::warn!(requests, "cut off requests that were still running at shutdown");
         }
     }
 
-    /// Whether it is about to stop.
+    /// Whether shutdown has begun.
     pub fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
     }
 
-    /// Whether the plugins of the first scan are in service, and it is not about to stop.
+    /// Whether the plugins of the first scan are in service and shutdown has not begun.
     pub fn is_ready(&self) -> bool {
         self.catalog.is_ready() && !self.is_stopping()
     }
 
-    /// What the host and its log call one call: not the client's id, which may be anything.
-    fn name_call(&self) -> u64 {
+    /// The id of a call in the host and its log: not the client's request id, which may be anything.
+    fn next_call_id(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A name for a page that a user is asked to visit: the same for the same question of
-    /// a call, and nobody else's.
-    fn name_visit(&self, call: u64, key: &str) -> String {
+    /// The `elicitationId` of a URL elicitation: stable for the same question of a call, and
+    /// unguessable for others.
+    fn elicitation_id(&self, call: u64, key: &str) -> String {
         let mut hash = blake3::Hasher::new_keyed(&self.visit_key);
         hash.update(&call.to_le_bytes()).update(key.as_bytes());
         let mut name = hash.finalize().to_hex().to_string();

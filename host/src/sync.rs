@@ -1,7 +1,7 @@
-//! What threads and tasks wait for each other with.
+//! Synchronization primitives.
 //!
-//! The files that decide who waits for whom take it from here: the tests in `tests/models` build
-//! the same files with `shuttle` in its place, and try the orders in which threads can come.
+//! Files with concurrent algorithms import them from here: `tests/models` builds the same files with
+//! `shuttle` in their place, to test the possible interleavings of threads.
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,5 +1,5 @@
-//! One pass over a text that says whether it is exactly one JSON value (RFC 8259), and whether
-//! all readers read the same of it. It does not recurse, and builds nothing.
+//! Checks in one pass over a text whether it is exactly one JSON value (RFC 8259), and whether
+//! all parsers read it alike. It does not recurse or allocate values.
 
 use super::names::{MAX_TEXT, Names};
 use super::plain::plain;
@@ -8,14 +8,13 @@ use super::{JsonError, NESTING, NUMBER};
 /// The deepest nesting that [`check`] can be asked to allow.
 pub const DEPTH_CAP: usize = 256;
 
-/// Characters of a number. Readers take the square of its length to make a number of it;
-/// Python's gives up at 4300 digits.
+/// Maximum characters of a number. Parsers take quadratic time for it; Python's gives up at 4300
+/// digits.
 pub const MAX_NUMBER: usize = 1000;
-/// The largest exponent of ten, in either direction. Readers that compute exactly write it out;
-/// a double ends at 308.
+/// Maximum absolute exponent. Parsers with exact arithmetic expand it; a double ends at 308.
 pub const MAX_EXPONENT: u32 = 999;
 
-/// What [`check`] saw of a text.
+/// Statistics of a text from [`check`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     /// How deep it nests; a number alone has depth 0.
@@ -28,8 +27,8 @@ pub struct Seen {
 
 /// Accepts one JSON value, whitespace around it, nested at most `max_depth` levels
 /// (never more than [`DEPTH_CAP`]). Refuses also what the grammar allows and not every reader
-/// reads alike: an escaped surrogate without its partner, a member's name that stands in an
-/// object twice, names that the JSON library keeps for itself, and numbers beyond
+/// reads alike: an unpaired escaped surrogate, a repeated member name, names that the JSON
+/// library reserves, and numbers beyond
 /// [`MAX_NUMBER`] and [`MAX_EXPONENT`].
 pub fn check(text: &str, max_depth: usize) -> Result<Seen, JsonError> {
     if text.len() > MAX_TEXT {

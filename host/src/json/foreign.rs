@@ -1,6 +1,6 @@
-//! Trees of other formats, as YAML, under the rules for text: no name that the JSON library keeps
-//! for itself, no member twice. How deep they nest is the format's own deserializer to bound:
-//! `serde_saphyr` ends at 64.
+//! Trees of other formats, such as YAML, under the same rules as JSON text: no name that the JSON
+//! library reserves, no repeated member. Depth is limited by the format's deserializer:
+//! `serde_saphyr` stops at 64.
 
 use std::fmt;
 

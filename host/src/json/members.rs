@@ -1,5 +1,5 @@
-//! Reads one level of an object or array and leaves what is below it as raw text.
-//! It does not limit depth and does not look at escapes below: see [`super::check`].
+//! Parses one level of an object or array; nested values stay raw text.
+//! It does not limit depth or validate nested values: see [`super::check`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 pub enum MembersError {
     #[error("expected an object")]
     NotAnObject,
-    /// One of the members asked for stands there twice. Taking the last would let a
+    /// One of the requested members is repeated. Taking the last would let a
     /// proxy in front and this host read two different messages.
     #[error("member {0:?} is repeated")]
     Repeated(String),
@@ -30,12 +30,12 @@ pub fn members<'a, const N: usize>(
     Object::read(object)?.members(names)
 }
 
-/// All members of an object, as they stand there.
+/// All members of an object, in order.
 pub fn entries(object: &str) -> Result<Vec<(Cow<'_, str>, &RawValue)>, MembersError> {
     Object::read(object).map(|object| object.0)
 }
 
-/// An object whose members are read once and looked for several times.
+/// An object whose members are parsed once for several lookups.
 #[derive(Debug, Default)]
 pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -73,7 +73,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Values as they are spelt. Line breaks between tokens stay: see [`super::single_line`].
+/// Values verbatim. Line breaks between tokens stay: see [`super::single_line`].
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(name, value)| (name, value)))

@@ -1,8 +1,8 @@
-//! The names of the members of all objects that are open at one place of a text: none may stand
-//! in an object twice, however it is spelt, and none may be one that the JSON library keeps for itself.
+//! The member names of all objects that are open at a position: none may be repeated, however it is
+//! escaped, and none may be one that the JSON library reserves.
 //!
-//! A few names are compared as they come. Many are sorted when their object ends, so that an
-//! object of half a million members takes no square of that; a name takes eight bytes.
+//! Few names are compared one by one. Many are sorted when their object ends, so that an object of
+//! half a million members does not take quadratic time; a name takes eight bytes.
 
 use smallvec::SmallVec;
 
@@ -16,13 +16,13 @@ const PRIVATE: &[u8] = b"$serde_json::";
 pub(super) const RAW: &str = "$serde_json::private::RawValue";
 /// Names of one object that are compared one by one.
 const FEW: usize = 16;
-/// Bytes of a text: places in it are kept in 32 bits, of which one says something else.
+/// Maximum bytes of a text: offsets have 32 bits, of which one is a flag.
 pub(super) const MAX_TEXT: usize = i32::MAX as usize;
-/// Set in a length: the name was spelt with escapes, and stands decoded in [`Names::decoded`].
+/// Flag in a length: the name had escapes, and is stored in [`Names::decoded`].
 const DECODED: u32 = 1 << 31;
 
-/// Where a name stands, and how long it is. As a mark between two objects, where the names of
-/// the outer one begin.
+/// Offset and length of a name. As a mark between two objects: where the names of the outer one
+/// begin.
 #[derive(Clone, Copy)]
 struct Name {
     start: u32,
@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
         let names = &mut open[*own..];
         if names.len() > FEW {
             let bytes = |name: &Name| spelt(text, decoded, *name);
-            // The shorter first: names of one length alone are looked into.
+            // By length first: only names of equal length are compared.
             names.sort_unstable_by(|a, b| {
                 let (a, b) = (bytes(a), bytes(b));
                 a.len().cmp(&b.len()).then_with(|| a.cmp(b))
@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// A member of the innermost object, whose name stands between its quotes from `start` to
+    /// A member of the innermost object, whose name is between its quotes from `start` to
     /// `end`.
     pub(super) fn add(&mut self, start: usize, end: usize, escaped: bool) -> Result<(), JsonError> {
         let wrong = |reason| JsonError { offset: start, reason };

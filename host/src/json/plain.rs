@@ -1,6 +1,5 @@
-//! How long a text goes on with nothing in it that JSON treats apart.
-//! It is looked at in blocks, which the compiler makes vector instructions of, and what is shorter
-//! eight bytes at a time.
+//! Finds the next byte of a string that needs escaping.
+//! Scans in blocks, which the compiler vectorizes, and the remainder eight bytes at a time.
 
 const BLOCK: usize = 32;
 
@@ -13,7 +12,7 @@ const fn ends(byte: u8) -> bool {
 pub(super) fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;
     for block in bytes.chunks_exact(BLOCK) {
-        // Without a way out, so that all are compared at once.
+        // Without an early exit, so that the loop is vectorized.
         if block.iter().fold(false, |found, byte| found | ends(*byte)) {
             break;
         }

@@ -262,7 +262,7 @@ fn a_name_stands_in_an_object_once() {
             assert_eq!(check(&text, 8), Ok(Seen { depth: 2, values, members }), "{text}");
         }
     }
-    // Each object has names of its own, also after others have ended inside of it.
+    // Each object has its own names, also after nested ones have ended.
     let text = r#"{"a":{"a":{"a":1},"b":1},"b":[{"a":1},{"a":2}],"c":{"a":1,"b":2}}"#;
     assert_eq!(check(text, 8).map(|seen| seen.members), Ok(10));
     assert_eq!(check(&text.replace("\"c\"", "\"a\""), 8).map_err(|error| error.reason), Err(REPEATED));

@@ -1,5 +1,5 @@
-//! From text to trees and typed values. Nothing else reads text of strangers with `serde_json`:
-//! what its trees would hold otherwise than the text has it, [`check`] refuses.
+//! From text to trees and typed values. The only place that parses untrusted text with
+//! `serde_json`: [`check`] refuses what its trees would represent differently.
 
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -26,8 +26,8 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Erro
     serde_json::from_str(text)
 }
 
-/// The one text of a tree: no blanks, characters and numbers spelt in one way, members in the order
-/// that they have. Read again it is the same tree, and the same text.
+/// The canonical text of a tree: no whitespace, one spelling of characters and numbers, members in
+/// their order. Parsing it gives the same tree, and so the same text.
 pub fn canonical(tree: &Value) -> String {
     tree.to_string()
 }

@@ -1,4 +1,4 @@
-//! Values to text. What is JSON already stays as it is spelt; all else is written by `serde_json`.
+//! Serialization. JSON text is written verbatim; all else by `serde_json`.
 
 use std::borrow::Cow;
 use std::iter::once;
@@ -12,19 +12,19 @@ use serde_json::value::RawValue;
 use super::names::RAW;
 use super::quote;
 
-/// From so many bytes on, a string is quoted in blocks: `serde_json` looks at each byte of it.
+/// From so many bytes on, a string is escaped in blocks: `serde_json` checks each byte.
 const LONG: usize = 1 << 10;
 
 /// The text of a value.
 ///
 /// # Errors
-/// If a [`Raw`] in it is no JSON, as far as that is seen.
+/// If a [`Raw`] in it is invalid JSON, as far as that is noticed.
 pub fn to_text(value: &impl Serialize) -> Result<String, serde_json::Error> {
     serde_json::to_string(value)
 }
 
-/// JSON text as a value, which is written as it is spelt. It has been through [`super::check`]:
-/// it is not looked at again, which would take as long as all else that is done to write it.
+/// JSON text as a value, written verbatim. It must have passed [`super::check`]: it is not validated
+/// again, which would take as long as all the rest of serialization.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a>(pub &'a str);
 
@@ -57,13 +57,13 @@ impl Serialize for Text<'_> {
     }
 }
 
-/// A raw value of a text that is known to be JSON, in the way that `serde_json` hands it one of a
-/// text that it has parsed. Should that change, this fails, and the text is parsed or written anew.
+/// A raw value of a text that is known to be JSON, in `serde_json`'s internal representation. Should
+/// that change, this fails, and the text is parsed or escaped by `serde_json`.
 fn raw<'de, T: Deserialize<'de>, D: IntoDeserializer<'de, Error>>(text: D) -> Result<T, Error> {
     T::deserialize(MapDeserializer::new(once((RAW, text))))
 }
 
-/// A number without an exponent, `1` and not `1.0`. What is none in JSON is absent.
+/// A number without an exponent, `1` and not `1.0`. `None` if JSON cannot represent it.
 pub fn number(value: f64) -> Option<Number> {
     value.is_finite().then(|| value.to_string().parse().ok())?
 }

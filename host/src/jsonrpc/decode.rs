@@ -1,5 +1,5 @@
-//! Bytes of one frame to messages: encoding, syntax, depth, then the envelope.
-//! It does not look into params, and never executes half of a bad frame.
+//! Decodes the bytes of one frame to messages: encoding, syntax, depth, then the envelope.
+//! It does not parse params, and accepts or rejects a frame as a whole.
 
 #![expect(clippy::result_large_err, reason = "the message it stands beside is no smaller")]
 
@@ -11,8 +11,8 @@ use super::{ErrorObject, Frame, Invalid, InvalidId, Message, Notification, Outco
 use super::{RequestId, Response};
 use crate::json::{self, JsonError, Kind, MAX_DEPTH, MembersError, Seen};
 
-/// The most elements a batch may have. The bound is here and not with the sessions,
-/// so that a frame of a million junk elements costs no million error objects.
+/// Maximum elements of a batch. Checked here, so that a frame of a million invalid elements does not
+/// create a million error objects.
 pub const BATCH_LIMIT: usize = 100;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -26,7 +26,7 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
         let detail = format!("not valid UTF-8 at byte {}", error.valid_up_to());
         unanswerable(ErrorObject::parse_error("invalid_utf8", &detail))
     })?;
-    // What is only ambiguous can still be told by the id of its request.
+    // An ambiguous message can still be answered under its request id.
     let ambiguous = match json::check(text, MAX_DEPTH) {
         Ok(_) => None,
         Err(error) if error.is_ambiguous() => Some(error),
@@ -47,7 +47,7 @@ fn not_json(error: &JsonError) -> ErrorObject {
     ErrorObject::parse_error(error.code(), &detail)
 }
 
-/// With `ambiguous`, one of the elements is: each is checked again by itself.
+/// With `ambiguous`, one of the elements is: each is checked again separately.
 fn batch(text: &str, ambiguous: bool) -> Result<Frame<'_>, Invalid> {
     let refuse = |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
     let Some(items) = json::items(text, BATCH_LIMIT) else {
@@ -123,7 +123,7 @@ struct Call<'a> {
     version_ok: bool,
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
-    /// A result or an error stands beside the method.
+    /// A result or an error beside the method.
     answered: bool,
     ambiguous: Option<JsonError>,
 }

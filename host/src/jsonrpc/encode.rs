@@ -1,20 +1,20 @@
 //! Messages to text, each on one line without a line break at its end.
-//! It trusts that the raw JSON it is given is valid; it only keeps it on the line.
+//! It assumes that raw JSON is valid, and only removes its line breaks.
 
 use std::borrow::Cow;
 
 use super::{ErrorObject, RequestId};
 use crate::json;
 
-/// What stands in `id` when the request's own could not be read. JSON-RPC 2.0 says
-/// null; the schemas of MCP since 2025-11-25 allow only its absence.
+/// The `id` of an error when the request's own could not be read. JSON-RPC 2.0 uses null; the
+/// schemas of MCP since 2025-11-25 require its absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreadableId {
     Null,
     Omit,
 }
 
-/// The answer to a request that succeeded. A result that may be large is put into no other text.
+/// A success response. A result, which may be large, is not copied.
 pub fn result(id: &RequestId, result_json: impl Into<String>) -> String {
     let mut text = result_json.into();
     if let Cow::Owned(line) = json::single_line(&text) {
@@ -25,7 +25,7 @@ pub fn result(id: &RequestId, result_json: impl Into<String>) -> String {
     text
 }
 
-/// The answer to a request that failed, or to something that was none.
+/// An error response, to a request or to an invalid message.
 pub fn error(id: Option<&RequestId>, when_unreadable: UnreadableId, error: &ErrorObject) -> String {
     let id = match (id, when_unreadable) {
         (Some(id), _) => format!(r#""id":{id},"#),
@@ -40,13 +40,13 @@ pub fn notification(method: &str, params_json: Option<&str>) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":{}{}}}"#, json::quote(method), params(params_json))
 }
 
-/// A request of the host's own.
+/// A server request.
 pub fn request(id: &RequestId, method: &str, params_json: Option<&str>) -> String {
     let method = json::quote(method);
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{}}}"#, params(params_json))
 }
 
-/// The answers to one batch. The caller sends nothing when there are none.
+/// The responses to one batch. The caller sends nothing when there are none.
 pub fn batch(messages: &[String]) -> String {
     format!("[{}]", messages.join(","))
 }

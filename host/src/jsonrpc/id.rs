@@ -32,7 +32,7 @@ pub enum InvalidId {
 }
 
 impl RequestId {
-    /// An id of the host's own.
+    /// The id of a server request.
     pub fn new_number(number: u64) -> Self {
         let raw = number.to_string();
         let canonical = canonical_integer(&raw).ok().flatten();

@@ -1,8 +1,8 @@
-//! What a client can be asked for, as capabilities name it.
+//! The client features that plugins can use, by the names of their capabilities.
 
 use serde_json::{Value, json};
 
-/// Something a plugin may ask of the client.
+/// A client feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ask {
     Roots,
@@ -25,7 +25,7 @@ impl Ask {
         }
     }
 
-    /// The least `ClientCapabilities` that allows it.
+    /// The minimal `ClientCapabilities` that allow it.
     pub fn required(self) -> Value {
         match self {
             Ask::Roots => json!({ "roots": {} }),

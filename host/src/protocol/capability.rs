@@ -1,5 +1,4 @@
-//! What a client can be asked for, and what this server offers.
-//! Whether a plugin may use it is not decided here.
+//! The capabilities of client and server. Grants of plugins are not checked here.
 
 use std::fmt::Display;
 
@@ -11,7 +10,7 @@ use super::error::ErrorObject;
 use super::params;
 use super::revision::Revision;
 
-/// What a client declared, read with the eyes of one revision. Nothing of its text is kept, which
+/// The declared capabilities of a client, interpreted for one revision. The text is not retained: it
 /// may be megabytes.
 #[derive(Debug, Clone, Default)]
 pub struct ClientCapabilities {
@@ -26,8 +25,8 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Reads an object of capabilities that stands at `path`. What `revision` does not
-    /// have is not there, even if the client sent it.
+    /// Parses the capabilities at `path`. What `revision` does not have is ignored, even if the
+    /// client sent it.
     pub fn parse(revision: Revision, raw: &RawValue, path: impl Display) -> Result<Self, ErrorObject> {
         let object = params::object(Some(raw), &path)?;
         let object = params::required(object, &path)?;
@@ -55,7 +54,7 @@ impl ClientCapabilities {
         })
     }
 
-    /// Whether the client declared that it can be asked for this.
+    /// Whether the client declared the capability.
     pub fn allows(&self, ask: Ask) -> bool {
         match ask {
             Ask::Roots => self.roots,
@@ -75,9 +74,9 @@ pub struct ServerCapabilities {
     pub tools: bool,
     pub prompts: bool,
     pub resources: bool,
-    /// Updates of single resources can be had.
+    /// Resources can be subscribed to.
     pub resources_subscribe: bool,
-    /// Changes of the three lists are announced.
+    /// `listChanged` of the three lists.
     pub list_changed: bool,
     pub logging: bool,
     pub completions: bool,

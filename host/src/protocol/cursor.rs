@@ -1,5 +1,5 @@
-//! Cursors of paged lists: opaque to clients, checked when they come back.
-//! It keeps no list and no state: a cursor says all about itself.
+//! Cursors of paged lists: opaque to clients, authenticated when they come back.
+//! Stateless: a cursor is self-contained.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,20 +20,20 @@ pub enum ListKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     pub kind: ListKind,
-    /// A digest of the list that the offset counts in. A list whose items have changed places
-    /// makes the cursor invalid, so that no item is skipped or told twice; the same list of
-    /// another process does not.
+    /// A digest of the list that the offset counts in. If its items change or move, the cursor is
+    /// invalid, so that no item is skipped or repeated; it stays valid for the same list of another
+    /// process.
     pub list: u64,
     /// Items before the page.
     pub offset: u64,
 }
 
 const BODY: usize = 17;
-/// Enough that nobody finds a forgery by trying, short enough for a log line.
+/// Long enough against brute force, short enough for a log line.
 const SEAL: usize = 15;
 
 impl Cursor {
-    /// 43 characters of base64url, sealed with `key`.
+    /// 43 characters of base64url, authenticated with `key`.
     pub fn encode(self, key: &[u8; 32]) -> String {
         let mut bytes = [0; BODY + SEAL];
         bytes[0] = self.kind as u8;
@@ -48,7 +48,7 @@ impl Cursor {
     /// [`Cursor::encode`] did not make with this key for this list.
     pub fn decode(text: &str, key: &[u8; 32], kind: ListKind, list: u64) -> Result<u64, ErrorObject> {
         let mut bytes = [0; BODY + SEAL];
-        // Ours have one length; decoding a megabyte to learn that it is another is waste.
+        // All cursors have one length: a longer text is not worth decoding.
         let decoded = (text.len() == 43).then(|| URL_SAFE_NO_PAD.decode_slice(text, &mut bytes));
         if !matches!(decoded, Some(Ok(length)) if length == bytes.len()) {
             return Err(error::invalid_cursor());

@@ -1,4 +1,4 @@
-//! What a server of 2026-07-28 says about itself (server/discover).
+//! `server/discover` of 2026-07-28: the server's self-description.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -14,19 +14,19 @@ use crate::jsonrpc::{Frame, Invalid, Message, Notification};
 /// What to do with a request.
 #[derive(Debug)]
 pub enum Verdict {
-    /// It stands by itself.
+    /// Stateless, with its own `_meta`.
     Modern(Revision, Arc<Meta>),
     /// A handshake; it sets or replaces the legacy state.
     Initialize,
-    /// It belongs to the session that the handshake opened.
+    /// In the session that the handshake opened.
     Legacy(Revision),
     /// A ping before any handshake, to be answered with `{}`.
     Ping,
     Error(ErrorObject),
 }
 
-/// Judges a request on a line-delimited stream. `legacy` is what a handshake on this
-/// connection agreed on.
+/// Classifies a request on a line-delimited stream. `legacy` is the revision that a handshake on
+/// this connection negotiated.
 pub fn request(method: &str, params: &Params<'_>, last: &mut LastMeta, legacy: Option<Revision>) -> Verdict {
     match last.read(params) {
         Ok(Some(meta)) => modern(meta.revision(), meta),
@@ -35,11 +35,11 @@ pub fn request(method: &str, params: &Params<'_>, last: &mut LastMeta, legacy: O
     }
 }
 
-/// Judges a request of a POST that is [`PostKind::Stateless`]. `header` is `MCP-Protocol-Version`,
-/// trimmed. An error that is modern is for status 400.
+/// Classifies a request of a POST that is [`PostKind::Stateless`]. `header` is `MCP-Protocol-Version`,
+/// trimmed. A modern error has status 400.
 pub fn stateless(method: &str, params: &Params<'_>, last: &mut LastMeta, header: Option<&str>) -> Verdict {
     match last.read(params) {
-        // The header is compared before the version is judged: a client that names two
+        // The header is compared before the version is checked: a client that names two
         // different unknown versions has a header mismatch.
         Ok(Some(meta)) => match header {
             Some(header) if header == meta.version => modern(meta.revision(), meta),
@@ -51,16 +51,16 @@ pub fn stateless(method: &str, params: &Params<'_>, last: &mut LastMeta, header:
     }
 }
 
-/// Who takes up the body of a POST.
+/// The kind of a POST, which decides its handler.
 #[derive(Debug)]
 pub enum PostKind {
-    /// No session: each request says its revision, or has to.
+    /// No session: the request states its revision, or has to.
     Stateless,
     /// It opens a session.
     Handshake,
     /// It belongs to a session.
     InSession,
-    /// Nobody: status 400.
+    /// Invalid: status 400.
     Refused(Invalid),
 }
 
@@ -79,11 +79,11 @@ pub fn post_kind(frame: &Frame<'_>, header: Option<&str>) -> PostKind {
         Frame::Single(Message::Invalid(found)) => PostKind::Refused(found.clone()),
         Frame::Single(Message::Request(_)) if modern_header => PostKind::Stateless,
         Frame::Single(Message::Request(request)) => match meta::is_modern(request.params) {
-            // What is wrong with `_meta` is said in the answer.
+            // Errors in `_meta` are reported in the response.
             Ok(true) | Err(_) => PostKind::Stateless,
             Ok(false) if unknown_header => unsupported(Some(request.id.clone())),
             Ok(false) if request.method == "initialize" => PostKind::Handshake,
-            // A method of no session, so its `_meta` is missing.
+            // Not a session method, so its `_meta` is missing.
             Ok(false) if request.method == "server/discover" && header.is_none() => PostKind::Stateless,
             Ok(false) => PostKind::InSession,
         },
@@ -97,7 +97,7 @@ pub fn post_kind(frame: &Frame<'_>, header: Option<&str>) -> PostKind {
     }
 }
 
-/// Whether a message names its revision itself.
+/// Whether a message states its own revision.
 fn is_modern(message: &Message<'_>) -> bool {
     match message {
         Message::Request(request) => meta::is_modern(request.params) == Ok(true),
@@ -122,7 +122,7 @@ fn modern(revision: Result<Revision, ErrorObject>, meta: Arc<Meta>) -> Verdict {
     }
 }
 
-/// Judges a request that does not name its revision itself.
+/// Classifies a request that does not state its own revision.
 pub fn handshake(method: &str, legacy: Option<Revision>) -> Verdict {
     match (method, legacy) {
         ("initialize", _) => Verdict::Initialize,
@@ -132,8 +132,8 @@ pub fn handshake(method: &str, legacy: Option<Revision>) -> Verdict {
     }
 }
 
-/// The revision to read a notification with; `None` is to be ignored. Cancelling is
-/// of no era: it names a request that this connection sent.
+/// The revision to parse a notification with; `None`: it is ignored. Cancellation is independent of
+/// the era: it names a request of this connection.
 pub fn notification(message: &Notification<'_>, legacy: Option<Revision>) -> Option<Revision> {
     if meta::is_modern(message.params) == Ok(true) {
         return Some(Revision::MODERN[0]);
@@ -144,8 +144,8 @@ pub fn notification(message: &Notification<'_>, legacy: Option<Revision>) -> Opt
     }
 }
 
-/// Judges a batch: `Err` is the one answer to all of it, and nothing of it is executed;
-/// otherwise each element has its own error or is to be served.
+/// Classifies a batch: `Err` is the response to all of it, and nothing is executed; otherwise each
+/// element has its own error or is to be handled.
 pub fn batch(messages: &[Message<'_>], legacy: Option<Revision>) -> Result<Vec<Option<ErrorObject>>, ErrorObject> {
     let Some(revision) = legacy else {
         return Err(error::batch_not_allowed("a batch needs a handshake before it"));

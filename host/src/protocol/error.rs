@@ -1,6 +1,6 @@
-//! Every error that the protocol layer answers with: one place for codes and words.
-//! `data` is always an object with a stable snake_case `reason`. A tool's own failure
-//! is no error but a result, and is not here.
+//! All errors of the protocol layer: codes and messages in one place.
+//! `data` is always an object with a stable snake_case `reason`. A tool's own failure is a result,
+//! not an error, and is not here.
 
 use std::fmt::Display;
 
@@ -14,16 +14,16 @@ use super::methods::methods;
 use super::nearest::{did_you_mean, nearest};
 use super::revision::Revision;
 
-/// A header says something else than the body (2026-07-28 streamable HTTP).
+/// A header does not match the body (2026-07-28 streamable HTTP).
 pub const HEADER_MISMATCH: i64 = -32020;
 /// The request needs a client capability that its `_meta` does not declare (2026-07-28 basic).
 pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
-/// `_meta` names a revision that is not served that way (2026-07-28 basic/versioning).
+/// `_meta` names a revision that is not served statelessly (2026-07-28 basic/versioning).
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// How many names an error lists.
+/// Maximum names that an error lists.
 const SUGGESTIONS: usize = 20;
-/// How many characters of a client's own words an error repeats.
+/// Maximum characters of a client's input that an error repeats.
 const ECHOED: usize = 128;
 /// The same of a URI.
 const ECHOED_URI: usize = 256;
@@ -40,7 +40,7 @@ pub fn method_not_found(revision: Revision, method: &str) -> ErrorObject {
     ErrorObject::new(METHOD_NOT_FOUND, message, data)
 }
 
-/// The method exists, but nothing here offers what it is for.
+/// The method exists, but the server does not offer its capability.
 pub fn not_offered(method: &str, capability: &str) -> ErrorObject {
     ErrorObject::new(
         METHOD_NOT_FOUND,
@@ -61,7 +61,7 @@ pub fn invalid_params(path: impl Display, detail: &str) -> ErrorObject {
 }
 
 /// A tool's arguments do not fit its schema, in the revisions where that is an error.
-/// `first` says what is wrong; each of `errors` says it of one place, as the caller shapes it.
+/// `first` is the first reason; `errors` has one entry per violation, in the caller's form.
 pub fn invalid_arguments(tool: &str, first: &str, errors: impl Iterator<Item = Value>) -> ErrorObject {
     let errors: Vec<Value> = errors.take(SUGGESTIONS).collect();
     ErrorObject::new(
@@ -106,7 +106,7 @@ pub fn missing_arguments(prompt: &str, missing: &[&str]) -> ErrorObject {
     )
 }
 
-/// -32602: a completion is asked for a template that nobody lists.
+/// -32602: completion for an unlisted template.
 pub fn unknown_template<'n>(uri: &str, available: impl IntoIterator<Item = &'n str>) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
@@ -119,7 +119,7 @@ pub fn unknown_template<'n>(uri: &str, available: impl IntoIterator<Item = &'n s
     )
 }
 
-/// -32602: a completion is asked for an argument that the prompt or template `of` does not have.
+/// -32602: completion for an argument that the prompt or template `of` does not have.
 pub fn unknown_argument<'n>(of: &str, name: &str, available: impl IntoIterator<Item = &'n str>) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
@@ -137,12 +137,12 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
     ErrorObject::new(
         revision.resource_not_found_code(),
         format!("Resource not found: {}", echo(uri)),
-        // The specification defines this member: most URIs are whole.
+        // The specification defines this member; most URIs fit.
         json!({ "reason": "resource_not_found", "uri": cut(uri, ECHOED_URI) }),
     )
 }
 
-/// The cursor is not one of ours, or the list has changed since it was given out.
+/// The cursor was not issued by this server, or the list has changed since.
 pub fn invalid_cursor() -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
@@ -151,7 +151,7 @@ pub fn invalid_cursor() -> ErrorObject {
     )
 }
 
-/// `path` is where the level stood.
+/// `path` is that of the level.
 pub fn invalid_log_level(path: &str, level: &str) -> ErrorObject {
     let levels: Vec<&str> = super::Level::ALL.iter().map(|level| level.as_str()).collect();
     ErrorObject::new(
@@ -187,7 +187,7 @@ pub fn missing_client_capability(ask: Ask) -> ErrorObject {
     )
 }
 
-/// -32602: a `requestState` that does not open.
+/// -32602: a `requestState` that is invalid.
 pub fn foreign_state() -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
@@ -197,7 +197,7 @@ pub fn foreign_state() -> ErrorObject {
     )
 }
 
-/// -32602: a `requestState` that was kept too long.
+/// -32602: a `requestState` that has expired.
 pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
@@ -210,22 +210,22 @@ pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
     )
 }
 
-/// -32603: this connection has as many requests in work as it may.
+/// -32603: the connection has reached its limit of running requests.
 pub fn too_many_requests() -> ErrorObject {
     internal("too_many_requests", "too many requests, or too large ones, are waiting; send fewer at a time")
 }
 
-/// -32603: nothing was done, and it may be asked for again.
+/// -32603: nothing was done; the request may be retried.
 pub fn busy(detail: &str) -> ErrorObject {
     internal("busy", &format!("busy: {detail}"))
 }
 
-/// -32603: so many bytes of answers wait for this client that no request is begun any more.
+/// -32603: too many unread bytes: no further request is started.
 pub fn unread_answers() -> ErrorObject {
     busy("too many bytes of answers wait to be read; read them, and send this request again")
 }
 
-/// -32603: it was done, and its answer has no room among those that wait to be read.
+/// -32603: it was done, but its response exceeds the limit of unread bytes.
 pub fn answer_not_kept(bytes: usize) -> ErrorObject {
     let detail = format!(
         "the request was worked on, but its answer of {bytes} bytes was not kept: too many bytes of answers \
@@ -234,12 +234,12 @@ pub fn answer_not_kept(bytes: usize) -> ErrorObject {
     internal("answer_not_kept", &detail)
 }
 
-/// -32603: the server ends before the request has.
+/// -32603: the server shuts down before the request is finished.
 pub fn shutting_down() -> ErrorObject {
     internal("shutting_down", "the server is shutting down, and has stopped work on this request")
 }
 
-/// -32603: what must be recorded cannot be. `done`: it has been begun before that was known.
+/// -32603: a required audit record cannot be written. `done`: the request had been started already.
 pub fn not_recorded(done: bool) -> ErrorObject {
     let detail = if done {
         "the call was made, but the server cannot write its audit log, so its result is withheld; \
@@ -251,7 +251,7 @@ pub fn not_recorded(done: bool) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), data)
 }
 
-/// -32020. `detail` says which header and what was expected.
+/// -32020. `detail` names the header and what was expected.
 pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(
         HEADER_MISMATCH,
@@ -260,7 +260,7 @@ pub fn header_mismatch(header: &str, detail: &str) -> ErrorObject {
     )
 }
 
-/// -32602 for a request that opens neither a session nor stands by itself.
+/// -32602 for a request that neither opens a session nor is stateless.
 pub fn missing_meta(method: &str) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
@@ -279,12 +279,12 @@ pub fn missing_meta(method: &str) -> ErrorObject {
     )
 }
 
-/// -32600 for a batch where there is none.
+/// -32600 for a batch in a revision without batches.
 pub fn batch_not_allowed(detail: &str) -> ErrorObject {
     ErrorObject::invalid_request("batch_not_allowed", detail)
 }
 
-/// -32600: a request with this id is still being worked on.
+/// -32600: a request with this id is still running.
 pub fn id_in_use() -> ErrorObject {
     ErrorObject::invalid_request("id_in_use", "a request with this id is not answered yet")
 }
@@ -295,13 +295,13 @@ pub fn internal(reason: &str, detail: &str) -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), json!({ "reason": reason }))
 }
 
-/// -32603: a result holds what is no JSON.
+/// -32603: a result contains invalid JSON.
 pub fn unwritable(fault: &impl Display) -> ErrorObject {
     internal("unwritable", &format!("the result could not be written: {fault}"))
 }
 
-/// -32603: a plugin failed where the answer has no other way to say so. `code` is of the table
-/// of faults, `more` an object of what belongs to it, `sentence` is for people.
+/// -32603: a plugin failed in a method whose result cannot express it. `code` is that of the fault,
+/// `more` an object of its details, `sentence` is for people.
 pub fn plugin_fault(plugin: &str, code: &str, mut more: Value, sentence: &str) -> ErrorObject {
     let mut data = json!({ "reason": "plugin_fault", "plugin": plugin, "code": code });
     if let (Some(data), Some(more)) = (data.as_object_mut(), more.as_object_mut()) {
@@ -310,7 +310,7 @@ pub fn plugin_fault(plugin: &str, code: &str, mut more: Value, sentence: &str) -
     ErrorObject::new(INTERNAL_ERROR, sentence, data)
 }
 
-/// The client's own words, cut where nobody reads on.
+/// The client's input, truncated.
 fn echo(text: &str) -> String {
     cut(text, ECHOED)
 }

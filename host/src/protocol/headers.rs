@@ -1,5 +1,5 @@
-//! What a request says of itself in HTTP headers, held against what it says in its body.
-//! It knows neither how headers are spelt on the wire nor what status a mismatch has.
+//! Compares the MCP headers of an HTTP request with its body.
+//! It knows neither the header syntax nor the status of a mismatch.
 //!
 //! Source: MCP 2026-07-28, basic/transports/streamable-http, "Standard Headers" and
 //! "Custom Headers".
@@ -18,27 +18,26 @@ use crate::json::{self, Kind};
 pub const VERSION: &str = "MCP-Protocol-Version";
 pub const METHOD: &str = "Mcp-Method";
 pub const NAME: &str = "Mcp-Name";
-/// What the names of headers of a tool's own begin with.
+/// The prefix of headers that mirror a tool's arguments.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
 
-/// The headers of one request, blanks around their values taken off.
+/// The MCP headers of one request, values trimmed.
 #[derive(Debug, Clone, Default)]
 pub struct Headers {
     pub version: Option<String>,
     pub method: Option<String>,
     pub name: Option<String>,
-    /// By the rest of their names, in lower case.
+    /// By name without the prefix, in lower case.
     pub params: Vec<(String, String)>,
 }
 
 impl Headers {
-    /// -32020 for a header that stands there more than once, or is not plain text: nobody
-    /// could say what counts.
+    /// -32020 for a header that is repeated or not plain text, and so ambiguous.
     pub fn unclear(name: &str) -> ErrorObject {
         error::header_mismatch(name, "stands there twice, or is not of visible ASCII characters")
     }
 
-    /// -32020 if the standard headers are not there or say something else than the body.
+    /// -32020 if the standard headers are missing or do not match the body.
     pub fn check(&self, method: &str, params: &Params<'_>) -> Result<(), ErrorObject> {
         match &self.method {
             None => return Err(error::header_mismatch(METHOD, "is missing")),
@@ -51,7 +50,7 @@ impl Headers {
             _ => return Ok(()),
         };
         let [found] = params.members([member]).unwrap_or_default();
-        // A body without it has an error of its own.
+        // A body without it has its own error.
         let Some(wanted) = found.and_then(json::string) else { return Ok(()) };
         let said = self.name.as_deref().ok_or_else(|| error::header_mismatch(NAME, "is missing"))?;
         if decoded(NAME, said)? != wanted {
@@ -60,8 +59,8 @@ impl Headers {
         Ok(())
     }
 
-    /// -32020 if one of the headers of a tool's own does not say the same as its argument: each
-    /// with the path of names to that in `arguments`, the text of an object.
+    /// -32020 if one of the headers that mirror arguments does not match: each with the path of its
+    /// argument in `arguments`, a JSON object.
     pub fn check_params(&self, wanted: &[(&str, &[String])], arguments: &str) -> Result<(), ErrorObject> {
         let mut values = vec![None; wanted.len()];
         let all: Vec<usize> = (0..wanted.len()).collect();
@@ -86,8 +85,8 @@ impl Headers {
     }
 }
 
-/// Finds the values of some of those that are wanted, `depth` names of whose paths lead to
-/// `object`. Each object is read once.
+/// Finds the values of the wanted paths below `object`, which is `depth` names deep. Each object is
+/// read once.
 fn find<'a>(
     wanted: &[(&str, &[String])],
     some: &[usize],
@@ -113,7 +112,7 @@ fn find<'a>(
     }
 }
 
-/// The value of a header, which is in base64 if it cannot stand there plainly.
+/// The decoded value of a header: base64 if it is not plain ASCII.
 fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, ErrorObject> {
     let Some(coded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(value.into());
@@ -122,14 +121,14 @@ fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, ErrorObject> 
     bytes.map(Cow::Owned).ok_or_else(|| error::header_mismatch(name, "is not base64 of UTF-8"))
 }
 
-/// Whether a header says the same as an argument: numbers by value, the rest by letter.
+/// Whether a header matches an argument: numbers by value, strings exactly.
 fn same(said: &str, value: &RawValue) -> bool {
     match Kind::of(value) {
         Kind::String => json::string(value).is_some_and(|text| text == said),
         Kind::Number => {
             let exact = (said.parse::<i128>(), value.get().parse::<i128>());
             match (exact, said.parse::<f64>(), value.get().parse::<f64>()) {
-                // A float has not room for all integers.
+                // A float cannot represent all integers.
                 ((Ok(a), Ok(b)), ..) => a == b,
                 (_, Ok(a), Ok(b)) => a == b && a.is_finite(),
                 _ => false,

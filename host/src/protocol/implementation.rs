@@ -1,5 +1,5 @@
-//! Who speaks: the name and version of a client or of this server.
-//! Purely for people and logs; nothing may depend on it.
+//! The name and version of a client or of this server.
+//! For people and logs only; no behaviour may depend on it.
 
 use std::fmt::Display;
 
@@ -21,7 +21,7 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// What a client says of itself; `path` is where it stood.
+    /// Parses a client's self-description at `path`.
     pub(super) fn parse(raw: &RawValue, path: impl Display) -> Result<Self, ErrorObject> {
         let names = ["name", "version", "title", "description", "websiteUrl"];
         let object = params::object(Some(raw), &path)?;
@@ -40,7 +40,7 @@ impl Implementation {
         })
     }
 
-    /// What is sent of it, with the members that `revision` has.
+    /// Its wire form, with the members that `revision` has.
     pub fn shown(&self, revision: Revision) -> Shown<'_> {
         Shown {
             name: &self.name,

@@ -1,4 +1,4 @@
-//! The handshake of the legacy revisions: which revision, and what is answered.
+//! The handshake of the legacy revisions: version negotiation and the result.
 
 use serde_json::json;
 

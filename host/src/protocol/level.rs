@@ -1,5 +1,4 @@
-//! Log levels of the wire (RFC 5424), in order of severity.
-//! It says nothing about where a message goes.
+//! Log levels of the protocol (RFC 5424), in order of severity.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `_meta`: what a request says about itself, and what of it a plugin may see.
+//! `_meta`: a request's self-description, and the part that plugins may see.
 //! It does not decide the era of a message: see [`super::era`].
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ use crate::jsonrpc::RequestId;
 const PROGRESS_TOKEN: &str = "progressToken";
 const PATH: &str = "params._meta";
 
-/// What to put in progress notifications: a string or an integer, echoed as it came.
+/// The token for progress notifications: a string or an integer, echoed verbatim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProgressToken(RequestId);
 
@@ -38,31 +38,31 @@ impl ProgressToken {
     }
 }
 
-/// The `_meta` that makes a request of 2026-07-28 stand by itself.
+/// The `_meta` that makes a request of 2026-07-28 stateless.
 #[derive(Debug, Clone)]
 pub struct Meta {
-    /// As the client wrote it; [`Meta::revision`] says whether it is served.
+    /// Verbatim; [`Meta::revision`] decides whether it is served.
     pub version: String,
     pub client_capabilities: Arc<ClientCapabilities>,
     pub client: Option<Implementation>,
     /// No `notifications/message` may be sent without it.
     pub log_level: Option<Level>,
     pub progress_token: Option<ProgressToken>,
-    /// What no specification reserves, as one JSON object: for the plugin.
+    /// The keys that no specification reserves, as a JSON object for the plugin.
     pub rest: String,
 }
 
 impl Meta {
-    /// -32022 when the version named is none that is served by `_meta` alone. Apart
-    /// from parsing, since over HTTP the headers are compared in between.
+    /// -32022 when the version is not one that is served statelessly. Separate from parsing, since
+    /// over HTTP the headers are compared in between.
     pub fn revision(&self) -> Result<Revision, ErrorObject> {
         Revision::parse(&self.version)
             .filter(|revision| revision.is_modern())
             .ok_or_else(|| error::unsupported_version(&self.version))
     }
 
-    /// Reads the `_meta` of a request; `None` if it does not claim to stand by itself, which
-    /// the version makes it do, of whatever JSON type.
+    /// Parses the `_meta` of a request; `None` if it is not stateless. The version key makes it so,
+    /// of whatever JSON type.
     pub fn parse(params: &Params<'_>) -> Result<Option<Self>, ErrorObject> {
         let Some(meta) = object(params)? else { return Ok(None) };
         let [Some(version)] = members(&meta, [PROTOCOL_VERSION])? else { return Ok(None) };
@@ -83,12 +83,12 @@ impl Meta {
     }
 }
 
-/// The `_meta` that was read last: most clients say the same in each request.
+/// Caches the last `_meta`: most clients send the same in each request.
 #[derive(Debug, Default)]
 pub struct LastMeta(Option<(Box<str>, Arc<Meta>)>);
 
 impl LastMeta {
-    /// Bytes; a longer text is read anew each time.
+    /// Maximum bytes; a longer text is parsed each time.
     const KEPT: usize = 4 << 10;
 
     /// As [`Meta::parse`].
@@ -117,9 +117,9 @@ pub fn parse_legacy(revision: Revision, params: &Params<'_>) -> Result<(Option<P
     Ok((parse_token(token)?, rest(revision, &meta)?))
 }
 
-/// Whether params claim to stand by themselves, see [`Meta::parse`].
+/// Whether params claim to be stateless, see [`Meta::parse`].
 pub fn is_modern(params: Option<&RawValue>) -> Result<bool, ErrorObject> {
-    // Without the word, also in escapes, there is none.
+    // Without this substring, escaped or not, there is no such key.
     let text = params.map_or("", RawValue::get).as_bytes();
     if memchr::memmem::find(text, b"_meta").is_none() && memchr::memchr(b'\\', text).is_none() {
         return Ok(false);
@@ -129,7 +129,7 @@ pub fn is_modern(params: Option<&RawValue>) -> Result<bool, ErrorObject> {
     Ok(version.is_some())
 }
 
-/// `params._meta`, which is an object when it is there.
+/// `params._meta`, which must be an object if present.
 fn object<'a>(params: &Params<'a>) -> Result<Option<Object<'a>>, ErrorObject> {
     let [meta] = params.members(["_meta"])?;
     let meta = params::object(meta, PATH)?;
@@ -163,8 +163,8 @@ fn parse_token(raw: Option<&RawValue>) -> Result<Option<ProgressToken>, ErrorObj
     raw.map(|raw| ProgressToken::parse(raw, format_args!("{PATH}.{PROGRESS_TOKEN}"))).transpose()
 }
 
-/// The object without the keys that the specification keeps for itself: from a client,
-/// what a plugin may see; from a plugin, what may go out beside the host's own keys.
+/// The object without the keys that the specification reserves: of a client, what a plugin may see;
+/// of a plugin, what may be sent beside the host's own keys.
 pub fn unreserved(revision: Revision, object: &str) -> Result<Object<'_>, MembersError> {
     Object::read(object).map(|object| object.filtered(|key| !is_reserved(revision, key)))
 }
@@ -179,7 +179,7 @@ fn rest(revision: Revision, meta: &Object<'_>) -> Result<String, ErrorObject> {
 /// only the second label does (basic, "_meta"). `traceparent` and its kin are reserved
 /// for the meaning they have everywhere, so they pass.
 pub fn is_reserved(revision: Revision, key: &str) -> bool {
-    // What nearly every key is.
+    // The common case.
     if key.starts_with("io.modelcontextprotocol/") {
         return true;
     }
@@ -190,7 +190,7 @@ pub fn is_reserved(revision: Revision, key: &str) -> bool {
     let labels = || prefix.split('.');
     let second = labels().nth(1).is_some_and(ours);
     let followed = || prefix.rsplit('.').skip(1).any(ours);
-    // What this host says of a result is never a plugin's to say.
+    // The host's own keys on results cannot be set by plugins.
     let host = labels().next() == Some("wharf");
     host || second || (revision <= Revision::V2025_06_18 && followed())
 }

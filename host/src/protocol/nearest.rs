@@ -1,5 +1,4 @@
-//! The names that somebody may have meant.
-//! It only orders; how many to show is the caller's to say.
+//! "Did you mean": the most similar names.
 
 use std::cmp::Reverse;
 
@@ -15,7 +14,7 @@ pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>, limit: 
         .map(|candidate| {
             let lower = head(candidate).to_lowercase();
             let distance = strsim::damerau_levenshtein(&name, &lower);
-            // Whole millionths: an order must not hang on a float's last bit.
+            // Whole millionths: the order must not depend on a float's last bit.
             let likeness = (strsim::jaro_winkler(&name, &lower) * 1e6) as u32;
             (distance, Reverse(likeness), candidate)
         })

@@ -1,4 +1,4 @@
-//! Reading params with errors that name the path, which is put together for an error alone.
+//! Parses params; errors name the path, which is only formatted for an error.
 //! Unknown members are ignored, and an optional member that is null is absent.
 
 use std::borrow::Cow;
@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use super::error::{self, ErrorObject};
 use crate::json::{self, Kind, MembersError, Object};
 
-/// The params of one message, whose members are read once.
+/// The params of one message, split into members once.
 #[derive(Debug)]
 pub struct Params<'a> {
     raw: Option<&'a RawValue>,
-    /// Of what is no object, none.
+    /// No members if it is not an object.
     members: Result<Object<'a>, MembersError>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn boolean(value: Option<&RawValue>, path: impl Display) -> Result<bo
     Ok(of_kind(value, Kind::Bool, path)?.is_some_and(|value| value.get().trim() == "true"))
 }
 
-/// A member that must be there.
+/// A required member.
 pub(crate) fn required<T>(value: Option<T>, path: impl Display) -> Result<T, ErrorObject> {
     value.ok_or_else(|| error::invalid_params(path, "is required"))
 }

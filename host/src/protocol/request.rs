@@ -1,5 +1,5 @@
-//! A method and its raw params to one typed request, or to the error to answer with.
-//! It does not know whether what is asked for exists.
+//! Parses a method and its raw params to a typed request, or to an error response.
+//! It does not check whether the subject exists.
 
 mod notification;
 mod parse;
@@ -15,7 +15,7 @@ use super::revision::Revision;
 
 pub use notification::ClientNotification;
 
-/// Everything a client can ask, borrowed from the frame.
+/// Every request of a client, borrowed from the frame.
 #[derive(Debug)]
 pub enum ClientRequest<'a> {
     Initialize(Initialize),
@@ -54,7 +54,7 @@ pub enum ClientRequest<'a> {
         level: Level,
     },
     Listen(Filter),
-    /// A method that no revision has and a plugin may.
+    /// A method that no revision has, and a plugin may implement.
     Custom(Custom),
 }
 
@@ -63,9 +63,9 @@ pub enum ClientRequest<'a> {
 pub struct Initialize {
     /// As the client wrote it.
     pub requested: String,
-    /// What is answered: the revision asked for, or the counter-offer.
+    /// The negotiated revision: the requested one, or the counter-offer.
     pub revision: Revision,
-    /// Read with the eyes of `revision`; none when absent.
+    /// Interpreted for `revision`; none when absent.
     pub capabilities: ClientCapabilities,
     pub client: Option<Implementation>,
 }
@@ -78,13 +78,13 @@ pub struct CallTool<'a> {
     pub retry: Retry<'a>,
 }
 
-/// What a request brings back after an answer that asked for more input (2026-07-28
-/// basic/patterns/mrtr); empty in every other revision.
+/// The members of a retry after an `InputRequiredResult` (2026-07-28 basic/patterns/mrtr); empty in
+/// every other revision.
 #[derive(Debug, Clone, Default)]
 pub struct Retry<'a> {
-    /// An object of answers by key; what is in it is not looked at here.
+    /// An object of answers by key, not parsed here.
     pub input_responses: Option<&'a RawValue>,
-    /// Our own sealed text, but from the client's hand.
+    /// The server's sealed text, untrusted since the client sends it.
     pub request_state: Option<Cow<'a, str>>,
 }
 
@@ -93,11 +93,11 @@ pub struct Complete<'a> {
     pub reference: Reference<'a>,
     pub argument: Cow<'a, str>,
     pub value: Cow<'a, str>,
-    /// Arguments that are settled already; empty where the revision has none.
+    /// Arguments that have values already; empty where the revision has none.
     pub context: Vec<(String, String)>,
 }
 
-/// What an argument belongs to.
+/// The prompt or resource template that an argument belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference<'a> {
     Prompt {
@@ -110,7 +110,7 @@ pub enum Reference<'a> {
 }
 
 impl Reference<'_> {
-    /// The name or URI, as it was given.
+    /// The name or URI, verbatim.
     pub fn text(&self) -> &str {
         match self {
             Reference::Prompt { name: text } | Reference::Resource { uri: text } => text,
@@ -125,7 +125,7 @@ impl Reference<'_> {
     }
 }
 
-/// What a listener wants to hear of.
+/// The notifications that a `subscriptions/listen` stream wants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     pub tools_list_changed: bool,
@@ -139,12 +139,12 @@ pub struct Filter {
 pub struct Custom {
     /// `<plugin>/<method>`.
     pub method: String,
-    /// An object without `_meta`, members as they were spelt.
+    /// An object without `_meta`, members verbatim.
     pub params: String,
 }
 
-/// First segments of methods that are the protocol's in some revision, requests of the
-/// server and extensions of the specification included.
+/// First segments of methods that some revision of the protocol uses, including server requests
+/// and extensions of the specification.
 const STANDARD: [&str; 14] = [
     "initialize",
     "ping",
@@ -162,8 +162,8 @@ const STANDARD: [&str; 14] = [
     "elicitation",
 ];
 
-/// Whether a method can be a plugin's own: two segments, the first of which the protocol
-/// does not use. JSON-RPC keeps what begins with `rpc.` for itself; no plugin has a dot.
+/// Whether a method can be a plugin's: two segments, the first of which the protocol does not use.
+/// JSON-RPC reserves the prefix `rpc.`; plugin ids have no dot.
 fn is_custom(method: &str) -> bool {
     let plain = |segment: &str| {
         !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')

@@ -1,5 +1,4 @@
-//! The members that every result of a revision has around its own.
-//! What is inside them is the handler's.
+//! The envelope of results: the members that every result of a revision has.
 
 use std::borrow::Cow;
 
@@ -22,17 +21,17 @@ pub enum ResultType {
     InputRequired,
 }
 
-/// Who may keep a result (2026-07-28 server/utilities/caching).
+/// Who may cache a result (2026-07-28 server/utilities/caching).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// The same for everybody.
+    /// Shared between users.
     Public,
     Private,
 }
 
-/// For how long and by whom a complete result may be kept. Required on discover, the
-/// four lists and resources/read.
+/// For how long and by whom a complete result may be cached. Required on discover, the four lists
+/// and resources/read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caching {
@@ -42,27 +41,27 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// Ask again each time: right for every list that can change at any moment.
+    /// Not cacheable: for lists that can change at any time.
     pub const NONE: Caching = Caching { ttl_ms: 0, scope: CacheScope::Private };
 }
 
-/// What goes around a result. `Default` suits a call that returns no list.
+/// The envelope of a result. `Default` is for a call that returns no list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Envelope<'a> {
     pub result_type: ResultType,
     pub caching: Option<Caching>,
-    /// A checked JSON object from a plugin. Its reserved keys are left out; text that is
-    /// no object is left out whole.
+    /// A validated JSON object of a plugin. Reserved keys are left out; text that is not an object is
+    /// left out entirely.
     pub plugin_meta: Option<&'a str>,
     /// Keys of the host's own with their values.
     pub host_meta: &'a [(&'a str, Raw<'a>)],
 }
 
-/// A result without members of its own.
+/// A result without members.
 #[derive(Debug, Serialize)]
 pub struct Empty {}
 
-/// A result, and what its revision has around it.
+/// A result with its revision's envelope.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Enveloped<'a, T> {
@@ -76,7 +75,7 @@ struct Enveloped<'a, T> {
     meta: Meta<'a>,
 }
 
-/// The `_meta` of a result: the plugin's keys, then the host's, then who the server is.
+/// The `_meta` of a result: the plugin's keys, then the host's, then the server info.
 struct Meta<'a> {
     plugin: Object<'a>,
     host: &'a [(&'a str, Raw<'a>)],
@@ -106,10 +105,10 @@ impl Serialize for Meta<'_> {
 }
 
 /// One result object on one line. `members` is serialized as an object. Legacy results get none of
-/// what the modern revision adds, since strict clients refuse it.
+/// what the modern revision adds, since strict clients reject it.
 ///
 /// # Errors
-/// If something in it that should be JSON is none.
+/// If something in it is invalid JSON.
 pub fn object(
     revision: Revision,
     server: &Implementation,

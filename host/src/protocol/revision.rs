@@ -32,7 +32,7 @@ impl Revision {
     pub const LEGACY: [Revision; 4] = [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
     /// Named in each request's `_meta`.
     pub const MODERN: [Revision; 1] = [V2026_07_28];
-    /// The counter-offer to a client that names a revision nobody knows.
+    /// The counter-offer to a client that requests an unknown revision.
     pub const LATEST_LEGACY: Revision = V2025_11_25;
 
     pub const fn as_str(self) -> &'static str {
@@ -55,14 +55,14 @@ impl Revision {
         matches!(self, V2026_07_28)
     }
 
-    /// Batches: 2025-03-26 says that they must be received (basic, "Batching");
-    /// 2024-11-05 only says to follow JSON-RPC 2.0, which has them; 2025-06-18 removed them.
+    /// Batches: 2025-03-26 requires receiving them (basic, "Batching"); 2024-11-05 only refers to
+    /// JSON-RPC 2.0, which has them; 2025-06-18 removed them.
     pub const fn allows_batch(self) -> bool {
         matches!(self, V2024_11_05 | V2025_03_26)
     }
 
     /// The `id` of an error whose request id could not be read: JSON-RPC's null where
-    /// the schema says nothing else, absent since 2025-11-25 (schema `JSONRPCErrorResponse`).
+    /// the schema does not differ, absent since 2025-11-25 (schema `JSONRPCErrorResponse`).
     pub const fn unreadable_id(self) -> UnreadableId {
         match self {
             V2024_11_05 | V2025_03_26 | V2025_06_18 => UnreadableId::Null,
@@ -175,8 +175,8 @@ impl Revision {
         self.is_modern()
     }
 
-    /// -32021 for what the client cannot be asked for (2026-07-28 basic, "Client
-    /// Capabilities"); the older revisions have no word for it.
+    /// -32021 for a missing client capability (2026-07-28 basic, "Client Capabilities"); the older
+    /// revisions have no code for it.
     pub const fn has_capability_error(self) -> bool {
         self.is_modern()
     }

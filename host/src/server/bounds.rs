@@ -1,8 +1,7 @@
-//! What bounds the requests of one connection to plugins: places with each plugin, and the bytes
-//! of answers that wait to be read.
+//! Limits on the requests of one connection to plugins: permits per plugin, and unread bytes.
 //!
-//! A plugin that has no more places holds up no request to another. What a plugin itself does at
-//! a time is its own matter.
+//! A plugin without free permits does not delay requests to another. A plugin's own concurrency is
+//! limited elsewhere.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,63 +15,67 @@ use super::unread::Unread;
 use crate::plugin::{Fault, PluginId};
 use crate::protocol::error;
 
-/// Plugins whose places are kept though nobody has one.
-const FEW: usize = 16;
+/// From so many plugins on, semaphores without users are removed.
+const PRUNE_FROM: usize = 16;
 
 pub(in crate::server) struct Bounds {
-    /// Bytes that wait for the client, of all that it is sent.
+    /// Unread bytes of all messages to the client.
     pub(in crate::server) unread: Unread,
-    places: usize,
-    /// How long a request waits for a place, and whatever is sent for its client to read.
+    permits: usize,
+    /// How long a request waits for a permit, and a message for its client to read.
     pub(in crate::server) patience: Duration,
     plugins: Mutex<HashMap<PluginId, Arc<Semaphore>>>,
 }
 
-/// A place with a plugin, until it is dropped.
-pub(in crate::server) struct Place(#[expect(dead_code, reason = "dropped is given back")] OwnedSemaphorePermit);
+/// The right to one request to a plugin, until it is dropped.
+pub(in crate::server) struct Permit(#[expect(dead_code, reason = "dropped is given back")] OwnedSemaphorePermit);
 
-/// When a request has waited long enough; it begins with its first wait.
+/// When a request has waited long enough; set at its first wait.
 #[derive(Default)]
-pub(in crate::server) struct Patience(Option<Instant>);
+pub(in crate::server) struct WaitDeadline(Option<Instant>);
 
 impl Bounds {
-    /// `places` with each plugin.
-    pub(in crate::server) fn new(unread: Unread, places: usize, patience: Duration) -> Self {
-        Self { unread, places, patience, plugins: Mutex::default() }
+    /// `permits` per plugin.
+    pub(in crate::server) fn new(unread: Unread, permits: usize, patience: Duration) -> Self {
+        Self { unread, permits, patience, plugins: Mutex::default() }
     }
 
-    /// A place with that plugin, once there is one and the client has read enough.
+    /// Waits for a permit of that plugin, and until the client has read enough.
     ///
     /// # Errors
     /// If that takes too long.
-    pub(in crate::server) async fn enter(&self, plugin: &PluginId, patience: &mut Patience) -> Result<Place, Refusal> {
-        let places = self.places(plugin);
-        if patience.0.is_none()
+    pub(in crate::server) async fn acquire(
+        &self,
+        plugin: &PluginId,
+        deadline: &mut WaitDeadline,
+    ) -> Result<Permit, Refusal> {
+        let permits = self.permits(plugin);
+        if deadline.0.is_none()
             && self.unread.is_open()
-            && let Ok(place) = places.clone().try_acquire_owned()
+            && let Ok(permit) = permits.clone().try_acquire_owned()
         {
-            return Ok(Place(place));
+            return Ok(Permit(permit));
         }
-        let end = *patience.0.get_or_insert_with(|| Instant::now() + self.patience);
-        let place = timeout_at(end, places.acquire_owned()).await.map_err(|_| Fault::Busy)?;
+        let end = *deadline.0.get_or_insert_with(|| Instant::now() + self.patience);
+        let permit = timeout_at(end, permits.acquire_owned()).await.map_err(|_| Fault::Busy)?;
         timeout_at(end, self.unread.open()).await.map_err(|_| {
-            tracing::debug!(%plugin, "a request was refused: its client does not read");
+            tracing::debug!(%plugin, "refused a request: the client does not read");
             error::unread_answers()
         })?;
         // Not an error: the semaphore is never closed.
-        place.map(Place).map_err(|_| Fault::Host.into())
+        permit.map(Permit).map_err(|_| Fault::Host.into())
     }
 
-    fn places(&self, plugin: &PluginId) -> Arc<Semaphore> {
+    fn permits(&self, plugin: &PluginId) -> Arc<Semaphore> {
         let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(places) = plugins.get(plugin) {
-            return places.clone();
+        if let Some(permits) = plugins.get(plugin) {
+            return permits.clone();
         }
-        if plugins.len() >= FEW {
-            // Of whom nobody has a place or waits for one.
-            plugins.retain(|_, places| places.available_permits() < self.places || Arc::strong_count(places) > 1);
+        if plugins.len() >= PRUNE_FROM {
+            // Those without a permit in use or a waiter are removed.
+            plugins.retain(|_, permits| permits.available_permits() < self.permits || Arc::strong_count(permits) > 1);
         }
-        plugins.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.places))).clone()
+        plugins.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(self.permits))).clone()
     }
 }
 

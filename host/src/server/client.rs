@@ -1,4 +1,4 @@
-//! The client of one request: what it can be asked for, and the stream that leads to it.
+//! The client of one request: its capabilities, and the stream to it.
 //!
 //! It does not decide what may be sent; `relay` and the handlers do.
 
@@ -8,9 +8,9 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::timeout;
 
-use super::asked::{Asked, Pending};
 use super::bounds::Bounds;
 use super::outgoing::Outgoing;
+use super::pending::{Pending, PendingRequests};
 use super::wire::question::Request;
 use crate::plugin::abi::ClientFeatures;
 use crate::protocol::ClientCapabilities;
@@ -19,11 +19,11 @@ use crate::protocol::ClientCapabilities;
 pub(in crate::server) struct Client {
     pub(in crate::server) capabilities: Arc<ClientCapabilities>,
     outbox: mpsc::Sender<Outgoing>,
-    /// Those of its connection.
+    /// The limits of its connection.
     pub(in crate::server) bounds: Arc<Bounds>,
-    /// Where requests to the client wait for their answers. `None`: it gets none, and
-    /// brings what it is asked for with its next request.
-    asked: Option<Arc<Asked>>,
+    /// The server's requests that await an answer. `None`: a stateless client, which answers with
+    /// its retry.
+    pending: Option<Arc<PendingRequests>>,
 }
 
 impl Client {
@@ -31,9 +31,9 @@ impl Client {
         capabilities: Arc<ClientCapabilities>,
         outbox: mpsc::Sender<Outgoing>,
         bounds: Arc<Bounds>,
-        asked: Option<Arc<Asked>>,
+        pending: Option<Arc<PendingRequests>>,
     ) -> Self {
-        Self { capabilities, outbox, bounds, asked }
+        Self { capabilities, outbox, bounds, pending }
     }
 
     /// What a plugin may ask of this client.
@@ -52,8 +52,8 @@ impl Client {
         .fold(ClientFeatures::empty(), |all, feature| all | feature)
     }
 
-    /// Waits while the client does not read, for some time, or not at all. `false`: it was
-    /// dropped, since the client still does not read, or too much waits for it already.
+    /// With `may_wait`, waits for a limited time while the client does not read. `false`: it was
+    /// dropped, since the outbox stayed full or the unread limit is reached.
     pub(in crate::server) async fn notify(&self, method: &str, params: &str, may_wait: bool) -> bool {
         let mut message = Outgoing::notification(method, Some(params));
         if !message.try_hold(&self.bounds.unread) {
@@ -64,27 +64,27 @@ impl Client {
                 timeout(self.bounds.patience, self.outbox.send(message)).await.is_ok()
             }
             Err(TrySendError::Full(_)) => false,
-            // One that is gone misses nothing.
+            // A client that has disconnected misses nothing.
             Ok(()) | Err(TrySendError::Closed(_)) => true,
         }
     }
 
-    /// Whether requests can be sent to it.
+    /// Whether the server can send it requests.
     pub(in crate::server) fn takes_requests(&self) -> bool {
-        self.asked.is_some()
+        self.pending.is_some()
     }
 
     /// Sends a request.
     ///
     /// # Errors
-    /// A sentence for the plugin, if the client takes none, is gone or has too many already.
+    /// A sentence for the plugin, if the client is stateless, disconnected or has too many pending.
     pub(in crate::server) async fn ask(&self, request: &Request) -> Result<Pending, String> {
-        let asked = self.asked.as_ref().ok_or("the client takes no requests")?;
-        let pending = asked.enter(self.outbox.clone()).ok_or("too many questions wait for the client")?;
-        let mut message = Outgoing::request(pending.id(), request.method, request.params.as_deref());
+        let requests = self.pending.as_ref().ok_or("the client takes no requests")?;
+        let answer = requests.register(self.outbox.clone()).ok_or("too many questions wait for the client")?;
+        let mut message = Outgoing::request(answer.id(), request.method, request.params.as_deref());
         if !message.try_hold(&self.bounds.unread) {
             return Err("too much waits for the client already, and it does not read".into());
         }
-        self.outbox.send(message).await.map(|()| pending).map_err(|_| "the client is gone".into())
+        self.outbox.send(message).await.map(|()| answer).map_err(|_| "the client is gone".into())
     }
 }

@@ -1,7 +1,7 @@
-//! Two tools of the host's own, for clients that ask for the list of tools once: one finds
-//! tools, one calls any of them.
+//! Two built-in tools for clients that list tools only once: one searches for tools, one calls any
+//! of them.
 //!
-//! A call is only redirected here; it goes the way of every other call.
+//! A call is only redirected here; it is then handled like every other call.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -20,26 +20,26 @@ use crate::plugin::abi::{GuestError, TaskSupport, Tool, ToolAnnotations, ToolOut
 use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface, Violation};
 use crate::protocol::{ErrorObject, error};
 
-/// Its name among the plugins.
+/// Its plugin id.
 const ID: &str = "wharf";
 const FIND: &str = "find_tools";
 const CALL: &str = "call_tool";
 
-/// Tools that are found if nobody says how many.
+/// Default number of results.
 const FOUND: usize = 10;
-/// Bytes of arguments that are checked, which is where they come in: a query of 1000 characters
-/// has at most 12,000 when all of them are escaped.
+/// Maximum bytes of arguments that are validated: a query of 1000 characters has at most 12,000
+/// when all of them are escaped.
 const SHORT: usize = 16 << 10;
-/// Searches at the same time.
+/// Concurrent searches.
 const SEARCHES: usize = 2;
-/// Words of a query that count.
+/// Maximum words of a query that are used.
 const WORDS: usize = 32;
 
 const FIND_INPUT: &str = r#"{"type":"object","properties":{"query":{"type":"string","maxLength":1000,"description":"Words to look for in names, titles and descriptions. Without it, all tools match."},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"The most tools to return."}},"additionalProperties":false}"#;
 const FIND_OUTPUT: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"inputSchema":{"type":"object"}},"required":["name","inputSchema"]}}},"required":["tools"]}"#;
 const CALL_INPUT: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as find_tools gives it."},"arguments":{"type":"object","description":"Its arguments, as its inputSchema wants them."}},"required":["name"],"additionalProperties":false}"#;
 
-/// Puts both tools into a catalog, under their plain names.
+/// Adds both tools to a catalog, under their unprefixed names.
 pub(super) fn put_into(catalog: &Arc<Catalog>) {
     let frozen = |tool| FrozenTool::freeze(tool).expect("a tool of the host's own is a good one");
     let discovery = Discovery {
@@ -54,8 +54,7 @@ pub(super) fn put_into(catalog: &Arc<Catalog>) {
     }
 }
 
-/// Where a call of this entry is redirected to: a tool's public name and its arguments.
-/// All others check their arguments as part of the call.
+/// The target of a redirected call: a tool's public name and its arguments; `None` for other tools.
 pub(super) fn redirection(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(String, Arc<str>)>, Refusal> {
     if !entry.provider.is_host() || entry.item().tool.name != CALL {
         return Ok(None);
@@ -74,14 +73,14 @@ fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(Stri
     Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).into())))
 }
 
-/// Checks arguments of a tool of the host's own.
+/// Validates the arguments of a built-in tool.
 fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
     let outline = outline(arguments).map_err(CallError::Input)?;
     tool.input.validate_text(&outline).map_err(CallError::Input)
 }
 
-/// Arguments as far as the schemas of the host's own tools look at them: what is inside of objects
-/// and arrays is for another tool.
+/// Arguments to the depth that the built-in tools' schemas check: nested values are for another
+/// tool.
 fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
     if arguments.len() <= SHORT {
         return Ok(arguments.into());
@@ -138,7 +137,7 @@ struct Discovery {
     id: PluginId,
     digest: Digest,
     surface: Surface,
-    /// It stands in this catalog itself.
+    /// A weak reference: the catalog holds this provider.
     catalog: Weak<Catalog>,
     searching: Semaphore,
 }
@@ -178,7 +177,7 @@ impl Provider for Discovery {
     }
 }
 
-/// The tools that have most of the words, names before other texts, else as they are listed.
+/// The tools that match the most words, names before other texts, otherwise in list order.
 fn find(snapshot: &Snapshot, query: &str, limit: usize) -> Result<String, CallError> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split_whitespace().take(WORDS).collect();
@@ -195,7 +194,7 @@ fn find(snapshot: &Snapshot, query: &str, limit: usize) -> Result<String, CallEr
             (anywhere > 0 || words.is_empty()).then_some((in_name, anywhere, entry))
         })
         .collect();
-    // Stable, so equals stay as they are listed.
+    // A stable sort: ties keep the list order.
     found.sort_by_key(|(in_name, anywhere, _)| Reverse((*in_name, *anywhere)));
     let tools = found.iter().take(limit).map(|(_, _, entry)| {
         let tool = &entry.item().tool;

@@ -1,7 +1,7 @@
-//! What went wrong with a call, in the wire's words.
+//! Converts the failure of a call to a result or an error of the wire.
 //!
-//! A fault of a tool is a result that the model can act on; it names the plugin, so that
-//! nobody blames the host. The host's own faults are never told to a guest.
+//! A tool's fault is a result that the model can act on; it names the plugin as the cause. The
+//! host's own faults are never reported to a guest.
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,22 +16,22 @@ use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
 
-/// Violations that are told; more help nobody.
+/// Maximum violations that are reported.
 const MOST_VIOLATIONS: usize = 10;
 
 /// Why a call has no result.
 pub(super) enum Refusal {
     Call(CallError),
-    /// The plugin asked again for what it had been told this client cannot be asked for.
+    /// The plugin repeated a question that this client does not support.
     NeedsClient(Ask),
-    /// The plugin asks on and on.
+    /// The plugin exceeded the limit of rounds.
     TooManyRounds,
     /// The request itself is wrong.
     Request(ErrorObject),
 }
 
 impl Refusal {
-    /// A word for programs: that of the fault, or what else it comes to.
+    /// A code for programs: of the fault, or of another reason.
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Call(CallError::Fault(fault)) => fault.code(),
@@ -63,7 +63,7 @@ impl From<ErrorObject> for Refusal {
     }
 }
 
-/// The answer to a call that gave no result.
+/// The response to a tool call that failed.
 pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenTool>, error: Refusal) -> Answer {
     let plugin = entry.provider.id();
     match error {
@@ -80,8 +80,8 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
         }
         Refusal::Call(CallError::Fault(fault)) => {
             let (limit, access) = (fault.limit(), fault.access().map(Access::name));
-            let told = FaultMeta { limit, access, ..FaultMeta::new(entry, fault.code()) };
-            failed(server, scope, entry, &told, &fault.sentence(plugin))
+            let meta = FaultMeta { limit, access, ..FaultMeta::new(entry, fault.code()) };
+            failed(server, scope, entry, &meta, &fault.sentence(plugin))
         }
         Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
             result::object(scope.revision, server, &CallToolResult::failed(&text), Envelope::default())
@@ -91,7 +91,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
             let violation = Violation { path: input.path, reason: input.reason, expected: String::new() };
             invalid_arguments(server, scope, entry, &[violation])
         }
-        // Listed and yet unknown: the plugin contradicts itself.
+        // The plugin lists the tool and does not know it: a contradiction.
         Refusal::Call(CallError::Guest(GuestError::NotFound)) => {
             let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
             failed(server, scope, entry, &FaultMeta::new(entry, "bad-output"), &text)
@@ -99,8 +99,8 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
     }
 }
 
-/// The error where the answer has no other way to say that there is no result. `input` is
-/// the part of params that the plugin was given, `not_found` what to say if it knows of none.
+/// The error for methods whose result cannot express a failure. `input` is the path of the params
+/// that the plugin was given, `not_found` the error if it does not know the subject.
 pub(super) fn without_result(
     scope: &Scope,
     plugin: &PluginId,
@@ -144,25 +144,25 @@ fn too_many_rounds(plugin: &PluginId) -> String {
     format!("Plugin '{plugin}' asked the client again and again without coming to an end.")
 }
 
-/// Arguments that do not fit: a result or an error, as the revision wants it.
+/// Invalid arguments: a result or an error, depending on the revision.
 pub(super) fn invalid_arguments(
     server: &Implementation,
     scope: &Scope,
     entry: &Entry<FrozenTool>,
     violations: &[Violation],
 ) -> Answer {
-    let told = &violations[..violations.len().min(MOST_VIOLATIONS)];
+    let reported = &violations[..violations.len().min(MOST_VIOLATIONS)];
     if !scope.revision.invalid_arguments_are_results() {
-        let first = told.first().map_or("", |violation| violation.reason.as_str());
-        return Err(error::invalid_arguments(entry.name.as_str(), first, told.iter().map(entry_of)));
+        let first = reported.first().map_or("", |violation| violation.reason.as_str());
+        return Err(error::invalid_arguments(entry.name.as_str(), first, reported.iter().map(entry_of)));
     }
-    let lines: Vec<String> = told.iter().map(line).collect();
+    let lines: Vec<String> = reported.iter().map(line).collect();
     let text = format!("Invalid arguments for tool '{}':\n{}", entry.name, lines.join("\n"));
-    let errors = told.iter().map(entry_of).collect();
+    let errors = reported.iter().map(entry_of).collect();
     result_of(server, scope, &text, &FaultMeta { errors, ..FaultMeta::new(entry, "bad-input") })
 }
 
-/// The pointer, the reason and the part of the schema that was not satisfied.
+/// The JSON Pointer, the reason and the violated part of the schema.
 fn entry_of(violation: &Violation) -> serde_json::Value {
     let mut entry = json!({"path": violation.path, "reason": violation.reason});
     if let Ok(expected) = json::tree(&violation.expected, json::MAX_DEPTH) {
@@ -178,7 +178,7 @@ fn line(violation: &Violation) -> String {
     format!("- {path}: {}{expected}", violation.reason)
 }
 
-/// What is said of a failure in `_meta`, for programs.
+/// The description of a failure in `_meta`, for programs.
 #[derive(Serialize)]
 struct FaultMeta<'a> {
     plugin: &'a str,
@@ -201,15 +201,15 @@ fn failed(
     server: &Implementation,
     scope: &Scope,
     entry: &Entry<FrozenTool>,
-    told: &FaultMeta<'_>,
+    meta: &FaultMeta<'_>,
     text: &str,
 ) -> Answer {
     tracing::warn!(plugin = %entry.provider.id(), tool = %entry.name, "a call failed: {text}");
-    result_of(server, scope, text, told)
+    result_of(server, scope, text, meta)
 }
 
-fn result_of(server: &Implementation, scope: &Scope, text: &str, told: &FaultMeta<'_>) -> Answer {
-    let told = wire::text(told)?;
-    let envelope = Envelope { host_meta: &[("wharf/fault", Raw(&told))], ..Envelope::default() };
+fn result_of(server: &Implementation, scope: &Scope, text: &str, meta: &FaultMeta<'_>) -> Answer {
+    let meta = wire::text(meta)?;
+    let envelope = Envelope { host_meta: &[("wharf/fault", Raw(&meta))], ..Envelope::default() };
     result::object(scope.revision, server, &CallToolResult::failed(text), envelope)
 }

@@ -1,4 +1,4 @@
-//! One file per feature: a typed request in, the wire's answer out.
+//! One file per feature: from a typed request to the wire's result.
 
 pub(in crate::server) mod completions;
 pub(in crate::server) mod custom;
@@ -19,15 +19,15 @@ use crate::protocol::ErrorObject;
 /// A result as JSON text, or an error.
 pub(in crate::server) type Answer = Result<String, ErrorObject>;
 
-/// Work that may be dropped at any time, which cancels it.
+/// A handler's future; dropping it cancels the request.
 pub(in crate::server) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// How a request is answered.
 pub(in crate::server) enum Reply {
     Now(Answer),
-    /// What surrounds the request is wrong.
+    /// The envelope is wrong: revision, `_meta` or headers.
     Refused(ErrorObject),
     Later(Later),
-    /// As `Later`, for as long as the client wants: it takes no place among the running.
+    /// As `Later`, but long-lived: it does not count against the limit of running requests.
     Listen(Later),
 }

@@ -1,5 +1,5 @@
-//! The requests of one connection that have not been answered, and the one place that
-//! decides who may answer: whoever takes a request out of here, and nobody twice.
+//! The unanswered requests of one connection. Removing a request from here is the right to answer
+//! it, so that none is answered twice.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use crate::sync::{Mutex, MutexGuard, Notify};
 #[derive(Default)]
 pub(in crate::server) struct InFlight {
     requests: Mutex<HashMap<RequestId, CancellationToken>>,
-    /// Told when the last one is taken out.
+    /// Notified when the last one is removed.
     none_left: Notify,
 }
 
 impl InFlight {
-    /// Enters a request, and the token by which it learns that it was cancelled. `false`
-    /// if one with this id is in flight already.
+    /// Registers a request and its cancellation token. `false` if one with this id is in flight
+    /// already.
     pub(in crate::server) fn start(&self, id: &RequestId, cancelled: CancellationToken) -> bool {
         let mut requests = self.lock();
         if requests.contains_key(id) {
@@ -31,12 +31,12 @@ impl InFlight {
         self.lock().contains_key(id)
     }
 
-    /// Takes a request out. `false`: it was cancelled, and must not be answered.
+    /// Removes a request. `false`: it was cancelled, and must not be answered.
     pub(in crate::server) fn finish(&self, id: &RequestId) -> bool {
         self.take(id).is_some()
     }
 
-    /// Cancels a request; one that is not in flight is left alone.
+    /// Cancels a request, if it is in flight.
     pub(in crate::server) fn cancel(&self, id: &RequestId) {
         if let Some(cancelled) = self.take(id) {
             cancelled.cancel();
@@ -54,12 +54,12 @@ impl InFlight {
     /// Waits until nothing is in flight.
     pub(in crate::server) async fn idle(&self) {
         loop {
-            // Before it looks, so that what is told meanwhile is not missed.
-            let told = self.none_left.notified();
+            // Registered before the check, so that no notification in between is lost.
+            let notified = self.none_left.notified();
             if self.lock().is_empty() {
                 return;
             }
-            told.await;
+            notified.await;
         }
     }
 

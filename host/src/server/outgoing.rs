@@ -1,10 +1,9 @@
-//! One message on its way to a client, and what a transport may have to know of it beside
-//! its text.
+//! A message to a client, with what a transport needs to know beside its text.
 
 use bytes::Bytes;
 
 use super::handlers::Answer;
-use super::unread::{Unread, Waits};
+use super::unread::{Unread, UnreadBytes};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 
@@ -12,12 +11,12 @@ use crate::jsonrpc::{ErrorObject, RequestId};
 pub struct Outgoing {
     /// JSON on one line.
     pub text: String,
-    pub kind: Kind,
-    /// Where its bytes are counted until the client has taken them.
-    held: Option<Waits>,
+    pub kind: MessageKind,
+    /// Counts its bytes until the client has read them.
+    held: Option<UnreadBytes>,
 }
 
-/// A copy is counted nowhere: that is for whoever keeps it.
+/// A copy is not counted: its owner does that.
 impl Clone for Outgoing {
     fn clone(&self) -> Self {
         Self::new(self.text.clone(), self.kind)
@@ -30,7 +29,7 @@ impl AsRef<[u8]> for Outgoing {
     }
 }
 
-/// Its text, which is counted until the last of it is dropped.
+/// The text, which stays counted until the last reference is dropped.
 impl From<Outgoing> for Bytes {
     fn from(message: Outgoing) -> Self {
         if message.held.is_some() { Self::from_owner(message) } else { message.text.into() }
@@ -38,32 +37,32 @@ impl From<Outgoing> for Bytes {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A notification, or a request of the server's.
-    Said,
-    /// A result, or the answers to a batch: the last message of its frame.
+pub enum MessageKind {
+    /// A notification, or a request of the server.
+    ServerInitiated,
+    /// A result, or the responses to a batch: the last message of its frame.
     Result,
-    /// The error that is the answer, and the last message of its frame.
+    /// An error response: the last message of its frame.
     Error {
         code: i64,
-        /// It is about what surrounds the request: its revision, `_meta`, or headers.
+        /// It concerns the envelope: revision, `_meta` or headers.
         of_envelope: bool,
     },
 }
 
 impl Outgoing {
-    pub fn new(text: String, kind: Kind) -> Self {
+    pub fn new(text: String, kind: MessageKind) -> Self {
         Self { text, kind, held: None }
     }
 
-    /// Counts it from now on, also beyond the limits. What is counted already stays as it is.
+    /// Counts it from now on, even beyond the limits; no effect if it is counted already.
     pub fn hold(&mut self, unread: &Unread) {
         if self.held.is_none() {
             self.held = Some(unread.take(self.text.len()));
         }
     }
 
-    /// Counts it, if there is room.
+    /// Counts it, if the limits allow it.
     pub(in crate::server) fn try_hold(&mut self, unread: &Unread) -> bool {
         if self.held.is_none() {
             self.held = unread.try_take(self.text.len());
@@ -71,22 +70,22 @@ impl Outgoing {
         self.held.is_some()
     }
 
-    /// No longer counts it: whoever keeps it counts what he keeps.
+    /// No longer counts it: its new owner does.
     pub fn release(&mut self) {
         self.held = None;
     }
 
     pub(in crate::server) fn notification(method: &str, params: Option<&str>) -> Self {
-        Self::new(encode::notification(method, params), Kind::Said)
+        Self::new(encode::notification(method, params), MessageKind::ServerInitiated)
     }
 
     pub(in crate::server) fn request(id: &RequestId, method: &str, params: Option<&str>) -> Self {
-        Self::new(encode::request(id, method, params), Kind::Said)
+        Self::new(encode::request(id, method, params), MessageKind::ServerInitiated)
     }
 
     pub(in crate::server) fn answer(id: &RequestId, answer: Answer) -> Self {
         match answer {
-            Ok(result) => Self::new(encode::result(id, result), Kind::Result),
+            Ok(result) => Self::new(encode::result(id, result), MessageKind::Result),
             Err(error) => Self::error(Some(id), UnreadableId::Omit, &error, false),
         }
     }
@@ -97,12 +96,12 @@ impl Outgoing {
         error: &ErrorObject,
         of_envelope: bool,
     ) -> Self {
-        Self::new(encode::error(id, unreadable, error), Kind::Error { code: error.code, of_envelope })
+        Self::new(encode::error(id, unreadable, error), MessageKind::Error { code: error.code, of_envelope })
     }
 
-    /// The answers to one batch.
+    /// The responses to one batch.
     pub(in crate::server) fn batch(answers: Vec<Self>) -> Self {
         let texts: Vec<String> = answers.into_iter().map(|answer| answer.text).collect();
-        Self::new(encode::batch(&texts), Kind::Result)
+        Self::new(encode::batch(&texts), MessageKind::Result)
     }
 }

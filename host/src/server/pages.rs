@@ -1,4 +1,4 @@
-//! Pages of lists, each written once for a revision and kept until its list changes.
+//! A cache of list pages, each serialized once per revision until its list changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,16 +14,15 @@ pub(super) struct Page {
     pub(super) offset: u64,
 }
 
-/// The pages of all lists as they were last written: every client gets the same.
+/// The cached pages of all lists, shared by all clients.
 #[derive(Default)]
 pub(super) struct Pages(Mutex<HashMap<Page, (u64, Arc<str>)>>);
 
 impl Pages {
-    /// The page of that generation of its list.
+    /// The page at that generation of its list.
     pub(super) fn get(&self, page: Page, generation: u64, write: impl FnOnce() -> Answer) -> Answer {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // What has become older is replaced, and no cursor leads beyond the end of a list: there are
-        // never many.
+        // Bounded: an older generation is replaced, and no cursor points beyond the end of a list.
         let kept = pages.get(&page).filter(|(of, _)| *of == generation).map(|(_, text)| text.clone());
         let text = match kept {
             Some(text) => text,

@@ -1,11 +1,11 @@
-//! What a plugin says while it works for one request, on its way to the client: messages
-//! and progress, as far as the client wants them, and at a pace that it can bear.
+//! Forwards a plugin's events to the client while a request runs: log messages and progress, as
+//! far as the client wants them, and rate-limited.
 //!
-//! Notices of changes are not for the client of this request but for whoever follows; they
-//! are handed on. Nothing is sent after a cancellation or after the answer.
+//! Change events are not for this client but for subscribers, and are published. Nothing is sent
+//! after a cancellation or after the response.
 //!
-//! A client that does not read is waited for once, for some seconds, and then no more: what it
-//! does not take is dropped and counted, and the call and its request end as they would.
+//! A client that does not read is waited for once, for some seconds: after that, messages that it
+//! does not take are dropped and counted, and the request ends normally.
 //!
 //! Source: MCP, server/utilities/logging and basic/utilities/progress of each revision.
 
@@ -24,26 +24,26 @@ use crate::plugin::abi::LogLevel;
 use crate::plugin::{Event, Events, LogBody, Provider};
 use crate::protocol::Level;
 
-/// Messages of one request: so many at once, and so many a second.
+/// Log messages of one request: burst, and rate per second.
 const MESSAGES: (f64, f64) = (100.0, 10.0);
-/// Steps of progress of one request.
+/// Progress notifications of one request: burst, and rate per second.
 const STEPS: (f64, f64) = (20.0, 10.0);
 
-/// Lives as long as one request, over all rounds of its call.
+/// Lives for one request, over all rounds of its call.
 pub(in crate::server) struct Relay<'a> {
     server: &'a Arc<Server>,
     scope: &'a Scope,
     provider: &'a Arc<dyn Provider>,
     events: Arc<Events>,
-    messages: Pace,
+    messages: TokenBucket,
     dropped: u64,
-    steps: Pace,
+    steps: TokenBucket,
     /// The highest progress that was sent.
     progress: f64,
-    /// A step that came too early; a later one takes its place.
-    held: Option<Step>,
-    /// The client has read as long as it was waited for.
-    reads: bool,
+    /// A rate-limited step; a later one replaces it.
+    pending_step: Option<Step>,
+    /// No notification has timed out yet.
+    client_reads: bool,
 }
 
 struct Step {
@@ -59,42 +59,42 @@ impl<'a> Relay<'a> {
             scope,
             provider,
             events: Arc::default(),
-            messages: Pace::new(MESSAGES),
+            messages: TokenBucket::new(MESSAGES),
             dropped: 0,
-            steps: Pace::new(STEPS),
+            steps: TokenBucket::new(STEPS),
             progress: f64::NEG_INFINITY,
-            held: None,
-            reads: true,
+            pending_step: None,
+            client_reads: true,
         }
     }
 
-    /// Where the plugin puts what it says.
+    /// The queue of the plugin's events.
     pub(in crate::server) fn events(&self) -> Arc<Events> {
         self.events.clone()
     }
 
-    /// Passes on what is said until the call is over, and then the rest of it.
-    pub(in crate::server) async fn during<T>(&mut self, call: impl Future<Output = T>) -> T {
+    /// Forwards events until the call ends, and then drains the queue.
+    pub(in crate::server) async fn forward_during<T>(&mut self, call: impl Future<Output = T>) -> T {
         tokio::pin!(call);
         let events = self.events.clone();
         let outcome = loop {
             let due = self.steps.next;
             tokio::select! {
                 biased;
-                event = events.next() => self.pass(event).await,
-                () = tokio::time::sleep_until(due), if self.held.is_some() => self.send_step().await,
+                event = events.next() => self.forward(event).await,
+                () = tokio::time::sleep_until(due), if self.pending_step.is_some() => self.send_step().await,
                 outcome = &mut call => break outcome,
             }
         };
         while let Some(event) = events.take() {
-            self.pass(event).await;
+            self.forward(event).await;
         }
-        self.send_held().await;
+        self.send_pending_step().await;
         outcome
     }
 
-    /// Says what could not be said, once, before the answer.
-    pub(in crate::server) async fn end(mut self) {
+    /// Reports the number of dropped log messages, once, before the response.
+    pub(in crate::server) async fn finish(mut self) {
         let dropped = self.dropped + self.events.dropped();
         if dropped > 0 && self.scope.verbosity.admits(Level::Warning) {
             let text = format!("{dropped} more messages of this call were dropped");
@@ -102,38 +102,38 @@ impl<'a> Relay<'a> {
         }
     }
 
-    async fn pass(&mut self, event: Event) {
+    async fn forward(&mut self, event: Event) {
         match event {
             Event::Log { level, logger, data } => {
                 let level = level_of(level);
                 if !self.scope.verbosity.admits(level) {
                     return;
                 }
-                if !self.messages.admits() || !self.message(level, logger.as_deref(), &data).await {
+                if !self.messages.try_take() || !self.message(level, logger.as_deref(), &data).await {
                     self.dropped += 1;
                 }
             }
             Event::Progress { progress, total, message } => {
-                // A later round of the same call begins anew; to the client it is one.
-                let rises = self.held.as_ref().map_or(self.progress, |held| held.progress) < progress;
+                // A later round may restart its progress; for the client it must increase.
+                let rises = self.pending_step.as_ref().map_or(self.progress, |step| step.progress) < progress;
                 if self.scope.progress.is_none() || !rises {
                     return;
                 }
-                self.held = Some(Step { progress, total, message });
+                self.pending_step = Some(Step { progress, total, message });
                 self.send_step().await;
             }
             Event::ListChanged(_) => self.server.catalog.list_again(self.provider.id()),
             Event::ResourceUpdated(uri) => {
                 let owner = self.server.catalog.snapshot().provider_of(&uri);
-                // Nobody speaks for what another plugin answers for.
+                // A plugin cannot report updates of another plugin's resources.
                 if owner.is_some_and(|owner| owner.id() == self.provider.id()) {
-                    self.server.updates.tell(&uri);
+                    self.server.updates.publish(&uri);
                 }
             }
         }
     }
 
-    /// `false`: it was dropped.
+    /// Sends a log message. `false`: it was dropped.
     async fn message(&mut self, level: Level, logger: Option<&str>, data: &LogBody) -> bool {
         let plugin = self.provider.id();
         let logger = logger.map_or_else(|| plugin.to_string(), |logger| format!("{plugin}/{logger}"));
@@ -144,15 +144,15 @@ impl<'a> Relay<'a> {
         self.send("notifications/message", &Message { level: level.as_str(), logger: &logger, data }).await
     }
 
-    /// Sends the held step, if it is time for one.
+    /// Sends the pending step, if the rate limit allows one.
     async fn send_step(&mut self) {
-        if self.steps.admits() {
-            self.send_held().await;
+        if self.steps.try_take() {
+            self.send_pending_step().await;
         }
     }
 
-    async fn send_held(&mut self) {
-        let (Some(step), Some(token)) = (self.held.take(), &self.scope.progress) else { return };
+    async fn send_pending_step(&mut self) {
+        let (Some(step), Some(token)) = (self.pending_step.take(), &self.scope.progress) else { return };
         self.progress = step.progress;
         let Some(progress) = json::number(step.progress) else { return };
         let message = step.message.filter(|text| !text.is_empty() && self.scope.revision.has_progress_message());
@@ -167,15 +167,15 @@ impl<'a> Relay<'a> {
 
     /// `false`: it was dropped, because the client does not read.
     async fn send(&mut self, method: &str, params: &(impl Serialize + Sync)) -> bool {
-        // Not before the request has a task: an answer that was there at once would be sent
-        // by another way than this, and might be first.
+        // Yields first so that the request runs in its own task: a response that is ready at
+        // once bypasses the outbox and might overtake this message.
         tokio::task::yield_now().await;
         if self.scope.cancelled.is_cancelled() {
             return true;
         }
         let Ok(params) = text(params) else { return false };
-        let sent = self.scope.client.notify(method, &params, self.reads).await;
-        self.reads &= sent;
+        let sent = self.scope.client.notify(method, &params, self.client_reads).await;
+        self.client_reads &= sent;
         sent
     }
 }
@@ -221,22 +221,22 @@ fn level_of(level: LogLevel) -> Level {
 }
 
 /// A token bucket: bursts up to its size, then a steady rate.
-struct Pace {
+struct TokenBucket {
     size: f64,
     per_second: f64,
     left: f64,
     seen: Instant,
-    /// When there will be a token, if there is none.
+    /// When the next token is due, if there is none.
     next: Instant,
 }
 
-impl Pace {
+impl TokenBucket {
     fn new((size, per_second): (f64, f64)) -> Self {
         let now = Instant::now();
         Self { size, per_second, left: size, seen: now, next: now }
     }
 
-    fn admits(&mut self) -> bool {
+    fn try_take(&mut self) -> bool {
         let now = Instant::now();
         let earned = (now - self.seen).as_secs_f64() * self.per_second;
         self.left = (self.left + earned).min(self.size);

@@ -1,4 +1,4 @@
-//! What holds for one request: who asks, in which revision, and what may be done for it.
+//! The context of one request: principal, revision, client, cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,37 +11,36 @@ use crate::protocol::headers::Headers;
 use crate::protocol::meta::ProgressToken;
 use crate::protocol::{Level, Revision};
 
-/// Made where the two eras part; below that nobody asks which era or transport it is.
+/// Created in `dispatch`; the code below does not depend on the era or the transport.
 #[derive(Clone)]
 pub(in crate::server) struct Scope {
     pub(in crate::server) id: RequestId,
-    /// The host's own name for the request.
+    /// The host's id of the call.
     pub(in crate::server) call: u64,
     pub(in crate::server) revision: Revision,
     /// The client's `_meta` for the plugin: a JSON object.
     pub(in crate::server) meta: String,
-    /// Who it is that asks, as far as this is known: what one principal was given to keep
-    /// is no good for another.
+    /// The client's authenticated identity, or a default: a request state is bound to it.
     pub(in crate::server) principal: Arc<str>,
-    /// The key under which callers share fairly: the principal, or the address of the client's
-    /// network where everybody is the same principal.
+    /// The key of fair sharing: the principal, or the client's network where all clients have the
+    /// same principal.
     pub(in crate::server) caller: Arc<str>,
     pub(in crate::server) client: Client,
-    /// The client wants to know how far the request is.
+    /// Set if the client wants progress notifications.
     pub(in crate::server) progress: Option<ProgressToken>,
     pub(in crate::server) verbosity: Verbosity,
-    /// What was said in headers, where the revision holds arguments against them.
+    /// The request's headers, where the revision requires them to match arguments.
     pub(in crate::server) headers: Option<Arc<Headers>>,
-    /// The client has given up: nothing more is sent for this request.
+    /// Cancelled by the client: nothing more is sent for this request.
     pub(in crate::server) cancelled: CancellationToken,
 }
 
-/// The least severe messages that the client wants.
+/// The minimum level of log messages that the client wants.
 #[derive(Clone)]
 pub(in crate::server) enum Verbosity {
-    /// Said with the request; none if it was not said (2026-07-28 server/utilities/logging).
+    /// Set per request; no messages if absent (2026-07-28 server/utilities/logging).
     Request(Option<Level>),
-    /// Said for the session, and may change while the request runs.
+    /// Set for the session; may change while the request runs.
     Session(Arc<SessionLevel>),
 }
 
@@ -54,8 +53,7 @@ impl Verbosity {
     }
 }
 
-/// What `logging/setLevel` sets. Until then, where the specification leaves the choice to
-/// the server, `info` and worse.
+/// Set by `logging/setLevel`. The default is `info`: the specification leaves it to the server.
 pub(in crate::server) struct SessionLevel(AtomicU8);
 
 impl SessionLevel {

@@ -1,8 +1,8 @@
-//! `requestState`: what a call wants back in its next round, sealed, since it travels
-//! through the client's hands.
+//! `requestState`: the state of a call for its next round, encrypted and authenticated, since the
+//! client stores it.
 //!
-//! XChaCha20-Poly1305. What the state belongs to (principal, plugin and version, method,
-//! name, arguments) is not stored but must be the same again for the seal to open.
+//! XChaCha20-Poly1305. Principal, plugin and digest, method, name and arguments are the additional
+//! authenticated data: not stored, but they must be the same again.
 //!
 //! Source: MCP 2026-07-28, basic/patterns/mrtr, "Security".
 
@@ -19,15 +19,15 @@ use crate::plugin::abi::Ask;
 use crate::plugin::{Digest, PluginId};
 use crate::protocol;
 
-/// For how long a user may think.
+/// How long a user may take to answer.
 pub(in crate::server) const EXPIRY: Duration = Duration::from_secs(600);
 const NONCE: usize = 24;
-/// Characters of a state; what a plugin may want back, twice in base64, and the forms.
+/// Maximum characters of a state: the plugin's part, encoded in base64 twice, and the forms.
 const LONGEST: usize = 1 << 20;
 
 pub struct Seal(XChaCha20Poly1305);
 
-/// What a state belongs to.
+/// What a state is bound to.
 #[derive(Clone, Copy)]
 pub struct Binding<'a> {
     pub principal: &'a str,
@@ -36,42 +36,42 @@ pub struct Binding<'a> {
     pub method: &'a str,
     /// Of the tool or prompt, or the resource's URI.
     pub name: &'a str,
-    /// A JSON object; in which order its members stand is all the same.
+    /// A JSON object; the order of its members does not matter.
     pub arguments: &'a str,
 }
 
-/// What is sealed.
+/// The plaintext of a state.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sealed {
     /// What the client was asked for, in the plugin's order.
     pub(in crate::server) asked: Vec<Question>,
-    /// The plugin's own.
+    /// The plugin's state.
     #[serde(with = "base64_bytes", skip_serializing_if = "Option::is_none", default)]
     pub(in crate::server) state: Option<Vec<u8>>,
     /// Rounds so far.
     pub(in crate::server) round: u32,
 }
 
-/// As much of a question as it takes to read its answer.
+/// The part of a question that is needed to parse its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::server) struct Question {
     pub(in crate::server) key: String,
-    pub(in crate::server) kind: Kind,
+    pub(in crate::server) kind: QuestionKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::server) enum Kind {
-    /// The JSON Schema that its answer must satisfy.
+pub(in crate::server) enum QuestionKind {
+    /// The JSON Schema of its answer.
     Form(String),
     Url,
-    /// With tools for the model, or without.
+    /// Whether the model is offered tools.
     Sample(bool),
     Roots,
 }
 
-impl Kind {
-    /// What a client must have declared to be asked this.
+impl QuestionKind {
+    /// The client capability that the question needs.
     pub(in crate::server) fn needs(&self) -> protocol::Ask {
         match self {
             Self::Form(_) => protocol::Ask::ElicitationForm,
@@ -83,23 +83,23 @@ impl Kind {
     }
 }
 
-impl From<&Ask> for Kind {
+impl From<&Ask> for QuestionKind {
     fn from(ask: &Ask) -> Self {
         match ask {
             Ask::Form(form) => Self::Form(form.schema.clone()),
             Ask::Url(_) => Self::Url,
-            Ask::Sample(sampling) => Self::Sample(super::wire::question::lends_tools(sampling)),
+            Ask::Sample(sampling) => Self::Sample(super::wire::question::offers_tools(sampling)),
             Ask::Roots => Self::Roots,
         }
     }
 }
 
-/// Why a state does not open.
+/// Why a state is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
+pub enum SealError {
     Expired,
-    /// Changed, made up, or of another request, plugin version, principal or server.
-    Foreign,
+    /// Modified, forged, or of another request, plugin version, principal or server.
+    Invalid,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -115,15 +115,15 @@ impl Seal {
         Self(XChaCha20Poly1305::new(key.into()))
     }
 
-    /// Text of base64url.
+    /// The state as base64url.
     ///
     /// # Errors
-    /// If the system gives no randomness: a nonce must never come twice.
+    /// If the system's random number generator fails: a nonce must never repeat.
     pub fn close(&self, binding: &Binding<'_>, sealed: Sealed, now: SystemTime) -> Result<String, getrandom::Error> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce)?;
         let dated = Dated { until: seconds(now + EXPIRY), sealed };
-        // Strings, numbers and lists of them always become JSON.
+        // Strings, numbers and lists of them always serialize.
         let plain = serde_json::to_vec(&dated).unwrap_or_default();
         let payload = Payload { msg: &plain, aad: &binding.hash() };
         let secret = self.0.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
@@ -131,17 +131,17 @@ impl Seal {
     }
 
     /// # Errors
-    /// If the text is not what [`Seal::close`] made for the same binding, or too old.
-    pub fn open(&self, binding: &Binding<'_>, text: &str, now: SystemTime) -> Result<Sealed, Broken> {
+    /// If the text was not made by [`Seal::close`] for the same binding, or has expired.
+    pub fn open(&self, binding: &Binding<'_>, text: &str, now: SystemTime) -> Result<Sealed, SealError> {
         let bytes = Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-        let bytes = bytes.ok_or(Broken::Foreign)?;
-        let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(Broken::Foreign)?;
+        let bytes = bytes.ok_or(SealError::Invalid)?;
+        let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(SealError::Invalid)?;
         let payload = Payload { msg: secret, aad: &binding.hash() };
-        let plain = self.0.decrypt(&XNonce::from(*nonce), payload).map_err(|_| Broken::Foreign)?;
-        let plain = str::from_utf8(&plain).map_err(|_| Broken::Foreign)?;
-        let dated: Dated = json::read(plain).map_err(|_| Broken::Foreign)?;
+        let plain = self.0.decrypt(&XNonce::from(*nonce), payload).map_err(|_| SealError::Invalid)?;
+        let plain = str::from_utf8(&plain).map_err(|_| SealError::Invalid)?;
+        let dated: Dated = json::read(plain).map_err(|_| SealError::Invalid)?;
         if dated.until < seconds(now) {
-            return Err(Broken::Expired);
+            return Err(SealError::Expired);
         }
         Ok(dated.sealed)
     }
@@ -154,15 +154,15 @@ impl Binding<'_> {
         let plugin = self.plugin.as_ref().as_bytes();
         let parts = [self.principal.as_bytes(), plugin, self.digest.as_bytes(), self.method.as_bytes()];
         for part in parts.into_iter().chain([self.name.as_bytes(), arguments.as_bytes()]) {
-            // With its length, so that no two lists of parts run together to the same.
+            // Length-prefixed, so that different lists of parts never hash the same.
             hash.update(&(part.len() as u64).to_le_bytes()).update(part);
         }
         *hash.finalize().as_bytes()
     }
 }
 
-/// The same JSON with the members of its objects in the order of their names: a client may
-/// write its request anew for each round. What has no tree stays as it is written.
+/// The same JSON with sorted members: a client may serialize its request differently for each
+/// round. A text that cannot be parsed is returned verbatim.
 fn canonical(text: &str) -> String {
     let Ok(mut tree) = json::tree(text, json::MAX_DEPTH) else { return text.to_owned() };
     tree.sort_all_objects();

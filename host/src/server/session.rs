@@ -1,4 +1,4 @@
-//! What a handshake agreed on, and what the client has set since.
+//! The state of a session: what the handshake negotiated, and what the client has set since.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ pub(in crate::server) struct Session {
     pub(in crate::server) revision: Revision,
     pub(in crate::server) capabilities: Arc<ClientCapabilities>,
     pub(in crate::server) level: Arc<SessionLevel>,
-    /// Resources of which the client wants to hear.
+    /// The client's resource subscriptions.
     pub(in crate::server) uris: Arc<Uris>,
-    /// Changes are being announced.
+    /// The client is initialized: changes are being announced.
     pub(in crate::server) announcing: bool,
 }
 
 impl Session {
-    /// A second handshake on the same connection begins anew; what is being announced to
-    /// `before` goes on, for the session that takes its place.
+    /// A second handshake on the same connection resets the session; announcements to `before`
+    /// continue for the new one.
     pub(in crate::server) fn new(hello: Initialize, before: Option<&Self>) -> Self {
         let uris = before.map(|before| before.uris.clone()).unwrap_or_default();
         uris.clear();

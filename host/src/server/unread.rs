@@ -1,22 +1,22 @@
-//! How many bytes may wait for clients to read them: of one connection, and of all connections of
-//! one caller and of all callers, where those of small messages and of large ones are counted apart.
+//! Limits on unread bytes: per connection, per caller and in total, where small and large messages
+//! are counted separately.
 //!
-//! It is counted from when a message is made until its last byte has been written or dropped.
+//! A message counts from its creation until its last byte has been written or dropped.
 
 use crate::budget::{Budget, Parts, Taken};
 
-/// Bytes of a message that is not counted with the large ones: who leaves megabytes unread keeps
-/// others from getting megabytes, not from being served.
+/// Maximum bytes of a small message. They are counted separately, so that a client with megabytes
+/// unread blocks only large messages of others.
 const SMALL: usize = 64 << 10;
 
-/// Of all connections.
-pub(super) struct UnreadOfAll {
+/// The limits of all connections.
+pub(super) struct AllUnread {
     small: Parts,
     large: Parts,
 }
 
-impl UnreadOfAll {
-    /// Bytes of large messages, of one caller and of all; of small ones it is half as many.
+impl AllUnread {
+    /// Bytes of large messages, per caller and in total; half as many of small ones.
     pub(super) fn new(of_caller: usize, together: usize) -> Self {
         Self {
             small: Parts::new(Budget::new(together / 2), of_caller / 2),
@@ -24,13 +24,13 @@ impl UnreadOfAll {
         }
     }
 
-    /// That of one connection of a caller.
+    /// The accounting of one connection of a caller.
     pub(super) fn of(&self, caller: &std::sync::Arc<str>, limit: usize) -> Unread {
         Unread { own: Budget::new(limit), small: self.small.of(caller), large: self.large.of(caller) }
     }
 }
 
-/// Of one connection.
+/// The unread bytes of one connection.
 #[derive(Clone, Debug)]
 pub struct Unread {
     own: Budget,
@@ -38,31 +38,31 @@ pub struct Unread {
     large: Budget,
 }
 
-/// Counts one message, until it is dropped.
+/// The reservation of one message, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Waits {
+pub(super) struct UnreadBytes {
     _own: Taken,
     _with_others: Taken,
 }
 
 impl Unread {
-    /// Counts a message of so many bytes, also beyond the limits.
-    pub(super) fn take(&self, bytes: usize) -> Waits {
-        Waits { _own: self.own.take(bytes), _with_others: self.with_others(bytes).take(bytes) }
+    /// Counts a message, even beyond the limits.
+    pub(super) fn take(&self, bytes: usize) -> UnreadBytes {
+        UnreadBytes { _own: self.own.take(bytes), _with_others: self.with_others(bytes).take(bytes) }
     }
 
-    /// Counts it, if there is room.
-    pub(super) fn try_take(&self, bytes: usize) -> Option<Waits> {
+    /// Counts a message, if the limits allow it.
+    pub(super) fn try_take(&self, bytes: usize) -> Option<UnreadBytes> {
         let own = self.own.try_take(bytes).ok()?;
-        Some(Waits { _own: own, _with_others: self.with_others(bytes).try_take(bytes).ok()? })
+        Some(UnreadBytes { _own: own, _with_others: self.with_others(bytes).try_take(bytes).ok()? })
     }
 
-    /// Whether its client has read enough for calls to begin.
+    /// Whether the client has read enough for calls to start.
     pub(super) fn is_open(&self) -> bool {
         self.own.is_open() && self.small.is_open()
     }
 
-    /// Waits until that is so.
+    /// UnreadBytes until that is so.
     pub(super) async fn open(&self) {
         while !self.is_open() {
             self.own.open().await;
@@ -70,7 +70,7 @@ impl Unread {
         }
     }
 
-    /// That of the connection alone.
+    /// The connection's own budget.
     pub(super) fn own(&self) -> &Budget {
         &self.own
     }

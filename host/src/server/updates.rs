@@ -1,6 +1,6 @@
-//! News that a resource has new contents, from the plugin that owns it to those who follow it.
+//! `resources/updated` events, from the plugin that owns a resource to its subscribers.
 //!
-//! It does not know who owns a resource or who may follow it.
+//! It does not check who owns a resource or who may subscribe.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-/// News that a slow follower may be behind before it is told of everything that it follows.
+/// Events that a slow subscriber may lag behind; beyond that, all its resources count as updated.
 const BACKLOG: usize = 1024;
-/// Bytes of all URIs that one client follows.
-const BYTES: usize = 256 << 10;
+/// Maximum bytes of all URIs of one client.
+const MAX_URI_BYTES: usize = 256 << 10;
 
-/// All news of one server.
+/// The update events of one server.
 pub(in crate::server) struct Updates(broadcast::Sender<Arc<str>>);
 
 impl Default for Updates {
@@ -23,17 +23,17 @@ impl Default for Updates {
 }
 
 impl Updates {
-    pub(in crate::server) fn tell(&self, uri: &str) {
-        // Nobody has to follow.
+    pub(in crate::server) fn publish(&self, uri: &str) {
+        // An error means that there is no subscriber.
         let _ = self.0.send(uri.into());
     }
 
-    pub(in crate::server) fn follow(&self, uris: Arc<Uris>) -> Follower {
-        Follower { news: self.0.subscribe(), uris }
+    pub(in crate::server) fn follow(&self, uris: Arc<Uris>) -> Subscriber {
+        Subscriber { receiver: self.0.subscribe(), uris }
     }
 }
 
-/// The resources that one client follows.
+/// The resources that one client is subscribed to.
 #[derive(Default)]
 pub(in crate::server) struct Uris(Mutex<Followed>);
 
@@ -45,23 +45,23 @@ struct Followed {
 
 impl Uris {
     pub(in crate::server) fn new<'a>(uris: impl IntoIterator<Item = &'a str>) -> Self {
-        // Their bytes are bounded by the request that they came with, which is counted as long.
+        // Their bytes are bounded by the listen request, which stays counted as long as it runs.
         Self(Mutex::new(Followed { uris: uris.into_iter().map(Into::into).collect(), bytes: 0 }))
     }
 
-    /// `false`: `limit` are followed already, or they have too many bytes.
+    /// `false`: the limit of subscriptions or of their bytes is reached.
     pub(in crate::server) fn add(&self, uri: &str, limit: usize) -> bool {
         let mut followed = self.lock();
         if followed.uris.contains(uri) {
             return true;
         }
         let bytes = followed.bytes + uri.len();
-        let room = followed.uris.len() < limit && bytes <= BYTES;
-        if room {
+        let fits = followed.uris.len() < limit && bytes <= MAX_URI_BYTES;
+        if fits {
             followed.uris.insert(uri.into());
             followed.bytes = bytes;
         }
-        room
+        fits
     }
 
     pub(in crate::server) fn remove(&self, uri: &str) {
@@ -80,49 +80,49 @@ impl Uris {
     }
 }
 
-/// One client's view of the news.
-pub(in crate::server) struct Follower {
-    news: broadcast::Receiver<Arc<str>>,
+/// One client's subscription to the events.
+pub(in crate::server) struct Subscriber {
+    receiver: broadcast::Receiver<Arc<str>>,
     uris: Arc<Uris>,
 }
 
-impl Follower {
-    /// Waits for news of what is followed, and takes all that is there, each resource once.
-    /// May be dropped without losing any.
+impl Subscriber {
+    /// Waits for updates of subscribed resources, and returns all that are queued, each resource
+    /// once. Cancel-safe.
     pub(in crate::server) async fn next(&mut self) -> BTreeSet<Box<str>> {
-        let mut told = BTreeSet::new();
-        while told.is_empty() {
-            match self.news.recv().await {
-                Ok(uri) => self.take(&uri, &mut told),
-                Err(RecvError::Lagged(_)) => self.take_all(&mut told),
-                // The server holds the sender and outlives its followers.
+        let mut changed = BTreeSet::new();
+        while changed.is_empty() {
+            match self.receiver.recv().await {
+                Ok(uri) => self.collect(&uri, &mut changed),
+                Err(RecvError::Lagged(_)) => self.collect_all(&mut changed),
+                // Never: the server holds the sender and outlives its subscribers.
                 Err(RecvError::Closed) => std::future::pending().await,
             }
         }
         loop {
-            match self.news.try_recv() {
-                Ok(uri) => self.take(&uri, &mut told),
-                Err(TryRecvError::Lagged(_)) => self.take_all(&mut told),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return told,
+            match self.receiver.try_recv() {
+                Ok(uri) => self.collect(&uri, &mut changed),
+                Err(TryRecvError::Lagged(_)) => self.collect_all(&mut changed),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return changed,
             }
         }
     }
 
-    fn take(&self, uri: &str, told: &mut BTreeSet<Box<str>>) {
+    fn collect(&self, uri: &str, changed: &mut BTreeSet<Box<str>>) {
         if self.uris.lock().uris.contains(uri) {
-            told.insert(uri.into());
+            changed.insert(uri.into());
         }
     }
 
-    /// What was missed may be about any of them.
-    fn take_all(&self, told: &mut BTreeSet<Box<str>>) {
-        told.extend(self.uris.lock().uris.iter().cloned());
+    /// After a lag any of them may have been updated.
+    fn collect_all(&self, changed: &mut BTreeSet<Box<str>>) {
+        changed.extend(self.uris.lock().uris.iter().cloned());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES, Uris};
+    use super::{MAX_URI_BYTES, Uris};
 
     #[test]
     fn what_is_followed_is_bounded_by_number_and_bytes() {
@@ -130,7 +130,7 @@ mod tests {
         assert!(uris.add("a:1", 2) && uris.add("a:2", 2) && !uris.add("a:3", 2));
         assert!(uris.add("a:1", 2), "what is followed already needs no room");
         uris.remove("a:2");
-        let long = "a".repeat(BYTES - 3);
+        let long = "a".repeat(MAX_URI_BYTES - 3);
         assert!(!uris.add(&format!("{long}x"), 9) && uris.add(&long, 9) && !uris.add("b", 9));
         uris.clear();
         assert!(uris.add("b", 9));

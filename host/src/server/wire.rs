@@ -1,8 +1,8 @@
-//! WIT's values as the wire's, shaped for the client's revision: borrowed views that are written
-//! once, when the message is.
+//! WIT values in the wire's form, for the client's revision: borrowed views that are serialized
+//! once, with the message.
 //!
-//! Texts that a plugin gives as JSON were checked when they left the sandbox and are passed
-//! on as spelt.
+//! JSON texts of a plugin were validated when they left the sandbox and are passed through
+//! verbatim.
 
 pub(in crate::server) mod answer;
 pub(in crate::server) mod completion;
@@ -37,18 +37,18 @@ pub(in crate::server) struct Cancelled<'a> {
     pub(in crate::server) reason: &'static str,
 }
 
-/// Why a question cannot be put to a client.
-pub(in crate::server) enum Unaskable {
-    /// Its revision does not have it: a sentence for the plugin.
+/// Why a question cannot be sent to a client.
+pub(in crate::server) enum Unrepresentable {
+    /// The client's revision does not have it: a sentence for the plugin.
     NotInRevision(&'static str),
-    /// It breaks a rule of every revision, which is the plugin's fault.
-    Broken(String),
+    /// It violates every revision, which is the plugin's fault.
+    Invalid(String),
 }
 
-/// The text of what is no whole result: params, or a part of a result.
+/// The text of params, or of a part of a result.
 pub(in crate::server) fn text(view: &impl Serialize) -> Result<String, ErrorObject> {
     json::to_text(view).map_err(|fault| {
-        tracing::error!("a message cannot be written: {fault}");
+        tracing::error!("cannot serialize a message: {fault}");
         error::unwritable(&fault)
     })
 }

@@ -1,7 +1,7 @@
-//! MCP over HTTP/1.1: the socket, the limits of each step, who may come in, and the paths.
+//! MCP over HTTP/1.1.
 //!
-//! `socket` has the connections, `request` decides which requests are let in, and `mcp` answers
-//! them: the other two have read no message.
+//! `socket` handles connections, `request` checks requests, and `mcp` answers them: only `mcp` reads
+//! messages.
 //! Source: MCP 2026-07-28, basic/transports/streamable-http; the older revisions,
 //! basic/transports.
 
@@ -29,38 +29,38 @@ type Request = http::Request<Bytes>;
 type Response = http::Response<Body>;
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Bounds, and who may come in.
+/// Limits and access control.
 #[derive(Clone)]
 pub struct Settings {
-    /// Bytes of one message.
+    /// Maximum bytes of one message.
     pub max_message: usize,
-    /// Bytes of all bodies together, of more than 64 KiB each, that are read or worked on; one
-    /// more waits. No less than `max_message`.
+    /// Maximum bytes of all bodies over 64 KiB that are being read or handled; further ones wait. At
+    /// least `max_message`.
     pub bodies: usize,
-    /// For a request's headers, and between two requests.
+    /// Timeout for a request's headers, and between two requests.
     pub header_timeout: Duration,
-    /// For a request's body.
+    /// Timeout for a request's body.
     pub body_timeout: Duration,
-    /// How long a client may read nothing of what is written to it.
+    /// Timeout for a write without progress.
     pub write_timeout: Duration,
-    /// How long calls may go on after a request to stop.
+    /// How long calls may continue at shutdown.
     pub drain: Duration,
-    /// Open at the same time.
+    /// Maximum open connections.
     pub connections: usize,
-    /// Open at the same time from one address.
+    /// Maximum open connections from one address.
     pub connections_per_address: usize,
-    /// Names of the server in `Host`, with the port where it is not the scheme's own, beside
-    /// those of its own machine.
+    /// Further allowed values of `Host`, with the port where it is not the scheme's default, beside
+    /// the local names.
     pub allowed_hosts: Vec<String>,
-    /// Web sites whose pages may use the server: `https://app.example`.
+    /// Origins of web pages that may use the server: `https://app.example`.
     pub allowed_origins: Vec<String>,
-    /// None of them lets everybody in.
+    /// Without tokens everybody is allowed.
     pub tokens: TokenSet,
     pub tls: Option<Tls>,
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
-    /// Runs on the thread of a connection that waits for its client.
+    /// Runs on a connection's thread when it waits for its client.
     pub idle: IdleHook,
 }
 

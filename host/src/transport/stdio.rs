@@ -19,24 +19,24 @@ use crate::server::{Connection, Server};
 pub use writer::Output;
 use writer::Writer;
 
-/// Messages that were made and not yet written.
+/// Capacity of the outbox, in messages.
 const OUTBOX: usize = 64;
-/// Whoever has the other end of the pipes; there is nobody to tell them apart by.
+/// The principal of the client; the pipes do not identify it further.
 const LOCAL: &str = "local";
-/// At the end, how long a client may read nothing of what was answered, and how long it may read.
+/// At shutdown, how long a client may read nothing of the responses, and how long in total.
 const UNREAD: Duration = Duration::from_secs(1);
 const READING: Duration = Duration::from_secs(3);
 
-/// Bounds of a connection.
+/// Limits of a connection.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Bytes of one message; a longer line is thrown away unread.
+    /// Maximum bytes of one message; a longer line is discarded unread.
     pub max_message: usize,
-    /// How long calls may go on after the input has ended.
+    /// How long calls may continue after the end of input.
     pub after_eof: Duration,
-    /// How long calls may go on after a request to stop.
+    /// How long calls may continue at shutdown.
     pub drain: Duration,
-    /// Runs on the thread that reads, when no further message is there to be read.
+    /// Runs on the reading thread when no further message is available.
     pub idle: IdleHook,
 }
 
@@ -54,16 +54,16 @@ impl Default for Settings {
 /// Why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The client closed our input.
+    /// The client closed the input.
     EndOfInput,
-    /// `shutdown` was ready.
+    /// `shutdown` resolved.
     Shutdown,
-    /// Nobody reads our output any more.
+    /// The client closed the output.
     OutputClosed,
 }
 
-/// Serves one client until it goes, `shutdown` is ready, or the output breaks. Calls that
-/// are still running then get the time that [`Settings`] gives them.
+/// Serves one client until the input ends, `shutdown` resolves, or the output fails. Running calls
+/// then get the time that [`Settings`] gives them.
 pub async fn serve(
     server: Arc<Server>,
     input: impl Read + Send + 'static,
@@ -84,18 +84,18 @@ pub async fn serve(
         idle: settings.idle,
     };
     let progress = writer.clone();
-    // Threads, not tasks: reading stdin blocks, and on exit nobody may have to wait for it.
+    // Threads, not tasks: reading stdin blocks, and must not delay the exit.
     thread::spawn(move || {
         let input = BufReader::with_capacity(64 << 10, input);
         let end = read_frames(input, settings.max_message, |frame, more| reader.take(frame, more));
-        // The receiver is gone when the serving side has ended for another reason.
+        // An error means that serving has ended for another reason.
         let _ = read_sender.send(end);
     });
     thread::spawn(move || {
         if let Err(error) = writer.write_all(messages) {
             tracing::debug!(%error, "stopped writing");
         }
-        // The receiver is gone when the serving side gave up waiting for us.
+        // An error means that serving no longer waits for this thread.
         let _ = written_sender.send(());
     });
 
@@ -109,9 +109,9 @@ pub async fn serve(
     }
     let grace = if end == End::Shutdown { settings.drain } else { settings.after_eof };
     connection.close(grace).await;
-    connection.server().tell_cut_off();
+    connection.server().log_cut_off();
     drop(connection);
-    // What was answered must reach a client that reads; one that does not cannot hold us.
+    // Responses must reach a client that reads; one that does not must not block the exit.
     let reading = async {
         let mut before = progress.written();
         while tokio::time::timeout(UNREAD, &mut written).await.is_err() {
@@ -125,10 +125,9 @@ pub async fn serve(
     end
 }
 
-/// The thread that reads. It begins with each request itself, and sends the answers that are
-/// there by then.
+/// The reading thread. It polls each request once, and sends responses that are ready.
 struct Reader<W> {
-    /// Gone when nothing more is to be read.
+    /// Dropped when nothing more is to be read.
     connection: Weak<Connection>,
     writer: Arc<Writer<W>>,
     runtime: Handle,
@@ -158,7 +157,7 @@ impl<W: Output> Reader<W> {
                 tracing::debug!(%error, "stopped writing");
                 return ControlFlow::Break(End::OutputClosed);
             }
-            // So many requests may run as their connection allows, also if nobody reads.
+            // Requests run within the connection's limits, even if the client does not read.
             None if answered.is_counted() => {
                 let connection = connection.clone();
                 self.runtime.spawn(async move { connection.answer(answered).await });
@@ -176,14 +175,14 @@ enum Frame<'a> {
     TooLong,
 }
 
-/// Reads until the end of input, an error, or until nobody takes frames any more. Buffers
-/// at most `limit` bytes of a line. Says with each frame whether the next one is there already.
+/// Reads until the end of input, an error, or until frames are no longer accepted. Buffers at most
+/// `limit` bytes of a line. Reports with each frame whether the next one is available already.
 fn read_frames(
     mut input: impl BufRead,
     limit: usize,
     mut take: impl FnMut(Frame<'_>, bool) -> ControlFlow<End>,
 ) -> End {
-    // The beginning of a line that came in parts.
+    // The beginning of an incomplete line.
     let mut begun = Vec::new();
     let mut too_long = false;
     loop {
@@ -221,7 +220,7 @@ fn read_frames(
             if end_of_input {
                 return End::EndOfInput;
             }
-            // Not cleared alone: one long line must not hold its memory for ever.
+            // Replaced, not cleared: one long line must not keep its memory.
             begun = Vec::new();
         }
         let consumed = part.len() + usize::from(newline.is_some());

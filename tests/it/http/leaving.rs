@@ -112,7 +112,7 @@ fn the_log_says_what_was_waited_for() {
     // More than the system takes of what is not read.
     home.put_bytes(&Guest::saying("1").fills("large", 12 << 20).build(), "p");
     home.configure("[limits]\noutput = '16 MiB'\n");
-    let (running, unread) = ("requests were still running", "answers were not read");
+    let (running, unread) = ("requests that were still running", "responses were not read");
 
     let (mut process, address) = serve(&home, &[]);
     let mut line = Line::connect(address);

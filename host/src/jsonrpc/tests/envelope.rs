@@ -99,7 +99,7 @@ fn a_bad_envelope_is_an_invalid_request_with_the_id_when_it_can_be_read() {
     }
 }
 
-/// What readers may read differently is told by the request's id, and never acted on.
+/// An ambiguous message is answered under its request id, and never acted on.
 #[test]
 fn what_is_ambiguous_is_refused_wherever_it_stands() {
     for (inside, expected) in [
@@ -124,7 +124,7 @@ fn what_is_ambiguous_is_refused_wherever_it_stands() {
         let answer = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{inside}}}"#);
         let Message::Response(response) = single(answer.as_bytes()) else { panic!("no response: {answer}") };
         assert!(matches!(response.outcome, Outcome::Malformed(_)), "{response:?}");
-        // What is no JSON further on is told as that.
+        // Invalid JSON further on is reported as such.
         let refused = invalid(format!("{},}}", &request[..request.len() - 1]).as_bytes());
         assert_eq!((refused.error.code, refused.id.is_none()), (-32700, true), "{request}");
     }

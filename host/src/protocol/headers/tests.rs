@@ -62,7 +62,7 @@ fn headers_of_a_tool_say_what_its_arguments_say() {
     assert!(!check(&[("in", "mm"), ("size", "2")], r#"{"box":"mm"}"#));
 }
 
-/// Arguments that are looked through for each name anew would take hours here.
+/// Arguments that are scanned again for each name would take hours here.
 #[test]
 fn arguments_are_read_once_for_all_headers() {
     let members: Vec<String> = (0..100_000).map(|n| format!(r#""m{n}":{{"v":"{n}"}}"#)).collect();

@@ -1,5 +1,5 @@
-//! What a client announces. A bad announcement is logged and never answered, so the
-//! error here is text and no error object.
+//! Client notifications. An invalid one is logged and never answered, so the error here is text
+//! and not an error object.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub enum ClientNotification<'a> {
         request_id: RequestId,
         reason: Option<Cow<'a, str>>,
     },
-    /// About a request of ours.
+    /// About a request of the server.
     Progress {
         token: ProgressToken,
         progress: f64,
@@ -31,7 +31,7 @@ pub enum ClientNotification<'a> {
 }
 
 impl<'a> ClientNotification<'a> {
-    /// `Err` says for the log why it is ignored.
+    /// `Err` is the reason for the log why it is ignored.
     pub fn parse(revision: Revision, method: &str, raw: Option<&'a RawValue>) -> Result<Self, String> {
         let legacy = !revision.is_modern();
         match method {

@@ -16,7 +16,7 @@ use crate::protocol::params::{self, Params};
 use crate::protocol::revision::Revision;
 
 impl<'a> ClientRequest<'a> {
-    /// Params that are positional are refused before the method is looked at, so that
+    /// Positional params are refused before the method is checked, so that
     /// the rule is the same for known and unknown methods.
     pub fn parse(revision: Revision, method: &str, params: &Params<'a>) -> Result<Self, ErrorObject> {
         params.require_named()?;
@@ -54,7 +54,7 @@ fn initialize(params: &Params<'_>) -> Result<Initialize, ErrorObject> {
     let requested = params::required(version, "params.protocolVersion")?.into_owned();
     let revision = negotiate(&requested);
     // The schema requires both; a client that leaves them out can do nothing special
-    // and has no name, which is no reason to turn it away.
+    // and has no name, which is no reason to reject it.
     let capabilities = params::object(capabilities, "params.capabilities")?
         .map(|raw| ClientCapabilities::parse(revision, raw, "params.capabilities"))
         .transpose()?

@@ -1,4 +1,4 @@
-//! Cursors that nobody thought of.
+//! Arbitrary cursors.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;

@@ -75,7 +75,7 @@ fn a_client_can_be_asked_for_what_it_declared() {
         let allowed: Vec<Ask> = all.into_iter().filter(|ask| capabilities.allows(*ask)).collect();
         assert_eq!(allowed, expected, "{revision} {json}");
     }
-    // What an error says is required is enough.
+    // What an error reports as required is sufficient.
     for ask in [Roots, Sampling, SamplingTools, SamplingContext, ElicitationForm, ElicitationUrl] {
         let required = ask.required().to_string();
         let capabilities = ClientCapabilities::parse(r4, raw(&required).unwrap(), "p").unwrap();

@@ -3,14 +3,14 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::{Bounds, Patience};
+use super::{Bounds, WaitDeadline};
 use crate::plugin::PluginId;
-use crate::server::unread::UnreadOfAll;
+use crate::server::unread::AllUnread;
 
 const PATIENCE: Duration = Duration::from_millis(50);
 
 fn bounds() -> Bounds {
-    Bounds::new(UnreadOfAll::new(1000, 1000).of(&"caller".into(), 100), 2, PATIENCE)
+    Bounds::new(AllUnread::new(1000, 1000).of(&"caller".into(), 100), 2, PATIENCE)
 }
 
 fn plugin(name: &str) -> PluginId {
@@ -23,35 +23,35 @@ async fn a_plugin_without_places_holds_up_no_other() {
     let (slow, other) = (plugin("slow"), plugin("other"));
     let mut held = Vec::new();
     for _ in 0..2 {
-        held.push(bounds.enter(&slow, &mut Patience::default()).await.ok().expect("a place"));
+        held.push(bounds.acquire(&slow, &mut WaitDeadline::default()).await.ok().expect("a place"));
     }
-    assert!(bounds.enter(&other, &mut Patience::default()).now_or_never().is_some_and(|place| place.is_ok()));
+    assert!(bounds.acquire(&other, &mut WaitDeadline::default()).now_or_never().is_some_and(|place| place.is_ok()));
     let began = Instant::now();
-    let refused = bounds.enter(&slow, &mut Patience::default()).await.err().expect("there is no place");
+    let refused = bounds.acquire(&slow, &mut WaitDeadline::default()).await.err().expect("there is no place");
     assert_eq!((refused.code(), began.elapsed() >= PATIENCE), ("busy", true));
     held.pop();
-    assert!(bounds.enter(&slow, &mut Patience::default()).await.is_ok(), "given back");
+    assert!(bounds.acquire(&slow, &mut WaitDeadline::default()).await.is_ok(), "given back");
 }
 
 #[tokio::test]
 async fn nothing_begins_for_who_does_not_read() {
     let bounds = bounds();
     let unread = bounds.unread.take(51);
-    let mut patience = Patience::default();
-    assert!(bounds.enter(&plugin("p"), &mut patience).await.is_err());
+    let mut deadline = WaitDeadline::default();
+    assert!(bounds.acquire(&plugin("p"), &mut deadline).await.is_err());
     drop(unread);
-    let late = bounds.enter(&plugin("p"), &mut patience).await;
+    let late = bounds.acquire(&plugin("p"), &mut deadline).await;
     assert!(late.is_ok(), "what is there at once needs no patience");
     drop(late);
-    assert!(bounds.enter(&plugin("p"), &mut Patience::default()).await.is_ok());
+    assert!(bounds.acquire(&plugin("p"), &mut WaitDeadline::default()).await.is_ok());
 }
 
 #[tokio::test]
 async fn plugins_that_nobody_waits_for_are_forgotten() {
     let bounds = bounds();
-    let kept = bounds.enter(&plugin("kept"), &mut Patience::default()).await.ok().expect("a place");
+    let kept = bounds.acquire(&plugin("kept"), &mut WaitDeadline::default()).await.ok().expect("a place");
     for number in 0..1000 {
-        let _ = bounds.enter(&plugin(&format!("p{number}")), &mut Patience::default()).await;
+        let _ = bounds.acquire(&plugin(&format!("p{number}")), &mut WaitDeadline::default()).await;
     }
     let plugins = bounds.plugins.lock().expect("nobody panics");
     assert!(plugins.len() <= 16 && plugins.contains_key(&plugin("kept")), "{}", plugins.len());

@@ -1,12 +1,11 @@
-//! Batches: each message is judged by itself, by the same gate as one that comes alone, and the
-//! answers go out together.
+//! Batches: each message is admitted like a single one, and the responses are sent together.
 //!
 //! Source: JSON-RPC 2.0, section 6; MCP 2025-03-26, basic, "Batching".
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Answered, Arrival, Begun, Connection, send};
+use super::{Admitted, Answered, Arrival, Connection, send};
 use crate::jsonrpc::{Invalid, Message};
 use crate::protocol::{era, error};
 use crate::server::outgoing::Outgoing;
@@ -21,14 +20,14 @@ impl Connection {
             Ok(verdicts) => verdicts,
             Err(error) => return Answered::now(self.refusal(&Invalid { id: None, error })),
         };
-        // Each has its part of the bytes: they are counted as if they had come one by one.
+        // The frame's bytes are divided among its messages, as if each had come in a frame.
         let each = Arrival { size: arrival.size / messages.len().max(1), ..*arrival };
         let mut seen = HashSet::new();
         let mut answers = Vec::new();
         let mut running = Vec::new();
         for (message, verdict) in messages.into_iter().zip(verdicts) {
             match (message, verdict) {
-                // Under an id that comes again the answer to the first one is due, and no other.
+                // A repeated id belongs to the response of the first request with it.
                 (Message::Invalid(Invalid { id, error }), _) => {
                     let id = id.filter(|id| seen.insert(id.clone()));
                     answers.push(self.refusal(&Invalid { id, error }));
@@ -38,11 +37,11 @@ impl Connection {
                 }
                 (Message::Request(request), Some(error)) => answers.push(Outgoing::answer(&request.id, Err(error))),
                 (Message::Request(request), None) => match self.admit(&each, request) {
-                    Begun::Now(answer) => answers.push(answer),
-                    Begun::Work(work) => running.push(tokio::spawn(work)),
+                    Admitted::Now(answer) => answers.push(answer),
+                    Admitted::Work(work) => running.push(tokio::spawn(work)),
                 },
-                (Message::Notification(notification), _) => self.notice(&notification),
-                (Message::Response(response), _) => self.asked.settle(response),
+                (Message::Notification(notification), _) => self.handle_notification(&notification),
+                (Message::Response(response), _) => self.pending.resolve(response),
             }
         }
         let (stream, bounds) = (arrival.stream.clone(), self.bounds.clone());

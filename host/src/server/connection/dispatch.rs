@@ -1,4 +1,4 @@
-//! From a request to whoever answers it: the one fork between the eras, and the scope.
+//! From a request to its handler: the only branch on the era, and the request's scope.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::server::scope::{Scope, Verbosity};
 use crate::server::session::Session;
 
 impl Connection {
-    /// The one fork between the eras.
+    /// The only branch on the era.
     pub(super) fn dispatch(
         self: &Arc<Self>,
         arrival: &Arrival<'_>,
@@ -52,9 +52,10 @@ impl Connection {
             }
             (Verdict::Legacy(revision), Some(session)) => match meta::parse_legacy(revision, &params) {
                 Ok((progress, meta)) => {
-                    let asked = Some(self.asked.clone());
-                    let capabilities = if arrival.hears { session.capabilities.clone() } else { Arc::default() };
-                    let client = Client::new(capabilities, arrival.stream.clone(), bounds, asked);
+                    let pending = Some(self.pending.clone());
+                    let capabilities =
+                        if arrival.accepts_stream { session.capabilities.clone() } else { Arc::default() };
+                    let client = Client::new(capabilities, arrival.stream.clone(), bounds, pending);
                     (revision, meta, progress, client, Verbosity::Session(session.level.clone()))
                 }
                 Err(error) => return Reply::Now(Err(error)),
@@ -67,7 +68,7 @@ impl Connection {
         };
         let scope = Scope {
             id: request.id.clone(),
-            call: self.server.name_call(),
+            call: self.server.next_call_id(),
             revision,
             meta,
             principal: self.principal.clone(),
@@ -109,7 +110,7 @@ impl Connection {
                 Reply::Now(Ok("{}".to_owned()))
             }
             (ClientRequest::Custom(request), _) => custom::call(server, scope, request),
-            // Of the handshake alone, and not without one.
+            // Methods of handshake revisions, without a handshake.
             _ => Reply::Now(Err(error::method_not_found(revision, &request.method))),
         }
     }

@@ -12,26 +12,26 @@ use crate::plugin::abi::{Completion, Subject};
 use crate::protocol::request::{Complete, Reference};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{ErrorObject, error};
+use crate::server::call_record::CallRecord;
 use crate::server::scope::Scope;
-use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
 
-pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Complete<'_>) -> Reply {
+pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, request: Complete<'_>) -> Reply {
     let server = server.clone();
-    let reference = asked.reference.into_owned();
-    let (argument, value, given) = (asked.argument.into_owned(), asked.value.into_owned(), asked.context);
+    let reference = request.reference.into_owned();
+    let (argument, value, given) = (request.argument.into_owned(), request.value.into_owned(), request.context);
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "completion/complete", reference.text())?;
-        trail.input(&value);
+        let mut record = CallRecord::begin(&server, &scope, "completion/complete", reference.text())?;
+        record.set_input(&value);
         server.catalog.ready(server.settings.first_scan).await;
         if !server.catalog.offers_completions() {
-            return trail.end(Err(error::not_offered("completion/complete", "completions"))).await;
+            return record.finish(Err(error::not_offered("completion/complete", "completions"))).await;
         }
         let (provider, subject) = match find(&server.catalog.snapshot(), &reference, &argument) {
             Ok(found) => found,
-            Err(error) => return trail.end(Err(error)).await,
+            Err(error) => return record.finish(Err(error)).await,
         };
-        trail.leads_to(&provider, reference.text());
+        record.set_target(&provider, reference.text());
         let completion = match subject.filter(|_| provider.surface().completions) {
             Some(subject) => {
                 let complete = |call| provider.complete(subject, &argument, &value, given, call);
@@ -39,24 +39,23 @@ pub(in crate::server) fn complete(server: &Arc<Server>, scope: Scope, asked: Com
                     Ok(completion) => completion,
                     Err(error) => {
                         let id = provider.id();
-                        trail.refused(&error);
+                        record.set_refusal(&error);
                         let not_found = error::unknown_argument(reference.text(), &argument, []);
                         let error = fault::without_result(&scope, id, "params.argument", not_found, error);
-                        return trail.end(Err(error)).await;
+                        return record.finish(Err(error)).await;
                     }
                 }
             }
             None => Completion { values: Vec::new(), total: None, has_more: false },
         };
         let members = wire::completion::CompleteResult::new(&completion);
-        trail.end(result::object(scope.revision, &server.implementation, &members, Envelope::default())).await
+        record.finish(result::object(scope.revision, &server.implementation, &members, Envelope::default())).await
     }))
 }
 
 type Found = (Arc<dyn Provider>, Option<Subject>);
 
-/// The plugin, and what it calls the thing: nothing if it is a resource, which leaves nothing
-/// open.
+/// The plugin and its own name of the subject; `None` for a resource, which has no variables.
 fn find(snapshot: &Snapshot, reference: &Reference<'_>, argument: &str) -> Result<Found, ErrorObject> {
     match reference {
         Reference::Prompt { name } => {

@@ -1,7 +1,7 @@
-//! What plugins add to the protocol: the capabilities that they declare, and their methods,
+//! Protocol extensions of plugins: the capabilities that they declare, and their methods,
 //! `<plugin>/<method>`.
 //!
-//! It asks the client nothing: such a method has one round.
+//! Such a method has one round and cannot ask the client.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::json;
 use crate::protocol::error;
 use crate::protocol::request::Custom;
 use crate::protocol::result::{self, Envelope};
+use crate::server::call_record::CallRecord;
 use crate::server::scope::Scope;
-use crate::server::trail::Trail;
 use crate::server::{Server, fault};
 
-/// Members that the host alone sets; `_meta` is sent after its check.
+/// Members that only the host sets; `_meta` is filtered and sent with the envelope.
 const ENVELOPE: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 
-/// The wire's settings by name, of the plugins that are in service now.
+/// The declared capabilities of the plugins in service, by name.
 pub(in crate::server) fn declared(capabilities: &Capabilities) -> Map<String, Value> {
     let parsed = |(name, (_, settings)): (&String, &(_, String))| {
-        // It was checked when the plugin was loaded.
+        // Validated when the plugin was loaded.
         Some((name.clone(), json::tree(settings, json::MAX_DEPTH).ok()?))
     };
     capabilities.iter().filter_map(parsed).collect()
 }
 
-/// An unknown method is told at once, unless its plugin may still be loading.
+/// An unknown method fails at once, unless its plugin may still be loading.
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custom) -> Reply {
     let knows = |snapshot: &Snapshot| snapshot.extensions.method(&request.method).is_some();
     if server.catalog.is_ready() && !knows(&server.catalog.snapshot()) {
@@ -40,32 +40,32 @@ pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, request: Custo
     }
     let server = server.clone();
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, Record::capped(&request.method), &request.method)?;
-        trail.input(&request.params);
+        let mut record = CallRecord::begin(&server, &scope, Record::capped(&request.method), &request.method)?;
+        record.set_input(&request.params);
         server.catalog.ready(server.settings.first_scan).await;
-        let answer = answer(&server, &scope, &request, &mut trail).await;
-        trail.end(answer).await
+        let answer = answer(&server, &scope, &request, &mut record).await;
+        record.finish(answer).await
     }))
 }
 
-async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, trail: &mut Trail) -> Answer {
+async fn answer(server: &Arc<Server>, scope: &Scope, request: &Custom, record: &mut CallRecord) -> Answer {
     let not_found = || error::method_not_found(scope.revision, &request.method);
     let snapshot = server.catalog.snapshot();
     let Some((provider, name)) = snapshot.extensions.method(&request.method) else { return Err(not_found()) };
     let provider = provider.clone();
     drop(snapshot);
-    trail.leads_to(&provider, &request.method);
+    record.set_target(&provider, &request.method);
     match once(server, scope, &provider, |call| provider.call_method(name, &request.params, call)).await {
         Ok(outcome) => shape(server, scope, &outcome),
         Err(error) => {
-            trail.refused(&error);
+            record.set_refusal(&error);
             Err(fault::without_result(scope, provider.id(), "params", not_found(), error))
         }
     }
 }
 
-/// Puts the envelope of the revision around the members of the plugin's result, which was
-/// checked to be an object when it left the sandbox.
+/// Adds the revision's envelope to the plugin's result, which was validated to be an object when
+/// it left the sandbox.
 fn shape(server: &Server, scope: &Scope, outcome: &str) -> Answer {
     let outcome = json::Object::read(outcome).unwrap_or_default();
     let [meta] = outcome.members(["_meta"]).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! `initialize` and `server/discover`: who this is and what it can do.
+//! `initialize` and `server/discover`: the server's identity and capabilities.
 //!
-//! Both are answered at once, whatever is still being compiled: a client that probes for
-//! the newer era gives up after a while and silently takes the older one.
+//! Both are answered at once, even while plugins compile: a client that probes for the newer era
+//! times out and silently falls back to the older one.
 
 use super::{Answer, custom};
 use crate::protocol::result::Caching;
@@ -19,9 +19,9 @@ pub(in crate::server) fn discover(server: &Server, scope: &Scope) -> Answer {
     discover::result(scope.revision, &server.implementation, &capabilities(server), instructions, Caching::NONE)
 }
 
-/// What works, whatever the plugins of the moment list: a client that connects to an
-/// empty folder must still ask again after the first plugin has come. Completions are no
-/// list, and are there if a plugin has them.
+/// The lists are always declared, whatever plugins are loaded: a client that connects to an empty
+/// folder must list again after the first plugin is added. Completions are declared only if a
+/// plugin has them.
 fn capabilities(server: &Server) -> ServerCapabilities {
     let snapshot = server.catalog.snapshot();
     ServerCapabilities {

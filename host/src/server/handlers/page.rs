@@ -16,21 +16,21 @@ use crate::server::Server;
 use crate::server::pages::Page;
 use crate::server::scope::Scope;
 
-/// What tells one list from another.
+/// What differs between the lists.
 pub(in crate::server) trait Listed: Item + Sized {
     const KIND: ListKind;
     /// The member of the result.
     const MEMBER: &'static str;
-    /// What the wire says of one.
+    /// An entry in the wire's form.
     type View<'a>: Serialize;
 
     fn names(snapshot: &Snapshot) -> &Names<Self>;
 
-    /// `name` is the public one.
+    /// `name` is the public name.
     fn view<'a>(&'a self, revision: Revision, name: &'a str) -> Self::View<'a>;
 }
 
-/// A page at once, or after the first scan of the plugins.
+/// A page, after the first scan of the plugins.
 pub(in crate::server) fn list<T: Listed>(server: &Arc<Server>, scope: Scope, cursor: Option<&str>) -> Reply {
     if server.catalog.is_ready() {
         return Reply::Now(page::<T>(server, &scope, cursor));
@@ -55,7 +55,7 @@ fn page<T: Listed>(server: &Server, scope: &Scope, cursor: Option<&str>) -> Answ
 
 /// The whole result.
 fn write<T: Listed>(server: &Server, revision: Revision, names: &Names<T>, offset: u64) -> Answer {
-    // A cursor of ours never lies past the end of its own list.
+    // A valid cursor never points past the end of its own list.
     let rest = names.entries().get(offset as usize..).unwrap_or_default();
     let shown = &rest[..rest.len().min(server.settings.page_size)];
     let next = (shown.len() < rest.len()).then(|| {
@@ -66,7 +66,7 @@ fn write<T: Listed>(server: &Server, revision: Revision, names: &Names<T>, offse
     result::object(revision, &server.implementation, &ListResult { revision, shown, next }, envelope)
 }
 
-/// The wire's `ListToolsResult` and its like, but for what is around all results.
+/// The wire's `ListToolsResult` and the like, without the envelope.
 struct ListResult<'a, T> {
     revision: Revision,
     shown: &'a [Entry<T>],

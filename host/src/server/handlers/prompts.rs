@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::page::Listed;
-use super::rounds::{Brought, Rounds};
+use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
 use crate::catalog::{Names, Snapshot};
@@ -13,8 +13,8 @@ use crate::plugin::abi::Prompt;
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Revision, error};
+use crate::server::call_record::CallRecord;
 use crate::server::scope::Scope;
-use crate::server::trail::Trail;
 use crate::server::{Server, fault, wire};
 
 impl Listed for Prompt {
@@ -36,13 +36,13 @@ pub(in crate::server) fn get(
     scope: Scope,
     name: &str,
     arguments: Vec<(String, String)>,
-    brought: Brought,
+    resumed: ResumedInput,
 ) -> Reply {
     let (server, name) = (server.clone(), name.to_owned());
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "prompts/get", &name)?;
-        let answer = answer(&server, &scope, &name, arguments, brought, &mut trail).await;
-        trail.end(answer).await
+        let mut record = CallRecord::begin(&server, &scope, "prompts/get", &name)?;
+        let answer = answer(&server, &scope, &name, arguments, resumed, &mut record).await;
+        record.finish(answer).await
     }))
 }
 
@@ -51,20 +51,20 @@ async fn answer(
     scope: &Scope,
     name: &str,
     arguments: Vec<(String, String)>,
-    brought: Brought,
-    trail: &mut Trail,
+    resumed: ResumedInput,
+    record: &mut CallRecord,
 ) -> Answer {
     server.catalog.ready(server.settings.first_scan).await;
     let snapshot = server.catalog.snapshot();
     let Some(entry) = snapshot.prompts.get(name) else {
-        trail.code("not-found");
+        record.set_code("not-found");
         return Err(error::unknown_prompt(name, snapshot.prompts.names()));
     };
     let entry = entry.clone();
     drop(snapshot);
-    trail.leads_to(&entry.provider, name);
+    record.set_target(&entry.provider, name);
     let given_text = wire::text(&wire::Strings(&arguments))?;
-    trail.input(&given_text);
+    record.set_input(&given_text);
     let prompt = entry.item();
     let given = |name: &str| arguments.iter().any(|(given, _)| given == name);
     let missing: Vec<&str> = prompt
@@ -74,7 +74,7 @@ async fn answer(
         .map(|argument| argument.name.as_str())
         .collect();
     if !missing.is_empty() {
-        trail.code("bad-input");
+        record.set_code("bad-input");
         return Err(error::missing_arguments(name, &missing));
     }
     let rounds =
@@ -84,7 +84,7 @@ async fn answer(
         let not_found = error::unknown_prompt(name, []);
         Err(fault::without_result(scope, entry.provider.id(), "params.arguments", not_found, error))
     };
-    Settled::answer(rounds.settle(brought, invoke).await, trail, refuse, |outcome| {
+    Settled::answer(rounds.run(resumed, invoke).await, record, refuse, |outcome| {
         let members = wire::prompt::GetPromptResult::new(scope.revision, &outcome);
         let envelope = Envelope { plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)

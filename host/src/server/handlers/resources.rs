@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::page::Listed;
-use super::rounds::{Brought, Rounds};
+use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
 use crate::catalog::{Names, Snapshot};
@@ -14,9 +14,9 @@ use crate::plugin::{CallError, Fault, FrozenTemplate, Provider, text};
 use crate::protocol::cursor::ListKind;
 use crate::protocol::result::{self, CacheScope, Caching, Envelope};
 use crate::protocol::{Revision, error};
+use crate::server::call_record::CallRecord;
 use crate::server::fault::Refusal;
 use crate::server::scope::Scope;
-use crate::server::trail::Trail;
 use crate::server::wire::resource::{ReadResourceResult, Resource, Template};
 use crate::server::{Server, fault};
 
@@ -52,41 +52,47 @@ impl Listed for FrozenTemplate {
     }
 }
 
-pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, brought: Brought) -> Reply {
+pub(in crate::server) fn read(server: &Arc<Server>, scope: Scope, uri: &str, resumed: ResumedInput) -> Reply {
     let (server, uri) = (server.clone(), uri.to_owned());
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "resources/read", &uri)?;
-        let answer = answer(&server, &scope, &uri, brought, &mut trail).await;
-        trail.end(answer).await
+        let mut record = CallRecord::begin(&server, &scope, "resources/read", &uri)?;
+        let answer = answer(&server, &scope, &uri, resumed, &mut record).await;
+        record.finish(answer).await
     }))
 }
 
-async fn answer(server: &Arc<Server>, scope: &Scope, uri: &str, brought: Brought, trail: &mut Trail) -> Answer {
-    let retried = brought.is_something();
+async fn answer(
+    server: &Arc<Server>,
+    scope: &Scope,
+    uri: &str,
+    resumed: ResumedInput,
+    record: &mut CallRecord,
+) -> Answer {
+    let retried = resumed.is_retry();
     server.catalog.ready(server.settings.first_scan).await;
     let Some(provider) = server.catalog.snapshot().provider_of(uri) else {
-        trail.code("not-found");
+        record.set_code("not-found");
         return Err(error::resource_not_found(scope.revision, uri));
     };
-    trail.leads_to(&provider, uri);
+    record.set_target(&provider, uri);
     let rounds = Rounds { server, scope, provider: &provider, method: "resources/read", name: uri, arguments: "{}" };
-    let settled = rounds.settle(brought, |call| provider.read_resource(uri, call)).await;
-    let settled = settled.and_then(|settled| of_its_own(server, &provider, settled));
+    let settled = rounds.run(resumed, |call| provider.read_resource(uri, call)).await;
+    let settled = settled.and_then(|settled| only_own_contents(server, &provider, settled));
     let refuse = |error| {
         let not_found = error::resource_not_found(scope.revision, uri);
         Err(fault::without_result(scope, provider.id(), "params.uri", not_found, error))
     };
-    Settled::answer(settled, trail, refuse, |outcome| {
+    Settled::answer(settled, record, refuse, |outcome| {
         let members = ReadResourceResult::new(scope.revision, &outcome);
-        // What came of answers is not what the URI alone stands for.
+        // A result that depends on answers is not determined by its URI.
         let caching = outcome.caching.filter(|_| !retried).map_or(Caching::NONE, self::caching);
         let envelope = Envelope { caching: Some(caching), plugin_meta: outcome.meta.as_deref(), ..Envelope::default() };
         result::object(scope.revision, &server.implementation, &members, envelope)
     })
 }
 
-/// Nobody answers for what another plugin holds, also not beside what it was asked for.
-fn of_its_own(
+/// A plugin must not return contents of another plugin's resources, not even as additions.
+fn only_own_contents(
     server: &Server,
     provider: &Arc<dyn Provider>,
     settled: Settled<ReadResult>,
@@ -110,7 +116,7 @@ fn caching(hint: abi::Caching) -> Caching {
     Caching { ttl_ms: hint.ttl_ms.min(MAX_TTL), scope }
 }
 
-/// Whether a text is a URI at all (RFC 3986).
+/// Whether a text is a URI (RFC 3986).
 pub(in crate::server) fn is_uri(text: &str) -> bool {
     fluent_uri::Uri::parse(text).is_ok()
 }

@@ -1,7 +1,8 @@
-//! Calls a plugin until it is done, putting what it asks for to the client in between.
+//! Multi-round calls: calls a plugin until its result is complete, and forwards its questions to
+//! the client between the rounds.
 //!
-//! Where the client takes requests, they are sent and awaited. Otherwise the answer to the
-//! client's own request says what is asked for, and the next request brings the answers.
+//! A client with a session is sent requests. A stateless one gets an `InputRequiredResult`, and
+//! retries its request with the answers.
 //!
 //! Source: MCP 2026-07-28, basic/patterns/mrtr; the older revisions, client/*.
 
@@ -27,20 +28,20 @@ use crate::protocol::request::Retry;
 use crate::protocol::result::{self, Envelope, ResultType};
 use crate::protocol::{Ask, ErrorObject, error};
 use crate::server::Server;
-use crate::server::bounds::Patience;
+use crate::server::bounds::WaitDeadline;
 use crate::server::fault::Refusal;
 use crate::server::relay::Relay;
 use crate::server::scope::Scope;
-use crate::server::seal::{Binding, Broken, EXPIRY, Kind, Question, Sealed};
+use crate::server::seal::{Binding, EXPIRY, Question, QuestionKind, SealError, Sealed};
 use crate::server::wire::question::{self, Request};
-use crate::server::wire::{Unaskable, answer, text};
+use crate::server::wire::{Unrepresentable, answer, text};
 
-/// Rounds of one call.
+/// Maximum rounds of one call.
 const ROUNDS: u32 = 32;
-/// Answers that are read of a client that does not bring back its state.
+/// Maximum answers that are read of a retry without `requestState`.
 const ANSWERS: usize = 32;
 
-/// How one round ended, whatever was called.
+/// The outcome of one round of a tool, prompt or resource.
 pub(in crate::server) enum Round<T> {
     Complete(T),
     InputRequired(InputRequired),
@@ -50,7 +51,7 @@ impl From<ToolOutcome> for Round<ToolResult> {
     fn from(outcome: ToolOutcome) -> Self {
         match outcome {
             ToolOutcome::Complete(result) => Self::Complete(result),
-            ToolOutcome::InputRequired(asked) => Self::InputRequired(asked),
+            ToolOutcome::InputRequired(input) => Self::InputRequired(input),
         }
     }
 }
@@ -59,7 +60,7 @@ impl From<PromptOutcome> for Round<PromptResult> {
     fn from(outcome: PromptOutcome) -> Self {
         match outcome {
             PromptOutcome::Complete(result) => Self::Complete(result),
-            PromptOutcome::InputRequired(asked) => Self::InputRequired(asked),
+            PromptOutcome::InputRequired(input) => Self::InputRequired(input),
         }
     }
 }
@@ -68,20 +69,20 @@ impl From<ReadOutcome> for Round<ReadResult> {
     fn from(outcome: ReadOutcome) -> Self {
         match outcome {
             ReadOutcome::Complete(result) => Self::Complete(result),
-            ReadOutcome::InputRequired(asked) => Self::InputRequired(asked),
+            ReadOutcome::InputRequired(input) => Self::InputRequired(input),
         }
     }
 }
 
-/// What a request brings back from its earlier rounds.
+/// The `inputResponses` and `requestState` of a retry.
 #[derive(Default)]
-pub(in crate::server) struct Brought {
+pub(in crate::server) struct ResumedInput {
     /// An object of answers by key.
     answers: Option<Box<RawValue>>,
     state: Option<String>,
 }
 
-impl From<Retry<'_>> for Brought {
+impl From<Retry<'_>> for ResumedInput {
     fn from(retry: Retry<'_>) -> Self {
         Self {
             answers: retry.input_responses.map(RawValue::to_owned),
@@ -90,14 +91,14 @@ impl From<Retry<'_>> for Brought {
     }
 }
 
-impl Brought {
-    /// Whether the request is a retry of an earlier one.
-    pub(in crate::server) fn is_something(&self) -> bool {
+impl ResumedInput {
+    /// Whether the request is a retry.
+    pub(in crate::server) fn is_retry(&self) -> bool {
         self.answers.is_some() || self.state.is_some()
     }
 }
 
-/// Makes a call that cannot ask for anything.
+/// Makes a call of one round, which cannot ask the client.
 pub(in crate::server) async fn once<'a, T>(
     server: &Arc<Server>,
     scope: &Scope,
@@ -105,14 +106,14 @@ pub(in crate::server) async fn once<'a, T>(
     invoke: impl FnOnce(Call) -> Calling<'a, T> + Send,
 ) -> Result<T, Refusal> {
     let mut relay = Relay::new(server, scope, provider);
-    let place = scope.client.bounds.enter(provider.id(), &mut Patience::default()).await?;
-    let outcome = relay.during(invoke(call(scope, &relay))).await;
-    drop(place);
-    relay.end().await;
+    let permit = scope.client.bounds.acquire(provider.id(), &mut WaitDeadline::default()).await?;
+    let outcome = relay.forward_during(invoke(call(scope, &relay))).await;
+    drop(permit);
+    relay.finish().await;
     Ok(outcome?)
 }
 
-/// What every call of this request is about.
+/// The parts that all calls of this request share.
 fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
@@ -124,7 +125,7 @@ fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
     }
 }
 
-/// A request to a plugin.
+/// A request that a plugin answers in one or more rounds.
 pub(in crate::server) struct Rounds<'a> {
     pub(in crate::server) server: &'a Arc<Server>,
     pub(in crate::server) scope: &'a Scope,
@@ -139,25 +140,25 @@ pub(in crate::server) struct Rounds<'a> {
 type Calling<'a, O> = Pin<Box<dyn Future<Output = Result<O, CallError>> + Send + 'a>>;
 
 impl<'a> Rounds<'a> {
-    /// Makes the call, and makes it again with the answers, until it is settled.
-    pub(in crate::server) async fn settle<T, O: Into<Round<T>>>(
+    /// Runs the rounds until there is a result, or the client has to retry.
+    pub(in crate::server) async fn run<T, O: Into<Round<T>>>(
         &self,
-        brought: Brought,
+        resumed: ResumedInput,
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
     ) -> Result<Settled<T>, Refusal> {
         let mut relay = Relay::new(self.server, self.scope, self.provider);
-        let settled = self.go_round(brought, invoke, &mut relay).await;
-        relay.end().await;
+        let settled = self.drive(resumed, invoke, &mut relay).await;
+        relay.finish().await;
         settled
     }
 
-    async fn go_round<T, O: Into<Round<T>>>(
+    async fn drive<T, O: Into<Round<T>>>(
         &self,
-        brought: Brought,
+        resumed: ResumedInput,
         invoke: impl Fn(Call) -> Calling<'a, O> + Send,
         relay: &mut Relay<'a>,
     ) -> Result<Settled<T>, Refusal> {
-        let Resumed { mut answers, mut state, round: before } = self.resume(brought).await?;
+        let ResumePoint { mut answers, mut state, round: before } = self.resume(resumed).await?;
         let mut unanswered = HashMap::new();
         for round in before + 1..=ROUNDS {
             unanswered.extend(answers.iter().filter_map(without_answer));
@@ -165,26 +166,27 @@ impl<'a> Rounds<'a> {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
             };
-            // Who has given up is asked nothing more, and hears nothing of this either.
+            // A cancelled request asks nothing more; this error is not sent.
             if self.scope.cancelled.is_cancelled() {
                 return Err(error::internal("cancelled", "the request was cancelled").into());
             }
-            let put = self.put(wanted)?;
-            if let Some(insists) = put.questions().find_map(|question| self.insists(question, &unanswered)) {
-                return Err(insists);
+            let prepared = self.prepare(wanted)?;
+            if let Some(refusal) = prepared.questions().find_map(|question| self.still_required(question, &unanswered))
+            {
+                return Err(refusal);
             }
-            // With nothing to ask, the plugin goes on with what it has been told.
-            let nothing = put.requests.is_empty() && !put.refused.is_empty();
+            // Without a question to ask, the plugin continues with the replies it has.
+            let nothing = prepared.requests.is_empty() && !prepared.refused.is_empty();
             if !nothing && !self.scope.client.takes_requests() {
-                return self.answer_with(put, round).map(Settled::Asks);
+                return self.input_required(prepared, round).map(Settled::InputRequired);
             }
-            answers = self.ask(&put).await;
-            state = put.state;
+            answers = self.ask(&prepared).await;
+            state = prepared.state;
         }
         Err(Refusal::TooManyRounds)
     }
 
-    /// One round, once there is a place for it and the client reads.
+    /// Calls the plugin once, when it has a permit and the client reads.
     async fn call<O>(
         &self,
         answers: &[Answer],
@@ -193,60 +195,59 @@ impl<'a> Rounds<'a> {
         relay: &mut Relay<'a>,
     ) -> Result<O, Refusal> {
         let bounds = &self.scope.client.bounds;
-        let mut patience = Patience::default();
+        let mut deadline = WaitDeadline::default();
         loop {
-            let place = bounds.enter(self.provider.id(), &mut patience).await?;
+            let permit = bounds.acquire(self.provider.id(), &mut deadline).await?;
             let features = self.scope.client.features();
             let round =
                 Call { client: features, answers: answers.to_vec(), state: state.clone(), ..call(self.scope, relay) };
-            let outcome = relay.during(invoke(round)).await;
-            drop(place);
+            let outcome = relay.forward_during(invoke(round)).await;
+            drop(permit);
             match outcome {
-                // When its turn came, too much waited to be read: it has not begun.
+                // When its turn came, the unread limit was reached: the call has not started.
                 Err(CallError::Fault(Fault::Busy)) if !bounds.unread.is_open() => {}
                 outcome => return Ok(outcome?),
             }
         }
     }
 
-    async fn resume(&self, brought: Brought) -> Result<Resumed, Refusal> {
-        let given = match &brought.answers {
+    async fn resume(&self, resumed: ResumedInput) -> Result<ResumePoint, Refusal> {
+        let given = match &resumed.answers {
             None => Vec::new(),
             Some(answers) => json::entries(answers.get())
                 .map_err(|fault| error::invalid_params("params.inputResponses", &format!("cannot be read: {fault}")))?,
         };
-        let Some(state) = &brought.state else {
+        let Some(state) = &resumed.state else {
             let answer = |(key, raw): &(Cow<'_, str>, &RawValue)| {
                 let path = format!("params.inputResponses.{key}");
                 let reply = answer::reply(&answer::kind(raw, &path)?, raw, &path)?;
                 Ok(Answer { key: key.to_string(), reply })
             };
             let answers = given.iter().take(ANSWERS).map(answer).collect::<Result<_, ErrorObject>>()?;
-            return Ok(Resumed { answers, state: None, round: 0 });
+            return Ok(ResumePoint { answers, state: None, round: 0 });
         };
-        let sealed =
-            self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|broken| match broken {
-                Broken::Expired => error::expired_state(EXPIRY),
-                Broken::Foreign => error::foreign_state(),
-            })?;
+        let sealed = self.server.seal.open(&self.binding(), state, SystemTime::now()).map_err(|error| match error {
+            SealError::Expired => error::expired_state(EXPIRY),
+            SealError::Invalid => error::foreign_state(),
+        })?;
         let mut answers = Vec::new();
         for Question { key, kind } in sealed.asked {
             let path = format!("params.inputResponses.{key}");
-            // What was not answered, the plugin asks again.
+            // A question without an answer is asked again by the plugin.
             if let Some((_, raw)) = given.iter().find(|(given, _)| *given == key) {
                 let reply = self.reply(&kind, raw, &path).await?;
                 answers.push(Answer { key, reply });
-            } else if let Some(why) = self.unaskable(&kind) {
+            } else if let Some(why) = self.unsupported_reason(&kind) {
                 answers.push(Answer { key, reply: Reply::Unavailable(why) });
             }
         }
-        Ok(Resumed { answers, state: sealed.state, round: sealed.round })
+        Ok(ResumePoint { answers, state: sealed.state, round: sealed.round })
     }
 
-    /// Reads an answer, and checks a form's content as the plugin's call is checked.
-    async fn reply(&self, kind: &Kind, raw: &RawValue, path: &str) -> Result<Reply, Refusal> {
+    /// Parses an answer; a form's content is validated against the form's schema.
+    async fn reply(&self, kind: &QuestionKind, raw: &RawValue, path: &str) -> Result<Reply, Refusal> {
         let reply = answer::reply(kind, raw, path)?;
-        if let (Kind::Form(schema), Reply::Elicited(Elicited { content: Some(content), .. })) = (kind, &reply) {
+        if let (QuestionKind::Form(schema), Reply::Elicited(Elicited { content: Some(content), .. })) = (kind, &reply) {
             self.provider.check_form(schema, content).await.map_err(|error| match error {
                 CallError::Input(violations) => Refusal::Request(answer::misfit(&violations, path)),
                 error => Refusal::Call(error),
@@ -255,22 +256,22 @@ impl<'a> Rounds<'a> {
         Ok(reply)
     }
 
-    /// What comes of a question that is asked again though it can have no answer.
-    fn insists(&self, again: &Question, unanswered: &HashMap<String, String>) -> Option<Refusal> {
+    /// The error if a question is repeated that was unavailable before.
+    fn still_required(&self, again: &Question, unanswered: &HashMap<String, String>) -> Option<Refusal> {
         let why = unanswered.get(&again.key)?;
         let needs = again.kind.needs();
         Some(if !self.provider.may_ask(access(needs)) {
             Fault::Denied { denial: Denial::without_grant(access(needs)), said: None }.into()
         } else if self.scope.client.capabilities.allows(needs) {
-            // The client could be asked, and did not answer: the call has failed by that.
+            // The client supports it and did not answer: the call fails with that.
             Refusal::Call(CallError::Guest(GuestError::Failed(why.clone())))
         } else {
             Refusal::NeedsClient(needs)
         })
     }
 
-    /// Why this plugin cannot put such a question to this client.
-    fn unaskable(&self, kind: &Kind) -> Option<String> {
+    /// Why this plugin cannot ask this client such a question: a missing grant or capability.
+    fn unsupported_reason(&self, kind: &QuestionKind) -> Option<String> {
         let needs = kind.needs();
         if !self.provider.may_ask(access(needs)) {
             return Some(format!("the plugin has no grant '{}'", access(needs).name()));
@@ -279,37 +280,39 @@ impl<'a> Rounds<'a> {
         (!allowed).then(|| format!("the client does not support {}", needs.name()))
     }
 
-    /// Parts what can be put to this client from what cannot.
-    fn put(&self, wanted: InputRequired) -> Result<Put, Refusal> {
+    /// Separates the questions that this client can be asked from the others.
+    fn prepare(&self, wanted: InputRequired) -> Result<PreparedQuestions, Refusal> {
         let broken = |why: String| Refusal::from(Fault::BadOutput(why));
         if wanted.questions.is_empty() && wanted.state.is_none() {
             return Err(broken("a wish for input that asks for nothing".into()));
         }
-        let mut put = Put { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
+        let mut prepared = PreparedQuestions { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
         for abi::Question { key, ask } in wanted.questions {
-            let question = Question { key, kind: Kind::from(&ask) };
-            if let Some(why) = self.unaskable(&question.kind) {
-                put.refused.push((question, Reply::Unavailable(why)));
+            let question = Question { key, kind: QuestionKind::from(&ask) };
+            if let Some(why) = self.unsupported_reason(&question.kind) {
+                prepared.refused.push((question, Reply::Unavailable(why)));
                 continue;
             }
-            let visit = self.server.name_visit(self.scope.call, &question.key);
+            let visit = self.server.elicitation_id(self.scope.call, &question.key);
             match question::request(self.scope.revision, &self.scope.client.capabilities, &ask, &visit) {
-                Ok(request) => put.requests.push((question, request)),
-                Err(Unaskable::NotInRevision(why)) => put.refused.push((question, Reply::Unavailable(why.into()))),
-                Err(Unaskable::Broken(why)) => return Err(broken(why)),
+                Ok(request) => prepared.requests.push((question, request)),
+                Err(Unrepresentable::NotInRevision(why)) => {
+                    prepared.refused.push((question, Reply::Unavailable(why.into())))
+                }
+                Err(Unrepresentable::Invalid(why)) => return Err(broken(why)),
             }
         }
-        Ok(put)
+        Ok(prepared)
     }
 
-    /// The result that asks: its next request brings the answers.
-    fn answer_with(&self, put: Put, round: u32) -> Result<String, Refusal> {
-        let asks = !put.requests.is_empty();
-        let input_requests = text(&Requests(&put.requests))?;
-        // A question that this client cannot be asked is answered when it comes back.
-        let refused = put.refused.into_iter().map(|(question, _)| question);
-        let asked = put.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
-        let sealed = Sealed { asked, state: put.state, round };
+    /// The `InputRequiredResult`: the client's retry brings the answers.
+    fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
+        let asks = !prepared.requests.is_empty();
+        let input_requests = text(&Requests(&prepared.requests))?;
+        // Questions that this client cannot be asked are answered at the retry.
+        let refused = prepared.refused.into_iter().map(|(question, _)| question);
+        let asked = prepared.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
+        let sealed = Sealed { asked, state: prepared.state, round };
         let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
             tracing::error!("cannot seal a state: {fault}");
             Refusal::from(Fault::Host)
@@ -320,21 +323,20 @@ impl<'a> Rounds<'a> {
         Ok(result::object(self.scope.revision, &self.server.implementation, &members, envelope)?)
     }
 
-    /// Puts all questions to the client at once, and waits for the answers together.
-    async fn ask(&self, put: &Put) -> Vec<Answer> {
+    /// Sends all questions to the client at once, and waits for all answers.
+    async fn ask(&self, prepared: &PreparedQuestions) -> Vec<Answer> {
         let mut pending = Vec::new();
-        for (question, request) in &put.requests {
+        for (question, request) in &prepared.requests {
             pending.push((question, self.scope.client.ask(request).await));
         }
         let until = Instant::now() + self.server.settings.ask_timeout;
-        let refused = put.refused.iter();
+        let refused = prepared.refused.iter();
         let mut answers: Vec<Answer> =
             refused.map(|(question, reply)| Answer { key: question.key.clone(), reply: reply.clone() }).collect();
         for (question, pending) in pending {
             let reply = match pending {
                 Err(why) => Err(why),
                 Ok(mut pending) => tokio::select! {
-                    // Who has given up is not waited for.
                     () = self.scope.cancelled.cancelled() => Err("the call was cancelled".to_owned()),
                     answered = timeout_at(until, pending.answer()) => match answered {
                         Ok(Ok(raw)) => self.reply(&question.kind, &raw, "result").await.map_err(|refusal| {
@@ -366,24 +368,24 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Where the rounds are to go on.
-struct Resumed {
+/// Where the rounds continue.
+struct ResumePoint {
     answers: Vec<Answer>,
-    /// The plugin's own.
+    /// The plugin's state.
     state: Option<Vec<u8>>,
     /// Rounds so far.
     round: u32,
 }
 
-/// What a plugin asks for, as far as this client can be asked.
-struct Put {
+/// The questions of one round: as requests to the client, or refused.
+struct PreparedQuestions {
     state: Option<Vec<u8>>,
     requests: Vec<(Question, Request)>,
-    /// With the answer that the plugin gets instead.
+    /// With the reply that the plugin gets instead of an answer.
     refused: Vec<(Question, Reply)>,
 }
 
-/// The wire's `InputRequiredResult`, but for what is around all results.
+/// The wire's `InputRequiredResult`, without the envelope.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InputRequiredResult<'a> {
@@ -392,7 +394,7 @@ struct InputRequiredResult<'a> {
     request_state: &'a str,
 }
 
-/// Requests by the keys of their questions.
+/// Requests by question key.
 struct Requests<'a>(&'a [(Question, Request)]);
 
 impl Serialize for Requests<'_> {
@@ -401,13 +403,13 @@ impl Serialize for Requests<'_> {
     }
 }
 
-impl Put {
+impl PreparedQuestions {
     fn questions(&self) -> impl Iterator<Item = &Question> {
         self.requests.iter().map(|(question, _)| question).chain(self.refused.iter().map(|(question, _)| question))
     }
 }
 
-/// The key of a question that has no answer, and why.
+/// The key of an unavailable question, and the reason.
 fn without_answer(answer: &Answer) -> Option<(String, String)> {
     match &answer.reply {
         Reply::Unavailable(why) => Some((answer.key.clone(), why.clone())),
@@ -415,7 +417,7 @@ fn without_answer(answer: &Answer) -> Option<(String, String)> {
     }
 }
 
-/// The grant that a plugin needs to ask for that.
+/// The grant that a plugin needs for such a question.
 fn access(ask: Ask) -> Access {
     match ask {
         Ask::Roots => Access::Roots,

@@ -1,32 +1,32 @@
-//! How a request ends that may ask for something before it has a result.
+//! The outcome of a request that may require input first.
 
 use super::Answer;
+use crate::server::call_record::CallRecord;
 use crate::server::fault::Refusal;
-use crate::server::trail::Trail;
 
-/// How a request ends.
+/// The outcome of a request.
 pub(in crate::server) enum Settled<T> {
     Complete(T),
-    /// The whole result: an `InputRequiredResult`.
-    Asks(String),
+    /// An `InputRequiredResult`, encoded.
+    InputRequired(String),
 }
 
 impl<T> Settled<T> {
-    /// Answers a request whose result `shape` makes, and whose failure `refuse` answers.
+    /// Encodes a result with `shape` and a failure with `refuse`.
     pub(in crate::server) fn answer(
         settled: Result<Self, Refusal>,
-        trail: &mut Trail,
+        record: &mut CallRecord,
         refuse: impl FnOnce(Refusal) -> Answer,
         shape: impl FnOnce(T) -> Answer,
     ) -> Answer {
         match settled {
             Ok(Self::Complete(outcome)) => shape(outcome),
-            Ok(Self::Asks(result)) => {
-                trail.code("asks");
+            Ok(Self::InputRequired(result)) => {
+                record.set_code("asks");
                 Ok(result)
             }
             Err(error) => {
-                trail.refused(&error);
+                record.set_refusal(&error);
                 refuse(error)
             }
         }

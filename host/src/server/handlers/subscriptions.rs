@@ -1,5 +1,5 @@
-//! Telling clients that a list or a resource has changed: to those who shook hands unasked
-//! or by `resources/subscribe`, in 2026-07-28 on `subscriptions/listen` streams.
+//! Change notifications for lists and resources: to initialized clients (resources by
+//! `resources/subscribe`), in 2026-07-28 on `subscriptions/listen` streams.
 //!
 //! Source: MCP 2026-07-28, basic/patterns/subscriptions; the older revisions, server/tools
 //! and server/resources.
@@ -19,7 +19,7 @@ use crate::protocol::request::Filter;
 use crate::protocol::result::{self, Empty, Envelope};
 use crate::server::outgoing::Outgoing;
 use crate::server::scope::Scope;
-use crate::server::updates::{Follower, Uris};
+use crate::server::updates::{Subscriber, Uris};
 use crate::server::wire::{CANCELLED, Cancelled, text};
 use crate::server::{Connection, Server};
 
@@ -28,8 +28,8 @@ const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
-/// Announces every change of a list, and those of `uris`, to a client that shook hands,
-/// until the connection ends. The changes are those from this call on, not from the first poll.
+/// Notifies an initialized client of changes of the lists and of `uris` until the connection ends.
+/// Changes count from this call on, not from the first poll.
 pub(in crate::server) fn announce(connection: Arc<Connection>, uris: Arc<Uris>) -> impl Future<Output = ()> {
     let wanted = Wanted { tools: true, prompts: true, resources: true, uris };
     let changes = Changes::from_now(connection.server(), wanted);
@@ -55,11 +55,11 @@ pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, u
     Reply::Later(Box::pin(subscribe))
 }
 
-/// A stream of the changes that the client asks for. Its first message says which of them
-/// it will get; its result comes when the connection ends.
+/// A stream of the changes that the client asks for. Its first message acknowledges the filter;
+/// its result is sent when the connection ends.
 pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
     let followed = connection.server().settings.followed;
-    // More, and what is no URI, can be heard of by nobody: the answer says what is agreed.
+    // The excess and invalid URIs are left out of the acknowledgement.
     let uris: Vec<String> =
         filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(followed).cloned().collect();
     let wanted = Wanted {
@@ -88,8 +88,8 @@ pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filt
     }))
 }
 
-/// The revision wants both: that a listen which the server tears down is cancelled
-/// (basic/patterns/cancellation), and that it has a result (basic/patterns/subscriptions).
+/// The revision requires both: a listen that the server ends is cancelled
+/// (basic/patterns/cancellation), and has a result (basic/patterns/subscriptions).
 async fn end(connection: &Connection, scope: &Scope) -> Answer {
     let cancelled = text(&Cancelled { request_id: Raw(scope.id.as_json()), reason: "the server is stopping" })?;
     connection.send(Outgoing::notification(CANCELLED, Some(&cancelled))).await;
@@ -98,7 +98,7 @@ async fn end(connection: &Connection, scope: &Scope) -> Answer {
     result::object(scope.revision, &connection.server().implementation, &Empty {}, envelope)
 }
 
-/// What a listen stream is agreed to carry: the wire's `SubscriptionsAcknowledgedNotificationParams`.
+/// The wire's `SubscriptionsAcknowledgedNotificationParams`.
 #[derive(Serialize)]
 struct Acknowledged<'a> {
     notifications: Agreed<'a>,
@@ -124,14 +124,14 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The `_meta` of what belongs to a listen stream.
+/// The `_meta` of messages on a listen stream.
 #[derive(Clone, Copy, Serialize)]
 struct Stream<'a> {
     #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
     id: Raw<'a>,
 }
 
-/// What has changed: a list, or the resource of that URI.
+/// Params of a change: of a list, or of the resource with that URI.
 #[derive(Serialize)]
 struct Changed<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,13 +147,13 @@ struct Wanted {
     uris: Arc<Uris>,
 }
 
-/// The changes from one moment on.
+/// The changes from a point in time on.
 struct Changes {
     wanted: Wanted,
     listings: watch::Receiver<Listings>,
-    /// `None` while the first scan is under way, since what that finds is no change.
+    /// `None` during the first scan: what it finds is no change.
     seen: Option<Listings>,
-    updates: Follower,
+    updates: Subscriber,
 }
 
 impl Changes {
@@ -163,14 +163,14 @@ impl Changes {
         Self { listings, seen, updates: server.updates.follow(wanted.uris.clone()), wanted }
     }
 
-    /// Sends a notification for each change, with a pause between two rounds of a kind.
-    /// `meta` goes into each of them. Returns when the connection is about to end.
+    /// Sends a notification for each change, with a pause between two rounds of the same kind, and
+    /// with `meta` in each. Returns when the connection begins to close.
     async fn follow(mut self, connection: &Connection, meta: Option<Stream<'_>>) {
         let mut stopping = connection.server().stopping.subscribe();
         tokio::select! {
             () = self.send(connection, meta) => {}
             () = connection.closing().cancelled() => {}
-            // An error means that the server is gone, and the connection holds it.
+            // Never an error: the connection holds the server.
             _ = stopping.wait_for(|stopping| *stopping) => {}
         }
     }
@@ -180,16 +180,16 @@ impl Changes {
         let mut seen = match self.seen {
             Some(seen) => seen,
             None => {
-                // A list that is asked for now waits as long, so nothing is missed in between.
+                // A list request waits as long, so no change is missed in between.
                 server.catalog.ready(server.settings.first_scan).await;
                 *self.listings.borrow_and_update()
             }
         };
-        let (mut lists_rest, mut updates_rest) = (Instant::now(), Instant::now());
+        let (mut lists_due, mut updates_due) = (Instant::now(), Instant::now());
         loop {
             tokio::select! {
-                changed = async { sleep_until(lists_rest).await; self.listings.changed().await } => {
-                    // An error means that the catalog is gone, and the server holds it.
+                changed = async { sleep_until(lists_due).await; self.listings.changed().await } => {
+                    // Never an error: the server holds the catalog.
                     if changed.is_err() {
                         return;
                     }
@@ -199,14 +199,14 @@ impl Changes {
                         connection.send(Outgoing::notification(method, params.as_deref())).await;
                     }
                     seen = now;
-                    lists_rest = Instant::now() + server.settings.list_changed_pause;
+                    lists_due = Instant::now() + server.settings.list_changed_pause;
                 }
-                uris = async { sleep_until(updates_rest).await; self.updates.next().await } => {
+                uris = async { sleep_until(updates_due).await; self.updates.next().await } => {
                     for uri in uris {
                         let params = text(&Changed { uri: Some(&uri), meta }).ok();
                         connection.send(Outgoing::notification(RESOURCE_UPDATED, params.as_deref())).await;
                     }
-                    updates_rest = Instant::now() + server.settings.updated_pause;
+                    updates_due = Instant::now() + server.settings.updated_pause;
                 }
             }
         }

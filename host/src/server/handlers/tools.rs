@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::page::Listed;
-use super::rounds::{Brought, Rounds};
+use super::rounds::{ResumedInput, Rounds};
 use super::settled::Settled;
 use super::{Answer, Reply};
 use crate::catalog::{Names, Snapshot};
@@ -17,8 +17,8 @@ use crate::protocol::cursor::ListKind;
 use crate::protocol::request::CallTool;
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Revision, error};
+use crate::server::call_record::CallRecord;
 use crate::server::scope::Scope;
-use crate::server::trail::Trail;
 use crate::server::{Server, discovery, fault, wire};
 
 impl Listed for FrozenTool {
@@ -36,14 +36,14 @@ impl Listed for FrozenTool {
 }
 
 pub(in crate::server) fn call(server: &Arc<Server>, scope: Scope, call: CallTool<'_>) -> Reply {
-    let (server, brought) = (server.clone(), call.retry.into());
+    let (server, resumed) = (server.clone(), call.retry.into());
     let name = call.name.into_owned();
     let arguments: Arc<str> = call.arguments.map_or("{}", RawValue::get).into();
     Reply::Later(Box::pin(async move {
-        let mut trail = Trail::begin(&server, &scope, "tools/call", &name)?;
-        trail.input(&arguments);
-        let answer = answer(&server, &scope, name, arguments, brought, &mut trail).await;
-        trail.end(answer).await
+        let mut record = CallRecord::begin(&server, &scope, "tools/call", &name)?;
+        record.set_input(&arguments);
+        let answer = answer(&server, &scope, name, arguments, resumed, &mut record).await;
+        record.finish(answer).await
     }))
 }
 
@@ -52,19 +52,19 @@ async fn answer(
     scope: &Scope,
     mut name: String,
     mut arguments: Arc<str>,
-    brought: Brought,
-    trail: &mut Trail,
+    resumed: ResumedInput,
+    record: &mut CallRecord,
 ) -> Answer {
     server.catalog.ready(server.settings.first_scan).await;
     let snapshot = server.catalog.snapshot();
-    // Headers speak of the tool that the client named, not of one that it is redirected to.
+    // Headers mirror arguments of the tool that the client named, not of a redirection's target.
     let mut headers = scope.headers.as_deref();
     let entry = loop {
         let Some(entry) = snapshot.tools.get(&name) else {
-            trail.code("not-found");
+            record.set_code("not-found");
             return Err(error::unknown_tool(&name, snapshot.tools.names()));
         };
-        trail.leads_to(&entry.provider, &name);
+        record.set_target(&entry.provider, &name);
         let mirrored = &entry.item().mirrored;
         if let Some(headers) = headers.take().filter(|_| !mirrored.is_empty()) {
             let wanted: Vec<_> =
@@ -75,7 +75,7 @@ async fn answer(
             Ok(None) => break entry.clone(),
             Ok(Some(called)) => (name, arguments) = called,
             Err(error) => {
-                trail.refused(&error);
+                record.set_refusal(&error);
                 return fault::tool(&server.implementation, scope, entry, error);
             }
         }
@@ -85,12 +85,12 @@ async fn answer(
     let rounds =
         Rounds { server, scope, provider: &entry.provider, method: "tools/call", name: &name, arguments: &arguments };
     let invoke = |call| entry.provider.call_tool(&frozen.tool.name, arguments.clone(), call);
-    let settled = rounds.settle(brought, invoke).await;
+    let settled = rounds.run(resumed, invoke).await;
     if let Ok(Settled::Complete(ToolResult { is_error: true, .. })) = &settled {
-        trail.code("error");
+        record.set_code("error");
     }
     let refuse = |error| fault::tool(&server.implementation, scope, &entry, error);
-    Settled::answer(settled, trail, refuse, |outcome| complete(server, scope, frozen, &outcome))
+    Settled::answer(settled, record, refuse, |outcome| complete(server, scope, frozen, &outcome))
 }
 
 fn complete(server: &Server, scope: &Scope, frozen: &FrozenTool, outcome: &ToolResult) -> Answer {

@@ -20,7 +20,7 @@ use crate::server::{Server, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One request to a plugin that says things.
+/// One request to a plugin that emits events.
 struct Stage {
     server: Arc<Server>,
     scope: Scope,
@@ -42,13 +42,13 @@ impl Stage {
         Self::new(Revision::V2025_11_25, Settings::default(), 1024)
     }
 
-    /// What is sent during a call that says this, and at the end of its request.
+    /// The messages sent during a call with these events, and at the end of its request.
     async fn relays<F: Future<Output = ()>>(&mut self, say: impl FnOnce(Arc<Events>) -> F) -> (Vec<Value>, Vec<Value>) {
         let mut relay = Relay::new(&self.server, &self.scope, &self.provider);
         let said = say(relay.events());
-        relay.during(said).await;
+        relay.forward_during(said).await;
         let during = self.inbox.all();
-        relay.end().await;
+        relay.finish().await;
         (during, self.inbox.all())
     }
 }
@@ -109,7 +109,7 @@ async fn what_is_said_is_sent_while_the_call_runs() {
         said
     };
     let (outcome, said) =
-        timeout(PATIENCE, async { tokio::join!(relay.during(call), client) }).await.expect("both end");
+        timeout(PATIENCE, async { tokio::join!(relay.forward_during(call), client) }).await.expect("both end");
     assert_eq!((outcome, told(&[said])), ("done", vec![json!("a")]));
 }
 
@@ -164,7 +164,7 @@ async fn what_the_client_does_not_want_is_not_sent_and_not_missed() {
                 for level in [LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Critical] {
                     events.push(log(level, "x"));
                 }
-                // Without a token nobody wants to know.
+                // Without a token no progress is wanted.
                 events.push(step(1.0));
             })
             .await;
@@ -182,7 +182,7 @@ async fn progress_only_rises_at_a_pace_and_its_last_step_is_sent() {
             for progress in 1..=LAST {
                 events.push(step(progress.into()));
                 events.push(step((progress / 2).into()));
-                // So that each is looked at, and none takes the place of another before.
+                // So that each is handled before the next one could replace it.
                 tokio::task::yield_now().await;
                 events.push(step(progress.into()));
                 tokio::task::yield_now().await;

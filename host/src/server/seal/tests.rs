@@ -14,7 +14,12 @@ fn with<T>(parts: Parts<'_>, then: impl FnOnce(&Binding<'_>) -> T) -> T {
 }
 
 fn sealed() -> Sealed {
-    let kinds = [Kind::Form(r#"{"type":"object"}"#.into()), Kind::Url, Kind::Sample(true), Kind::Roots];
+    let kinds = [
+        QuestionKind::Form(r#"{"type":"object"}"#.into()),
+        QuestionKind::Url,
+        QuestionKind::Sample(true),
+        QuestionKind::Roots,
+    ];
     let asked = kinds.into_iter().enumerate().map(|(at, kind)| Question { key: format!("q{at}"), kind }).collect();
     Sealed { asked, state: Some(vec![0, 255, 7]), round: 3 }
 }
@@ -29,7 +34,7 @@ fn p25_opens_for_what_it_was_closed_for_in_its_time() {
     let text = closed(&seal, now);
     let open = |parts, at| with(parts, |binding| seal.open(binding, &text, at));
     assert_eq!(open(BINDING, now + EXPIRY), Ok(sealed()));
-    assert_eq!(open(BINDING, now + EXPIRY + Duration::from_secs(1)), Err(Broken::Expired));
+    assert_eq!(open(BINDING, now + EXPIRY + Duration::from_secs(1)), Err(SealError::Expired));
     // The same arguments, written by another client library.
     let (principal, plugin, version, method, name, _) = BINDING;
     let again = (principal, plugin, version, method, name, "{ \"why\": \"old\", \"id\": 7 }");
@@ -57,10 +62,10 @@ fn p25_opens_for_nothing_else() {
         (principal, plugin, version, "tools/callnotes", "_delete", arguments),
     ];
     for other in others {
-        assert_eq!(with(other, |binding| seal.open(binding, &text, now)), Err(Broken::Foreign), "{other:?}");
+        assert_eq!(with(other, |binding| seal.open(binding, &text, now)), Err(SealError::Invalid), "{other:?}");
     }
     let another = Seal::new(&[2; 32]);
-    assert_eq!(with(BINDING, |binding| another.open(binding, &text, now)), Err(Broken::Foreign));
+    assert_eq!(with(BINDING, |binding| another.open(binding, &text, now)), Err(SealError::Invalid));
 }
 
 #[test]
@@ -100,7 +105,7 @@ fn p25_no_change_is_accepted() {
             }
             let changed = String::from_utf8(changed).unwrap();
             if changed != text {
-                assert_eq!(seal.open(binding, &changed, now), Err(Broken::Foreign), "{changed:?}");
+                assert_eq!(seal.open(binding, &changed, now), Err(SealError::Invalid), "{changed:?}");
             }
         }
     });

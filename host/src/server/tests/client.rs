@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use crate::jsonrpc::RequestId;
 use crate::protocol::params::Params;
 use crate::protocol::{ClientCapabilities, Revision, meta};
-use crate::server::asked::Asked;
 use crate::server::bounds::Bounds;
 use crate::server::client::Client;
+use crate::server::pending::PendingRequests;
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::{Outgoing, Server};
 
-/// For what must come. What must not come is looked for after something that comes later.
+/// Timeout for expected messages. That others are absent is checked after a later message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What one client is sent.
@@ -41,17 +41,17 @@ fn parse(message: &Outgoing) -> Value {
     serde_json::from_str(&message.text).expect("JSON")
 }
 
-/// A client with places and bytes for itself. `asked`: it takes requests.
+/// A client with places and bytes for itself. With `pending` it takes requests.
 pub(in crate::server) fn client(
     server: &Server,
     capabilities: ClientCapabilities,
     outbox: mpsc::Sender<Outgoing>,
-    asked: Option<&Arc<Asked>>,
+    pending: Option<&Arc<PendingRequests>>,
 ) -> Client {
     let settings = &server.settings;
     let unread = server.unread.of(&"caller".into(), settings.unread);
     let bounds = Bounds::new(unread, settings.in_flight, settings.patience);
-    Client::new(Arc::new(capabilities), outbox, Arc::new(bounds), asked.cloned())
+    Client::new(Arc::new(capabilities), outbox, Arc::new(bounds), pending.cloned())
 }
 
 /// The scope of request 1, of a client that wants all messages, and progress under the token 7.
@@ -60,7 +60,7 @@ pub(in crate::server) fn scope(server: &Server, revision: Revision, client: Clie
     let (progress, meta) = meta::parse_legacy(revision, &Params::read(Some(&params))).expect("params");
     Scope {
         id: RequestId::new_number(1),
-        call: server.name_call(),
+        call: server.next_call_id(),
         revision,
         meta,
         principal: "local".into(),

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{SMALL, UnreadOfAll};
+use super::{AllUnread, SMALL};
 
 const MIB: usize = 1 << 20;
 
@@ -10,7 +10,7 @@ fn caller(name: &str) -> Arc<str> {
 
 #[test]
 fn a_connection_has_its_limit() {
-    let all = UnreadOfAll::new(100 * MIB, 200 * MIB);
+    let all = AllUnread::new(100 * MIB, 200 * MIB);
     let unread = all.of(&caller("a"), 4 * MIB);
     let _one = unread.try_take(2 * MIB).expect("there is room");
     assert!(unread.is_open());
@@ -21,7 +21,7 @@ fn a_connection_has_its_limit() {
 
 #[test]
 fn a_caller_that_leaves_megabytes_unread_keeps_others_from_nothing_and_itself_from_megabytes() {
-    let all = UnreadOfAll::new(8 * MIB, 12 * MIB);
+    let all = AllUnread::new(8 * MIB, 12 * MIB);
     let unread: Vec<_> = (0..4).map(|_| all.of(&caller("a"), 4 * MIB)).collect();
     let held: Vec<_> = unread.iter().filter_map(|unread| unread.try_take(4 * MIB)).collect();
     assert_eq!(held.len(), 2, "the limit of the caller");
@@ -35,7 +35,7 @@ fn a_caller_that_leaves_megabytes_unread_keeps_others_from_nothing_and_itself_fr
 
 #[test]
 fn small_ones_are_counted_in_sum_too() {
-    let all = UnreadOfAll::new(2 * MIB, 4 * MIB);
+    let all = AllUnread::new(2 * MIB, 4 * MIB);
     let unread: Vec<_> = (0..9).map(|_| all.of(&caller("a"), MIB)).collect();
     let held: Vec<_> = unread.iter().map(|unread| unread.take(SMALL)).collect();
     assert!(unread.iter().all(|unread| !unread.is_open()), "nine times 64 KiB are more than half of 1 MiB");

@@ -1,7 +1,7 @@
-//! What a client answers to a question, in WIT's words: `ElicitResult`,
-//! `CreateMessageResult` and `ListRootsResult`.
+//! The client's answers to questions, converted to WIT: `ElicitResult`, `CreateMessageResult` and
+//! `ListRootsResult`.
 //!
-//! Source: MCP, schema of each revision; they do not differ in what is read here.
+//! Source: MCP, schema of each revision; the members read here are the same in all.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,33 +13,32 @@ use crate::plugin::abi::{
     ElicitAction, Elicited, MediaContent, Reply, Role, Root, Sampled, SamplingContent, TextContent, ToolUse,
 };
 use crate::protocol::{ErrorObject, error, params};
-use crate::server::seal::Kind;
+use crate::server::seal::QuestionKind;
 
-/// Roots and contents of one answer; more are left out.
+/// Maximum roots or contents of one answer; the excess is left out.
 const MOST: usize = 1024;
 
-/// Reads the answer that stands at `path`. Whether a form's content satisfies its schema is for
-/// the plugin's own threads to find out.
-pub(in crate::server) fn reply(kind: &Kind, raw: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
+/// Parses the answer at `path`. A form's content is validated later, on the plugin's threads.
+pub(in crate::server) fn reply(kind: &QuestionKind, raw: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
     let object = params::required(params::object(Some(raw), path)?, path)?;
     match kind {
-        Kind::Form(_) => elicited(object, true, path),
-        Kind::Url => elicited(object, false, path),
-        Kind::Sample(_) => sampled(object, path),
-        Kind::Roots => roots(object, path),
+        QuestionKind::Form(_) => elicited(object, true, path),
+        QuestionKind::Url => elicited(object, false, path),
+        QuestionKind::Sample(_) => sampled(object, path),
+        QuestionKind::Roots => roots(object, path),
     }
 }
 
-/// What kind of question an answer would be to, told from its members: for a client that
-/// answers and does not bring back what it was given to keep.
-pub(in crate::server) fn kind(raw: &RawValue, path: &str) -> Result<Kind, ErrorObject> {
+/// The kind of question that an answer is for, guessed from its members: for a client that does
+/// not return its `requestState`.
+pub(in crate::server) fn kind(raw: &RawValue, path: &str) -> Result<QuestionKind, ErrorObject> {
     let object = params::required(params::object(Some(raw), path)?, path)?;
     let [action, roots, model] = params::members(Some(object), ["action", "roots", "model"], path)?;
     match (action, roots, model) {
-        // Any content will do, since nobody knows which form it was.
-        (Some(_), ..) => Ok(Kind::Form("true".into())),
-        (_, Some(_), _) => Ok(Kind::Roots),
-        (.., Some(_)) => Ok(Kind::Sample(false)),
+        // Any content is accepted: the form is unknown.
+        (Some(_), ..) => Ok(QuestionKind::Form("true".into())),
+        (_, Some(_), _) => Ok(QuestionKind::Roots),
+        (.., Some(_)) => Ok(QuestionKind::Sample(false)),
         _ => Err(error::invalid_params(path, "must be a result of elicitation, sampling or roots/list")),
     }
 }
@@ -62,8 +61,7 @@ fn elicited(object: &RawValue, form: bool, path: &str) -> Result<Reply, ErrorObj
     Ok(Reply::Elicited(Elicited { action, content }))
 }
 
-/// What is wrong with a form's content that breaks the form's schema; `path` is that of the
-/// answer.
+/// The error for a form's content that violates its schema; `path` is that of the answer.
 pub(in crate::server) fn misfit(violations: &[Violation], path: &str) -> ErrorObject {
     let first = violations.first();
     let (at, reason) = first.map_or(("", ""), |first| (first.path.as_str(), first.reason.as_str()));
@@ -134,8 +132,8 @@ fn roots(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
         let at = format!("{at}[{index}]");
         let item = params::required(params::object(Some(item), &at)?, &at)?;
         let [uri, name] = params::members(Some(item), ["uri", "name"], &at)?;
-        let place = format!("{at}.uri");
-        let uri = params::required(params::string(uri, &place)?, &place)?.into_owned();
+        let uri_path = format!("{at}.uri");
+        let uri = params::required(params::string(uri, &uri_path)?, &uri_path)?.into_owned();
         Ok(Root { uri, name: params::string(name, format!("{at}.name"))?.map(Into::into) })
     };
     Ok(Reply::Roots(items.into_iter().enumerate().map(root).collect::<Result<_, ErrorObject>>()?))

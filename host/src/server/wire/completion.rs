@@ -1,4 +1,4 @@
-//! Suggestions: as many as a client may be sent.
+//! Completion values, truncated to the protocol's maximum.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::plugin::abi;
 /// Schema `CompleteResult` of every revision.
 const MAX_VALUES: usize = 100;
 
-/// The wire's `CompleteResult`, but for `_meta`.
+/// The wire's `CompleteResult`, without `_meta`.
 #[derive(Serialize)]
 pub(in crate::server) struct CompleteResult<'a> {
     completion: Completion<'a>,
@@ -26,9 +26,9 @@ impl<'a> CompleteResult<'a> {
     pub(in crate::server) fn new(completion: &'a abi::Completion) -> Self {
         let all = completion.values.len();
         let values = &completion.values[..all.min(MAX_VALUES)];
-        // Who gives more than can be sent, and has no more, has told how many there are.
+        // If the list was truncated and the plugin reports no more, its length is the total.
         let counted = (values.len() < all && !completion.has_more).then_some(all as u64);
-        // A total of less than is there would make a client stop early.
+        // A total below the number of values would make a client stop early.
         let total = completion.total.map(u64::from).filter(|total| *total >= all as u64).or(counted);
         Self { completion: Completion { values, total, has_more: completion.has_more || values.len() < all } }
     }

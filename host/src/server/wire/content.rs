@@ -1,5 +1,5 @@
-//! Content blocks. What a revision does not know is turned into what it does: strict
-//! clients refuse a whole result for one unknown block.
+//! Content blocks. Kinds that a revision does not have become text: strict clients reject a whole
+//! result for one unknown block.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::json::{self, Object, Raw, Text};
 use crate::plugin::abi;
 use crate::protocol::{Revision, meta};
 
-/// The wire's `ContentBlock`, and those that only sampling has.
+/// The wire's `ContentBlock`, and the blocks that only sampling has.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(in crate::server) enum Block<'a> {
@@ -206,11 +206,11 @@ pub(super) fn meta(revision: Revision, meta: Option<&str>) -> Option<Object<'_>>
     meta::unreserved(revision, own).ok().filter(|own| !own.is_empty())
 }
 
-/// `annotations`, as far as the revision knows them.
+/// `annotations`, as far as the revision has them.
 pub(super) fn annotations(revision: Revision, annotations: Option<&abi::Annotations>) -> Option<Annotations<'_>> {
     let own = annotations?;
     let audience = own.audience.iter().map(|role| role_name(*role)).collect();
-    // Out of range or not a number would make strict clients refuse the whole result.
+    // Strict clients reject the whole result for a value that is out of range or not a number.
     let priority = own.priority.filter(|priority| (0.0..=1.0).contains(priority)).and_then(json::number);
     let last_modified = own.last_modified.as_deref().filter(|_| revision.has_last_modified());
     let known = Annotations { audience, priority, last_modified };

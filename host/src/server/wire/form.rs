@@ -1,20 +1,20 @@
 //! The schema of a form, as a revision restricts it: a flat object of primitive fields.
 //!
-//! Keywords that the revision does not know go; kinds of fields that it does not know are
-//! put in its own words, or cannot be asked for.
+//! Keywords that the revision does not have are removed; kinds of fields that it does not have are
+//! converted, or cannot be asked for.
 //!
 //! Source: MCP, client/elicitation, "Requested Schema"; schema `PrimitiveSchemaDefinition`.
 
 use serde_json::{Map, Value, json};
 
-use super::Unaskable;
+use super::Unrepresentable;
 use crate::json::{self, MAX_DEPTH};
 use crate::protocol::Revision;
 
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
 /// `requestedSchema`.
-pub(super) fn requested_schema(revision: Revision, schema: &str) -> Result<Value, Unaskable> {
+pub(super) fn requested_schema(revision: Revision, schema: &str) -> Result<Value, Unrepresentable> {
     let schema = json::tree(schema, MAX_DEPTH).map_err(|error| broken("the form", &error.to_string()))?;
     if schema["type"] != "object" {
         return Err(broken("the form", "is not of type object"));
@@ -36,11 +36,11 @@ pub(super) fn requested_schema(revision: Revision, schema: &str) -> Result<Value
     Ok(requested)
 }
 
-fn broken(what: &str, why: &str) -> Unaskable {
-    Unaskable::Broken(format!("a question to the user in which {what} {why}"))
+fn broken(what: &str, why: &str) -> Unrepresentable {
+    Unrepresentable::Invalid(format!("a question to the user in which {what} {why}"))
 }
 
-fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unaskable> {
+fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unrepresentable> {
     let at = format!("the field '{}'", crate::plugin::text::quote(name, 80));
     let Some(property) = property.as_object() else { return Err(broken(&at, "is no schema")) };
     // Since 2025-11-25: defaults everywhere, titled and multiple choices.
@@ -79,7 +79,7 @@ fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unas
             field
         }
         Some("array") => {
-            return Err(Unaskable::NotInRevision("a choice of several does not exist in this client's revision"));
+            return Err(Unrepresentable::NotInRevision("a choice of several does not exist in this client's revision"));
         }
         _ => return Err(broken(&at, "is neither text, number, boolean nor choice")),
     };
@@ -89,7 +89,7 @@ fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unas
     Ok(field.into())
 }
 
-/// The values and titles of a titled choice.
+/// The values and titles of a titled enum.
 fn options(options: &Value) -> Option<(Vec<Value>, Vec<Value>)> {
     let option = |option: &Value| {
         let value = option.get("const").filter(|value| value.is_string())?;

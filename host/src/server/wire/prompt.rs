@@ -1,4 +1,4 @@
-//! Prompts: how they are listed, and the messages that they make.
+//! Prompts: their listing, and the messages of `prompts/get`.
 
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// The wire's `GetPromptResult`, but for `_meta`.
+/// The wire's `GetPromptResult`, without `_meta`.
 #[derive(Serialize)]
 pub(in crate::server) struct GetPromptResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

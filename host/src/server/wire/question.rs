@@ -1,5 +1,5 @@
-//! What a plugin asks for, in the wire's words: `elicitation/create`, `sampling/createMessage`
-//! and `roots/list`, as a request of its own or inside an `InputRequiredResult`.
+//! A plugin's questions in the wire's form: `elicitation/create`, `sampling/createMessage` and
+//! `roots/list`, as a request or inside an `InputRequiredResult`.
 //!
 //! Source: MCP, client/{elicitation,sampling,roots} of each revision.
 
@@ -7,14 +7,14 @@ use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
 use super::content::{Block, role_name};
-use super::{Unaskable, form};
+use super::{Unrepresentable, form};
 use crate::json::{self, Raw};
 use crate::plugin::abi::{
     Ask, ContextScope, ModelPreferences, Sampling, SamplingContent, SamplingMessage, SamplingTool, ToolChoice,
 };
 use crate::protocol::{ClientCapabilities, Revision};
 
-/// A request of the server's, without an id.
+/// A server request, without an id.
 #[derive(Serialize)]
 pub(in crate::server) struct Request {
     pub(in crate::server) method: &'static str,
@@ -27,8 +27,8 @@ fn raw<S: Serializer>(params: &Option<String>, serializer: S) -> Result<S::Ok, S
     params.as_deref().map(Raw).serialize(serializer)
 }
 
-/// Whether the client's model is lent tools, for which a capability of its own is needed.
-pub(in crate::server) fn lends_tools(sampling: &Sampling) -> bool {
+/// Whether the request offers tools to the model, which needs its own capability.
+pub(in crate::server) fn offers_tools(sampling: &Sampling) -> bool {
     let of_tools =
         |content: &SamplingContent| matches!(content, SamplingContent::ToolUse(_) | SamplingContent::ToolResult(_));
     !sampling.tools.is_empty()
@@ -36,14 +36,15 @@ pub(in crate::server) fn lends_tools(sampling: &Sampling) -> bool {
         || sampling.messages.iter().flat_map(|message| &message.content).any(of_tools)
 }
 
-/// `visit` names a visit where the revision wants a name for it.
+/// `visit` is the `elicitationId`, where the revision has it.
 pub(in crate::server) fn request(
     revision: Revision,
     client: &ClientCapabilities,
     ask: &Ask,
     visit: &str,
-) -> Result<Request, Unaskable> {
-    let broken = |fault: serde_json::Error| Unaskable::Broken(format!("a question that cannot be written: {fault}"));
+) -> Result<Request, Unrepresentable> {
+    let broken =
+        |fault: serde_json::Error| Unrepresentable::Invalid(format!("a question that cannot be written: {fault}"));
     let (method, params) = match ask {
         Ask::Roots => ("roots/list", None),
         Ask::Form(form) => {
@@ -154,7 +155,7 @@ struct Hint<'a> {
 
 impl<'a> SampleParams<'a> {
     fn new(revision: Revision, client: &ClientCapabilities, sampling: &'a Sampling) -> Self {
-        // A hint, and one that a client without the capability must not see (since 2025-11-25).
+        // A hint that a client without the capability must not be sent (since 2025-11-25).
         let include_context = sampling
             .include_context
             .filter(|scope| *scope == ContextScope::None || client.sampling_context || !revision.has_sampling_tools());
@@ -189,7 +190,7 @@ impl<'a> Preferences<'a> {
     }
 }
 
-/// One message; several where the revision has only one content in each.
+/// One message; several where the revision allows only one content in each.
 fn messages(revision: Revision, message: &SamplingMessage) -> Vec<Message<'_>> {
     let of = |content| Message { role: role_name(message.role), content };
     let blocks = message.content.iter().map(|content| Block::of_sampling(revision, content));

@@ -1,4 +1,4 @@
-//! Resources: how they and their templates are listed, and what reading one returns.
+//! Resources and their templates: their listing, and the result of `resources/read`.
 
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ impl<'a> Template<'a> {
     }
 }
 
-/// The wire's `ReadResourceResult`, but for `_meta`.
+/// The wire's `ReadResourceResult`, without `_meta`.
 #[derive(Serialize)]
 pub(in crate::server) struct ReadResourceResult<'a> {
     contents: Vec<Contents<'a>>,

@@ -1,4 +1,4 @@
-//! Tools: how they are listed, and what their calls return.
+//! Tools: their listing, and the results of their calls.
 
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ impl<'a> Tool<'a> {
             description: tool.description.as_deref(),
             input_schema: Raw(&tool.input_schema),
             output_schema: output_schema(revision, frozen).map(Raw),
-            // Where there is no title yet, annotations have one.
+            // Revisions without `title` have it in the annotations.
             annotations: Annotations::new(revision, tool.annotations.as_ref(), title.filter(|_| !revision.has_title())),
             icons: icons(revision, &tool.icons),
             meta: meta(revision, tool.meta.as_deref()),
@@ -76,8 +76,8 @@ impl<'a> Annotations<'a> {
     }
 }
 
-/// Clients of 2025-06-18 and 2025-11-25 refuse a whole list for one schema whose root is
-/// not an object, and a whole result for such a value: both are wrapped, or neither is there.
+/// Clients of 2025-06-18 and 2025-11-25 reject a whole list for one schema whose root is not an
+/// object, and a whole result for such a value: both are wrapped, or both are omitted.
 fn output_schema(revision: Revision, frozen: &FrozenTool) -> Option<&str> {
     let own = frozen.tool.output_schema.as_deref();
     match (revision.structured_content(), &frozen.wrapping) {
@@ -87,7 +87,7 @@ fn output_schema(revision: Revision, frozen: &FrozenTool) -> Option<&str> {
     }
 }
 
-/// The wire's `CallToolResult`, but for `_meta`.
+/// The wire's `CallToolResult`, without `_meta`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::server) struct CallToolResult<'a> {
@@ -121,7 +121,7 @@ impl<'a> CallToolResult<'a> {
         }
     }
 
-    /// That a call has failed, in words.
+    /// A failed call, described by a text.
     pub(in crate::server) fn failed(text: &'a str) -> Self {
         Self { content: vec![Block::text(text)], structured_content: None, is_error: Some(true) }
     }

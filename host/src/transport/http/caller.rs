@@ -1,12 +1,10 @@
-//! Whose a request is, and with whom it shares: the principal, or where everybody is the same
-//! one, the network that the client is in.
-//!
-//! Decides nothing; it only names.
+//! The principal of a request, and its key of fair sharing: the principal, or the client's network
+//! where all clients have the same principal.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-/// Who it is that asks.
+/// The principal and sharing key of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);
 
@@ -15,7 +13,7 @@ impl Principal {
         Self(name.into())
     }
 
-    /// Whoever reaches a server without tokens; the same that stdio has.
+    /// The principal without tokens; the same as over stdio.
     pub fn local() -> Self {
         Self::new("local")
     }
@@ -25,18 +23,18 @@ impl Principal {
     }
 }
 
-/// The other end of a connection.
+/// The remote end of a connection.
 pub(super) struct Peer {
     /// `None` for a Unix socket.
     pub(super) network: Option<IpAddr>,
-    /// Of whoever has no name of its own.
+    /// The key of a client without its own principal.
     key: Arc<str>,
 }
 
-/// Who asks.
+/// The sender of a request.
 pub(super) struct Caller {
     pub(super) principal: Arc<str>,
-    /// Callers of different keys share fairly; those of the same are one.
+    /// Limits are shared fairly between keys.
     pub(super) key: Arc<str>,
 }
 
@@ -45,13 +43,13 @@ impl Peer {
         let network = address.map(network);
         let key = match network {
             Some(network) if !network.is_loopback() => network.to_string().into(),
-            // Who is on this machine has all of its addresses.
+            // A local client can use any loopback address.
             _ => Principal::local().name().clone(),
         };
         Self { network, key }
     }
 
-    /// A principal that has shown a token is one caller, wherever it comes from.
+    /// An authenticated principal is one caller, from whatever address.
     pub(super) fn caller(&self, principal: Principal, has_token: bool) -> Caller {
         let principal = principal.name().clone();
         let key = if has_token { principal.clone() } else { self.key.clone() };
@@ -59,7 +57,7 @@ impl Peer {
     }
 }
 
-/// What one client has to itself: an address, and of IPv6 a network of 2^64.
+/// The network of one client: an IPv4 address, or an IPv6 /64.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {

@@ -1,17 +1,16 @@
-//! MCP over HTTP: the endpoint, requests without a session, sessions and what is kept of their
-//! streams, and HTTP+SSE.
+//! MCP over HTTP: the endpoint, stateless requests, sessions with resumable streams, and HTTP+SSE.
 
 mod accepts;
 mod endpoint;
 mod headers;
-mod places;
 mod replay;
 mod reply;
+mod retention;
 mod reuse;
 mod session;
-mod shelf;
 mod sse;
 mod stateless;
+mod stream_limit;
 
 pub(super) use endpoint::{EVENTS, MESSAGES, Mcp, PATH};
 pub(super) use reuse::Reuse;

@@ -1,7 +1,5 @@
-//! The answers that refuse: a status, and a JSON-RPC error as its body, without an id where nothing
-//! of the message has been read.
-//!
-//! Decides nothing. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
+//! Error responses: a status with a JSON-RPC error as its body, without an id where the message has
+//! not been read. Source: MCP 2026-07-28, basic/transports/streamable-http, "Security".
 
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
@@ -12,7 +10,7 @@ use super::{Body, Response};
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, RequestId};
 
-/// Why a request goes no further.
+/// A refused request: status and error.
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
@@ -27,18 +25,18 @@ impl Refusal {
         Self { status, reason, detail: detail.into(), header: None }
     }
 
-    /// For what has not come whole when the server ends.
+    /// For a request that is incomplete at shutdown.
     pub(super) fn shutting_down() -> Self {
         let detail = "the server is shutting down, and has not begun with this request";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail).header(header::CONNECTION, "close")
     }
 
-    /// What the status wants to be said beside it.
+    /// Adds a header that the status requires.
     pub(super) fn header(self, name: HeaderName, value: &'static str) -> Self {
         Self { header: Some((name, value)), ..self }
     }
 
-    /// Whether there may be another request after this one.
+    /// Whether the connection may be reused.
     pub(super) fn keeps_connection(&self) -> bool {
         self.header.as_ref().is_none_or(|(name, _)| name != header::CONNECTION)
     }
@@ -55,7 +53,7 @@ impl From<Refusal> for Response {
     }
 }
 
-/// An error about a message, whose id is known or not.
+/// An error about a message, with its id if known.
 pub(super) fn refused(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
     json(status, encode::error(id, UnreadableId::Omit, error))
 }
@@ -64,24 +62,24 @@ pub(super) fn too_many_streams(id: Option<&RequestId>) -> Response {
     busy(id, "too_many_streams", "there are too many open streams, try again later", "10")
 }
 
-/// Tells one who finds no place when to come back, in seconds.
+/// 503 with `Retry-After`, in seconds.
 pub(super) fn busy(id: Option<&RequestId>, reason: &str, detail: &str, seconds: &'static str) -> Response {
     let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, id, &ErrorObject::invalid_request(reason, detail));
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
     response
 }
 
-/// An answer of one JSON text.
+/// A JSON response.
 pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Response {
     with_type(status, "application/json", text)
 }
 
-/// An answer of one line for people.
+/// A plain-text response.
 pub(super) fn plain(status: StatusCode, text: &'static str) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
-/// An answer without a body.
+/// A response without a body.
 pub(super) fn empty(status: StatusCode) -> Response {
     let mut response = HttpResponse::new(full(Bytes::new()));
     *response.status_mut() = status;

@@ -1,12 +1,12 @@
-//! The socket: who may connect, on which thread each connection is served, and how all end.
+//! The socket: admission of connections, their threads, and shutdown.
 
 mod admission;
 mod connection;
-mod goodbye;
 mod listen;
-mod stall;
+mod rejection;
 mod threads;
 mod tls;
+mod write_timeout;
 
 use std::io;
 use std::pin::pin;
@@ -19,20 +19,20 @@ use super::Settings;
 use super::request::Front;
 use crate::server::Server;
 use admission::Admission;
-use goodbye::Goodbyes;
-use threads::Threads;
+use rejection::Rejections;
+use threads::ConnectionThreads;
 
 pub use listen::{Address, ListenError, Listener};
 pub use tls::Tls;
 
-/// How long, at the end, the answers of what was cut off may take to be written.
-const LAST_WORD: Duration = Duration::from_secs(2);
+/// At shutdown, how long the responses to requests that were cut off may take to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves all who connect, until `shutdown` is ready. Streams then get their last word and
-/// calls the time that [`Settings`] gives them.
+/// Serves connections until `shutdown` resolves. Streams then get their final message and calls the
+/// drain time of [`Settings`].
 ///
 /// # Errors
-/// If the system gives no threads to serve on.
+/// If the threads cannot be created.
 pub async fn serve(
     server: Arc<Server>,
     listener: Listener,
@@ -43,8 +43,8 @@ pub async fn serve(
     let stopped = server.clone();
     let admission = Admission::new(settings.connections, settings.connections_per_address);
     let front = Arc::new(Front::new(server, listener.local_address(), settings));
-    let goodbyes = Goodbyes::new(tls);
-    let threads = Threads::start()?;
+    let rejections = Rejections::new(tls);
+    let threads = ConnectionThreads::start()?;
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut end_idle = pin!(front.end_idle());
@@ -59,15 +59,15 @@ pub async fn serve(
             () = &mut shutdown => break,
             never = &mut end_idle => match never {},
             never = &mut certificates => match never {},
-            // Nothing is to be learnt of those that ended; they must only not pile up.
+            // Reaps ended connections; their results do not matter.
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        if let Some(place) = admission.admit(peer) {
-            let (thread, seat) = threads.seat();
-            connections.spawn_on(connection::serve(accepted, peer, front.clone(), (place, seat)), thread);
+        if let Some(permit) = admission.admit(peer) {
+            let (thread, guard) = threads.least_loaded();
+            connections.spawn_on(connection::serve(accepted, peer, front.clone(), (permit, guard)), thread);
         } else {
-            goodbyes.say(accepted);
+            rejections.reject(accepted);
         }
     }
     drop(listener);
@@ -77,14 +77,14 @@ pub async fn serve(
     });
     if tokio::time::timeout(drain, &mut end).await.is_err() {
         stopped.cut_off();
-        // Each has an answer now; a client that does not read it cannot hold us.
-        let _ = tokio::time::timeout(LAST_WORD, &mut end).await;
+        // Each request has a response now; a client that does not read it must not block shutdown.
+        let _ = tokio::time::timeout(FLUSH_TIMEOUT, &mut end).await;
     }
     drop(end);
-    stopped.tell_cut_off();
+    stopped.log_cut_off();
     while connections.try_join_next().is_some() {}
     if !connections.is_empty() {
-        tracing::warn!(connections = connections.len(), "answers were not read to their end, and were broken off");
+        tracing::warn!(connections = connections.len(), "closed connections whose responses were not read");
     }
     connections.shutdown().await;
     Ok(())

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::writer::{Output, Writer};
 use super::{Frame, read_frames};
-use crate::server::{Kind, Outgoing};
+use crate::server::{MessageKind, Outgoing};
 
 /// The lines, read with a buffer of `chunk` bytes, so that they are cut in every way. One that is
 /// too long is `!`; one behind which the next was there already ends in `+`.
@@ -48,7 +48,7 @@ impl Output for Written {
 }
 
 fn message(text: &str) -> Outgoing {
-    Outgoing::new(text.to_owned(), Kind::Said)
+    Outgoing::new(text.to_owned(), MessageKind::ServerInitiated)
 }
 
 #[test]

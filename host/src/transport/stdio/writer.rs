@@ -1,7 +1,7 @@
-//! Messages on their way out, each on a line of its own.
+//! Writes messages, one per line.
 //!
-//! One thread writes what comes through the outbox. Whoever has an answer while nothing is being written
-//! may write it himself, which saves waking that thread.
+//! A thread writes the messages of the outbox. While nothing is being written, another thread may
+//! write a response itself, which saves waking the writer.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 use crate::os::output;
 use crate::server::Outgoing;
 
-/// What is gathered into one write.
+/// Bytes that are combined into one write.
 const BATCH: usize = 64 << 10;
 /// Bytes that can be written without waiting, where [`Output::is_ready`].
 const SHORT: usize = output::AT_ONCE;
 
-/// Where messages are written.
+/// The output.
 pub trait Output: Write + Send + 'static {
-    /// Whether [`SHORT`] bytes can be written without waiting for who reads.
+    /// Whether [`SHORT`] bytes can be written without blocking.
     fn is_ready(&self) -> bool {
         false
     }
@@ -33,13 +33,13 @@ impl Output for io::Stdout {
 
 pub(super) struct Writer<W> {
     output: Mutex<State<W>>,
-    /// How often something was written.
+    /// Number of writes.
     written: AtomicU64,
 }
 
 struct State<W> {
     output: W,
-    /// Lines that are about to be written.
+    /// Lines to be written.
     lines: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl<W: Output> Writer<W> {
         Self { output: Mutex::new(State { output, lines: Vec::new() }), written: AtomicU64::new(0) }
     }
 
-    /// Writes a message if that can be done at once.
+    /// Writes a message if that does not block.
     pub(super) fn try_write(&self, message: &Outgoing) -> Option<io::Result<()>> {
         if message.text.len() >= SHORT {
             return None;
@@ -64,7 +64,7 @@ impl<W: Output> Writer<W> {
         })
     }
 
-    /// Writes what comes, as many at once as there are, until there will be no more.
+    /// Writes messages until the outbox is closed, as many at once as are queued.
     pub(super) fn write_all(&self, mut messages: mpsc::Receiver<Outgoing>) -> io::Result<()> {
         while let Some(message) = messages.blocking_recv() {
             let mut state = self.lock();
@@ -80,7 +80,7 @@ impl<W: Output> Writer<W> {
         Ok(())
     }
 
-    /// Grows while who reads takes what the thread writes.
+    /// Increases while the client reads what the thread writes.
     pub(super) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -91,8 +91,8 @@ impl<W: Output> Writer<W> {
 }
 
 impl<W: Write> State<W> {
-    /// A newline inside a message would let it forge another one. JSON has none inside strings,
-    /// so a blank in its place changes nothing.
+    /// Appends a message as one line. A newline inside it would forge another message; JSON strings
+    /// contain none, so a blank in its place changes nothing.
     fn push(&mut self, message: &Outgoing) {
         let mut start = self.lines.len();
         self.lines.extend_from_slice(message.text.as_bytes());

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Brought, ROUNDS, Rounds};
+use super::{ROUNDS, ResumedInput, Rounds};
 use crate::catalog::Catalog;
 use crate::jsonrpc::{self, Frame, Message};
 use crate::plugin::abi::{
@@ -15,10 +15,10 @@ use crate::plugin::abi::{
 use crate::plugin::{Access, Call, CallError, Fault, PluginId, Provider};
 use crate::protocol::Revision::{self, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::protocol::{ClientCapabilities, error};
-use crate::server::asked::Asked;
-use crate::server::bounds::Patience;
+use crate::server::bounds::WaitDeadline;
 use crate::server::fault::Refusal;
 use crate::server::handlers::settled::Settled;
+use crate::server::pending::PendingRequests;
 use crate::server::scope::Scope;
 use crate::server::seal::{EXPIRY, Sealed};
 use crate::server::tests::client::{Inbox, client, scope};
@@ -42,14 +42,14 @@ struct Stage {
     server: Arc<Server>,
     scope: Scope,
     provider: Arc<dyn Provider>,
-    /// What the plugin was told in each round.
+    /// What the plugin was given in each round.
     told: Arc<Mutex<Vec<String>>>,
 }
 
 /// Its client.
 struct Peer {
     inbox: Inbox,
-    asked: Arc<Asked>,
+    pending: Arc<PendingRequests>,
 }
 
 impl Stage {
@@ -64,7 +64,7 @@ impl Stage {
     ) -> (Self, Peer) {
         let server = Server::new(Arc::new(Catalog::default()), settings);
         let (outbox, messages) = mpsc::channel(64);
-        let asked = Arc::new(Asked::default());
+        let asked = Arc::new(PendingRequests::default());
         let takes_requests = Some(&asked).filter(|_| !revision.is_modern());
         let scope = scope(&server, revision, client(&server, capabilities, outbox, takes_requests));
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -74,7 +74,7 @@ impl Stage {
             said.push(describe(&call));
             std::future::ready(play(said.len(), &of_request))
         });
-        (Self { server, scope, provider: Arc::new(double), told }, Peer { inbox: Inbox(messages), asked })
+        (Self { server, scope, provider: Arc::new(double), told }, Peer { inbox: Inbox(messages), pending: asked })
     }
 
     /// With settings and a plugin that matter to no test.
@@ -91,13 +91,13 @@ impl Stage {
         Rounds { server, scope, provider, method: "tools/call", name: "p_t", arguments }
     }
 
-    async fn settle(&self, brought: Brought) -> Result<Settled<ToolResult>, Refusal> {
-        self.settle_with("{}", brought).await
+    async fn settle(&self, resumed: ResumedInput) -> Result<Settled<ToolResult>, Refusal> {
+        self.settle_with("{}", resumed).await
     }
 
-    async fn settle_with(&self, arguments: &str, brought: Brought) -> Result<Settled<ToolResult>, Refusal> {
+    async fn settle_with(&self, arguments: &str, resumed: ResumedInput) -> Result<Settled<ToolResult>, Refusal> {
         let call = |call| self.provider.call_tool("t", "{}".into(), call);
-        self.rounds(arguments).settle(brought, call).await
+        self.rounds(arguments).run(resumed, call).await
     }
 
     fn told(&self) -> Vec<String> {
@@ -112,7 +112,7 @@ impl Peer {
         let mut answer = json!({"jsonrpc": "2.0", "id": question["id"]});
         answer.as_object_mut().expect("an object").extend(outcome.as_object().expect("an object").clone());
         match jsonrpc::decode(answer.to_string().as_bytes()) {
-            Ok(Frame::Single(Message::Response(response))) => self.asked.settle(response),
+            Ok(Frame::Single(Message::Response(response))) => self.pending.resolve(response),
             _ => panic!("no answer: {answer}"),
         }
         question
@@ -157,7 +157,7 @@ fn end(settled: Result<Settled<ToolResult>, Refusal>) -> String {
             [Content::Text(text)] => text.text.clone(),
             other => panic!("{other:?}"),
         },
-        Ok(Settled::Asks(result)) => panic!("it asks: {result}"),
+        Ok(Settled::InputRequired(result)) => panic!("it asks: {result}"),
         Err(Refusal::Request(error)) => error.data.expect("data")["reason"].as_str().expect("a reason").to_owned(),
         Err(refusal) => refusal.code().to_owned(),
     }
@@ -166,15 +166,15 @@ fn end(settled: Result<Settled<ToolResult>, Refusal>) -> String {
 /// The result that asks.
 fn question(settled: Result<Settled<ToolResult>, Refusal>) -> Value {
     match settled {
-        Ok(Settled::Asks(result)) => serde_json::from_str(&result).expect("JSON"),
+        Ok(Settled::InputRequired(result)) => serde_json::from_str(&result).expect("JSON"),
         other => panic!("it does not ask: {}", end(other)),
     }
 }
 
 /// What the client's next request brings.
-fn back(asked: &Value, answers: Option<Value>) -> Brought {
+fn back(asked: &Value, answers: Option<Value>) -> ResumedInput {
     let answers = answers.map(|answers| RawValue::from_string(answers.to_string()).expect("JSON"));
-    Brought { answers, state: Some(asked["requestState"].as_str().expect("a state").to_owned()) }
+    ResumedInput { answers, state: Some(asked["requestState"].as_str().expect("a state").to_owned()) }
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ async fn a_client_that_takes_requests_is_asked_until_the_plugin_is_done() {
         assert_eq!(question["params"]["message"], "Who?");
         peer.answers(json!({"result": {"action": "decline"}})).await;
     };
-    let (settled, ()) = tokio::join!(stage.settle(Brought::default()), client);
+    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "done");
     // Each round has the answers and the state of the one before it, and no others.
     assert_eq!(stage.told(), [" []", r#"name: {"name":"Ada"} [first]"#, "age: declined [second]"]);
@@ -203,7 +203,7 @@ async fn a_client_that_takes_none_brings_its_answers_with_the_state() {
         1 | 2 => asks("kept"),
         _ => Ok(done("done")),
     });
-    let asked = question(stage.settle(Brought::default()).await);
+    let asked = question(stage.settle(ResumedInput::default()).await);
     assert_eq!(asked["resultType"], "input_required");
     assert_eq!(asked["inputRequests"]["name"]["method"], "elicitation/create");
     assert_eq!(stage.told().len(), 1, "nothing is called while a person thinks");
@@ -222,13 +222,13 @@ async fn a_client_that_takes_none_brings_its_answers_with_the_state() {
 #[tokio::test]
 async fn answers_without_the_state_are_taken_by_their_shape() {
     let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| Ok(done("done")));
-    let bring = |answers: Value| Brought {
+    let retry = |answers: Value| ResumedInput {
         answers: Some(RawValue::from_string(answers.to_string()).expect("JSON")),
         state: None,
     };
-    assert_eq!(end(stage.settle(bring(json!({"name": {"action": "cancel"}}))).await), "done");
+    assert_eq!(end(stage.settle(retry(json!({"name": {"action": "cancel"}}))).await), "done");
     assert_eq!(stage.told(), ["name: cancelled []"]);
-    let Err(Refusal::Request(error)) = stage.settle(bring(json!({"name": {"x": 1}}))).await else {
+    let Err(Refusal::Request(error)) = stage.settle(retry(json!({"name": {"x": 1}}))).await else {
         panic!("taken for an answer");
     };
     assert!(error.message.contains("params.inputResponses.name"), "{}", error.message);
@@ -238,7 +238,7 @@ async fn answers_without_the_state_are_taken_by_their_shape() {
 #[tokio::test]
 async fn a_state_that_is_not_that_of_the_call_is_refused_before_the_plugin_is_called() {
     let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| asks("kept"));
-    let asked = question(stage.settle(Brought::default()).await);
+    let asked = question(stage.settle(ResumedInput::default()).await);
     let refused = |settled| match settled {
         Err(Refusal::Request(error)) => error.message,
         other => end(other),
@@ -264,7 +264,7 @@ async fn a_plugin_that_asks_on_and_on_is_stopped() {
             peer.answers(json!({"result": {"action": "cancel"}})).await;
         }
     };
-    let (settled, ()) = tokio::join!(stage.settle(Brought::default()), client);
+    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
     assert!(matches!(settled, Err(Refusal::TooManyRounds)), "{}", end(settled));
     assert_eq!(stage.told().len(), ROUNDS as usize);
 }
@@ -272,7 +272,7 @@ async fn a_plugin_that_asks_on_and_on_is_stopped() {
 #[tokio::test]
 async fn rounds_are_counted_from_one_request_to_the_next() {
     let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| asks("again"));
-    let mut asked = question(stage.settle(Brought::default()).await);
+    let mut asked = question(stage.settle(ResumedInput::default()).await);
     for _ in 1..ROUNDS {
         asked = question(stage.settle(back(&asked, None)).await);
     }
@@ -286,12 +286,12 @@ async fn what_the_client_cannot_be_asked_the_plugin_is_told() {
     for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let plugin = |round: usize, _: &Scope| if round == 1 { asks("kept") } else { Ok(done("without")) };
         let (stage, mut peer) = Stage::plain(revision, ClientCapabilities::default(), plugin);
-        assert_eq!(end(stage.settle(Brought::default()).await), "without", "{revision}");
+        assert_eq!(end(stage.settle(ResumedInput::default()).await), "without", "{revision}");
         let told = stage.told();
         assert!(told[1].starts_with("name: the client does not support ") && told[1].ends_with(" [kept]"), "{told:?}");
         // And one that cannot do without it ends with what the client lacks.
         let (stage, mut other) = Stage::plain(revision, ClientCapabilities::default(), |_, _| asks(""));
-        assert_eq!(end(stage.settle(Brought::default()).await), "needs-client", "{revision}");
+        assert_eq!(end(stage.settle(ResumedInput::default()).await), "needs-client", "{revision}");
         assert_eq!(stage.told().len(), 2, "{revision}: asked again once");
         assert_eq!((peer.inbox.all(), other.inbox.all()), (Vec::new(), Vec::new()), "{revision}: nobody was asked");
     }
@@ -305,7 +305,7 @@ async fn a_question_without_words_in_the_revision_is_not_put() {
             1 => asks_for("name", form(CHOICES), ""),
             _ => Ok(done("done")),
         });
-        assert_eq!(end(stage.settle(Brought::default()).await), "done");
+        assert_eq!(end(stage.settle(ResumedInput::default()).await), "done");
         let put = peer.inbox.all().iter().any(|message| message["method"] == "elicitation/create");
         let no_words = stage.told()[1].contains("does not exist in this client's revision");
         assert_eq!((put, no_words), (is_put, !is_put), "{revision}: {:?}", stage.told());
@@ -316,7 +316,7 @@ async fn a_question_without_words_in_the_revision_is_not_put() {
 async fn a_plugin_without_the_grant_asks_nobody() {
     let denied = || Double::new("p").denied(Access::Elicit);
     let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, Settings::default(), denied(), |_, _| asks(""));
-    let settled = stage.settle(Brought::default()).await;
+    let settled = stage.settle(ResumedInput::default()).await;
     assert!(matches!(&settled, Err(Refusal::Call(CallError::Fault(Fault::Denied { .. })))), "{}", end(settled));
     assert_eq!(stage.told(), [" []", "name: the plugin has no grant 'elicit' []"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
@@ -337,13 +337,13 @@ async fn what_can_be_asked_is_asked_beside_what_cannot() {
         });
         let accepts = json!({"action": "accept", "content": {"name": "Ada"}});
         if revision.is_modern() {
-            let asked = question(stage.settle(Brought::default()).await);
+            let asked = question(stage.settle(ResumedInput::default()).await);
             let requests = asked["inputRequests"].as_object().expect("questions");
             assert_eq!(requests.keys().collect::<Vec<_>>(), ["name"]);
             assert_eq!(end(stage.settle(back(&asked, Some(json!({"name": accepts})))).await), "done");
         } else {
             let client = peer.answers(json!({"result": accepts}));
-            let (settled, _) = tokio::join!(stage.settle(Brought::default()), client);
+            let (settled, _) = tokio::join!(stage.settle(ResumedInput::default()), client);
             assert_eq!(end(settled), "done");
             assert_eq!(peer.inbox.all(), [] as [Value; 0], "one question only");
         }
@@ -356,9 +356,9 @@ async fn what_can_be_asked_is_asked_beside_what_cannot() {
 async fn a_wish_for_nothing_is_a_fault_of_the_plugin() {
     let nothing = || Ok(ToolOutcome::InputRequired(InputRequired { questions: Vec::new(), state: None }));
     let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, move |_, _| nothing());
-    assert_eq!(end(stage.settle(Brought::default()).await), "bad-output");
+    assert_eq!(end(stage.settle(ResumedInput::default()).await), "bad-output");
     let (stage, _peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks_for("name", form(r#"{"type":"array"}"#), ""));
-    assert_eq!(end(stage.settle(Brought::default()).await), "bad-output", "and so is a form that is none");
+    assert_eq!(end(stage.settle(ResumedInput::default()).await), "bad-output", "and so is a form that is none");
 }
 
 #[tokio::test]
@@ -368,7 +368,7 @@ async fn who_has_given_up_between_two_rounds_is_asked_nothing() {
             scope.cancelled.cancel();
             asks("kept")
         });
-        assert_eq!(end(stage.settle(Brought::default()).await), "cancelled");
+        assert_eq!(end(stage.settle(ResumedInput::default()).await), "cancelled");
         assert_eq!((stage.told().len(), peer.inbox.all().len()), (1, 0), "{revision}");
     }
 }
@@ -383,7 +383,7 @@ async fn a_question_of_who_gives_up_is_taken_back() {
         assert_eq!(cancelled["method"], "notifications/cancelled");
         assert_eq!(cancelled["params"]["requestId"], question["id"]);
     };
-    let (settled, ()) = tokio::join!(stage.settle(Brought::default()), client);
+    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "cancelled");
     assert_eq!(stage.told(), [" []", "name: the call was cancelled []"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
@@ -406,7 +406,7 @@ async fn an_answer_that_does_not_come_or_cannot_be_used_is_told_to_the_plugin() 
                 peer.answers(answer).await;
             }
         };
-        let (settled, ()) = tokio::join!(stage.settle(Brought::default()), client);
+        let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
         let told = &stage.told()[1];
         assert!(told.starts_with(&format!("name: {why}")), "{told} is not {why}");
         // It asks again, though the client could be asked: by that the call has failed.
@@ -419,18 +419,18 @@ async fn a_call_has_no_place_with_its_plugin_while_the_client_thinks() {
     let settings = Settings { in_flight: 1, patience: Duration::from_millis(50), ..Settings::default() };
     let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, settings, Double::new("p"), |round, scope| {
         let id = PluginId::parse("p").expect("an id");
-        let place = scope.client.bounds.enter(&id, &mut Patience::default()).now_or_never();
+        let place = scope.client.bounds.acquire(&id, &mut WaitDeadline::default()).now_or_never();
         assert!(place.is_none(), "a call that runs has the one place");
         if round == 1 { asks("") } else { Ok(done("done")) }
     });
     let client = async {
         peer.inbox.next().await;
-        let place = stage.scope.client.bounds.enter(stage.provider.id(), &mut Patience::default()).await;
+        let place = stage.scope.client.bounds.acquire(stage.provider.id(), &mut WaitDeadline::default()).await;
         assert!(place.is_ok(), "nobody has it now");
         drop(place);
         stage.scope.cancelled.cancel();
     };
-    let (settled, ()) = tokio::join!(stage.settle(Brought::default()), client);
+    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "done");
 }
 
@@ -451,9 +451,9 @@ async fn a_call_that_could_not_begin_waits_until_its_client_reads() {
             tokio::task::yield_now().await;
         }
     };
-    let (settled, ()) = tokio::join!(stage.settle(Brought::default()), reads);
+    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), reads);
     assert_eq!((end(settled), stage.told().len()), ("done".to_owned(), 2));
-    // A plugin that is busy by itself is not waited for.
+    // A plugin that reports `busy` itself is not retried.
     let (stage, _peer) = Stage::new(V2025_11_25, FORMS, settings(), Double::new("p"), |_, _| Err(Fault::Busy.into()));
-    assert_eq!((end(stage.settle(Brought::default()).await), stage.told().len()), ("busy".to_owned(), 1));
+    assert_eq!((end(stage.settle(ResumedInput::default()).await), stage.told().len()), ("busy".to_owned(), 1));
 }

@@ -53,7 +53,7 @@ impl Stage {
     }
 
     fn scope(&self, revision: Revision) -> Scope {
-        // What is said on the connection's own stream does not go through the request's.
+        // Messages on the connection's own stream do not go through the request's.
         let client = client(&self.server, ClientCapabilities::default(), mpsc::channel(1).0, None);
         scope(&self.server, revision, client)
     }
@@ -108,8 +108,8 @@ async fn a_stream_tells_of_what_was_asked_for_and_of_nothing_else() {
     let mut stage = Stage::new();
     let (_stream, _) = stage.listen(&filter(false, true, &["a:1"])).await;
     stage.put(tool("tools").resources(&["b:1"]));
-    stage.server.updates.tell("b:1");
-    stage.server.updates.tell("a:1");
+    stage.server.updates.publish("b:1");
+    stage.server.updates.publish("a:1");
     assert_eq!(stage.inbox.next().await["params"], json!({"uri": "a:1", "_meta": {STREAM: 1}}));
     stage.put(Double::new("prompts").prompt());
     let changed = stage.inbox.next().await;
@@ -128,7 +128,7 @@ async fn many_changes_are_few_words_and_the_last_one_is_told() {
     }
     let mut words = 1;
     assert_eq!(stage.inbox.next().await["method"], TOOLS);
-    // What comes after the last word is a change of its own.
+    // A change after the last notification is reported separately.
     tokio::time::sleep(2 * PAUSE).await;
     words += stage.inbox.all().len();
     let most = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
@@ -186,17 +186,17 @@ async fn who_has_unsubscribed_is_told_no_more() {
     let uris: Arc<Uris> = Arc::default();
     tokio::spawn(announce(stage.connection.clone(), uris.clone()));
     let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": UPDATED, "params": {"uri": uri}});
-    // Those before it is subscribed reach nobody.
-    stage.server.updates.tell("a:1");
+    // Updates before the subscription are not reported.
+    stage.server.updates.publish("a:1");
     stage.subscribe(&uris, "a:2").await.expect("it is there");
-    stage.server.updates.tell("a:2");
+    stage.server.updates.publish("a:2");
     assert_eq!(stage.inbox.next().await, updated("a:2"));
     stage.subscribe(&uris, "a:1").await.expect("it is there");
-    stage.server.updates.tell("a:1");
+    stage.server.updates.publish("a:1");
     assert_eq!(stage.inbox.next().await, updated("a:1"));
     uris.remove("a:1");
-    stage.server.updates.tell("a:1");
-    stage.server.updates.tell("a:2");
+    stage.server.updates.publish("a:1");
+    stage.server.updates.publish("a:2");
     assert_eq!(stage.inbox.next().await, updated("a:2"));
     assert_eq!(stage.inbox.all(), [] as [Value; 0]);
 }
@@ -215,7 +215,7 @@ async fn a_stream_ends_with_its_connection_or_the_server_and_has_a_result() {
         let result: Value = serde_json::from_str(&stream.await.expect("no panic").expect("a result")).expect("JSON");
         assert_eq!((&result["resultType"], &result["_meta"][STREAM]), (&json!("complete"), &json!(1)), "{result}");
         stage.put(tool("after"));
-        stage.server.updates.tell("a:1");
+        stage.server.updates.publish("a:1");
         tokio::task::yield_now().await;
         let said = stage.inbox.all();
         let methods: Vec<&Value> = said.iter().map(|message| &message["method"]).collect();

@@ -1,8 +1,8 @@
-//! What of the two forms of an answer a client can read, by its `Accept`.
+//! The response types that a client accepts, by its `Accept` header.
 
 use http::header::{ACCEPT, HeaderMap};
 
-/// What a client can read.
+/// The accepted response types.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accepts {
     pub(super) json: bool,
@@ -10,8 +10,8 @@ pub(super) struct Accepts {
 }
 
 impl Accepts {
-    /// Without the header, anything. What names a type more closely counts, and a weight of
-    /// nothing is a no (RFC 9110, section 12.5.1); other weights are not compared.
+    /// Without the header, anything. The most specific media range counts, and a weight of zero
+    /// excludes the type (RFC 9110, section 12.5.1); other weights are ignored.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let (mut json, mut events) = (None, None);
         let mut values = headers.get_all(ACCEPT).iter().peekable();
@@ -23,14 +23,14 @@ impl Accepts {
             let kind = parts.next().unwrap_or_default();
             let wanted = !parts.any(is_zero_weight);
             let rank = |kinds: [&str; 3]| kinds.iter().position(|known| known.eq_ignore_ascii_case(kind));
-            for (said, kinds) in [
+            for (best, kinds) in [
                 (&mut json, ["*/*", "application/*", "application/json"]),
                 (&mut events, ["*/*", "text/*", "text/event-stream"]),
             ] {
-                *said = (*said).max(rank(kinds).map(|rank| (rank, wanted)));
+                *best = (*best).max(rank(kinds).map(|rank| (rank, wanted)));
             }
         }
-        let is_wanted = |said: Option<(usize, bool)>| said.is_some_and(|(_, wanted)| wanted);
+        let is_wanted = |best: Option<(usize, bool)>| best.is_some_and(|(_, wanted)| wanted);
         Self { json: is_wanted(json), events: is_wanted(events) }
     }
 }

@@ -1,4 +1,4 @@
-//! The MCP endpoint: parts what stands by itself from what belongs to a session.
+//! The MCP endpoint: routes requests to the stateless handler or to their session.
 //!
 //! Source: MCP, basic/transports of each revision.
 
@@ -14,16 +14,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::accepts::Accepts;
 use super::headers;
-use super::places::{Place as Seat, Places, seated};
-use super::replay::{Place, Reader};
+use super::replay::{EventId, ReplayReader};
 use super::reply::{self, Event, First};
 use super::reuse::Reuse;
-use super::session::{At, Session, SessionSettings, Sessions};
+use super::session::{Lookup, Session, SessionSettings, Sessions};
 use super::sse::Sse;
 use super::stateless::Stateless;
+use super::stream_limit::{StreamLimit, StreamPermit, until_evicted};
 use crate::jsonrpc::{self, ErrorObject, Frame, Invalid, Message, RequestId};
 use crate::protocol::revision::Revision;
-use crate::server::{Headers, Kind, Outgoing, PostKind, Server, post_kind};
+use crate::server::{Headers, MessageKind, Outgoing, PostKind, Server, post_kind};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::{busy, refused, too_many_streams};
 use crate::transport::http::{Request, Response, refusal};
@@ -34,47 +34,47 @@ pub(in crate::transport::http) const MESSAGES: &str = "/messages";
 
 const SESSION: &str = "mcp-session-id";
 
-/// What the endpoint serves.
+/// The MCP endpoint and its sessions.
 pub(in crate::transport::http) struct Mcp {
     pub(in crate::transport::http) server: Arc<Server>,
     sessions: Sessions,
     sse: Sse,
-    streams: Arc<Places>,
-    /// Cancelled when the server is about to end, for streams that have no last word.
+    streams: Arc<StreamLimit>,
+    /// Cancelled at shutdown, for streams that have no final message.
     stop: CancellationToken,
 }
 
 impl Mcp {
-    /// `streams`: as many may stay open at the same time.
+    /// `streams`: the maximum of long-lived streams.
     pub(in crate::transport::http) fn new(server: Arc<Server>, sessions: SessionSettings, streams: usize) -> Self {
         Self {
             server,
             sessions: Sessions::new(sessions),
             sse: Sse::default(),
-            streams: Places::new(streams),
+            streams: StreamLimit::new(streams),
             stop: CancellationToken::new(),
         }
     }
 
-    /// A place for a stream that stays open.
-    fn seat(&self, caller: &Caller) -> Option<Seat> {
-        self.streams.take(&caller.key)
+    /// A permit for a long-lived stream.
+    fn stream_permit(&self, caller: &Caller) -> Option<StreamPermit> {
+        self.streams.acquire(&caller.key)
     }
 
-    /// Ends, for ever, sessions that nobody uses.
+    /// Ends idle sessions; never returns.
     pub(in crate::transport::http) async fn end_idle(&self) -> Infallible {
-        self.sessions.keep_ending_idle().await
+        self.sessions.sweep_idle().await
     }
 
-    /// Ends streams with their results, gives what runs in sessions and over HTTP+SSE `grace` to finish, and
-    /// then ends all other streams.
+    /// Ends streams with their results, gives running requests in sessions and over HTTP+SSE `grace`
+    /// to finish, and then ends all other streams.
     pub(in crate::transport::http) async fn close(&self, grace: Duration) {
         self.server.stop();
         tokio::join!(self.sessions.close(grace), self.sse.close(grace));
         self.stop.cancel();
     }
 
-    /// Answers a request whose body has been read. `reuse` is of the connection that it came by.
+    /// Handles a request whose body has been read. `reuse` belongs to its HTTP connection.
     pub(in crate::transport::http) async fn handle(
         &self,
         reuse: &Reuse,
@@ -84,24 +84,24 @@ impl Mcp {
         let (parts, body) = request.into_parts();
         match parts.uri.path() {
             EVENTS => {
-                return match self.seat(caller) {
-                    Some(seat) => self.sse.get(&self.server, caller, MESSAGES, seat),
+                return match self.stream_permit(caller) {
+                    Some(permit) => self.sse.get(&self.server, caller, MESSAGES, permit),
                     None => too_many_streams(None),
                 };
             }
             MESSAGES => return self.sse.post(&caller.principal, parts.uri.query(), &body).await,
             _ => {}
         }
-        let said = match headers::read(&parts.headers) {
-            Ok(said) => Arc::new(said),
+        let mcp_headers = match headers::read(&parts.headers) {
+            Ok(read) => Arc::new(read),
             Err(error) => return refused(StatusCode::BAD_REQUEST, None, &error),
         };
-        let modern = said.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
+        let modern = mcp_headers.version.as_deref().and_then(Revision::parse).is_some_and(Revision::is_modern);
         match parts.method {
-            Method::POST => self.post(reuse, caller, &parts.headers, &said, &body).await,
+            Method::POST => self.post(reuse, caller, &parts.headers, &mcp_headers, &body).await,
             Method::GET | Method::DELETE if modern => not_allowed("POST"),
-            Method::GET => self.get(caller, &parts.headers, &said),
-            Method::DELETE => self.delete(caller, &parts.headers, &said),
+            Method::GET => self.get(caller, &parts.headers, &mcp_headers),
+            Method::DELETE => self.delete(caller, &parts.headers, &mcp_headers),
             _ => not_allowed("GET, POST, DELETE"),
         }
     }
@@ -111,7 +111,7 @@ impl Mcp {
         reuse: &Reuse,
         caller: &Caller,
         headers: &HeaderMap,
-        said: &Arc<Headers>,
+        mcp_headers: &Arc<Headers>,
         body: &Bytes,
     ) -> Response {
         let accepts = Accepts::of(headers);
@@ -124,11 +124,11 @@ impl Mcp {
             Err(invalid) => return self.bad_request(caller, headers, &invalid),
         };
         let size = body.len();
-        match post_kind(&frame, said.version.as_deref()) {
+        match post_kind(&frame, mcp_headers.version.as_deref()) {
             PostKind::Refused(invalid) => self.bad_request(caller, headers, &invalid),
             PostKind::Stateless => {
                 let stateless = Stateless { server: &self.server, streams: &self.streams };
-                stateless.post(reuse, caller, frame, size, said, accepts).await
+                stateless.post(reuse, caller, frame, size, mcp_headers, accepts).await
             }
             PostKind::Handshake => self.handshake(reuse, caller, frame, size, accepts).await,
             PostKind::InSession => match self.session(caller, headers, frame.request_id()) {
@@ -138,7 +138,7 @@ impl Mcp {
         }
     }
 
-    /// The answer to what is no message: in a session, as its revision has it.
+    /// The response to an invalid message; in a session, as its revision defines it.
     fn bad_request(&self, caller: &Caller, headers: &HeaderMap, invalid: &Invalid) -> Response {
         match self.session(caller, headers, None) {
             Ok(session) => refusal::json(StatusCode::BAD_REQUEST, session.connection.refusal(invalid)),
@@ -161,11 +161,11 @@ impl Mcp {
         };
         let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
         let mut response = self.post_in(reuse, &session, frame, size, accepts).await;
-        // A handshake that failed opens nothing.
+        // A failed handshake opens no session.
         if session.connection.revision().is_some()
             && let Ok(value) = HeaderValue::from_str(&session.id)
         {
-            if !self.sessions.put(&session) {
+            if !self.sessions.activate(&session) {
                 return too_many();
             }
             response.headers_mut().insert(SESSION, value);
@@ -173,34 +173,34 @@ impl Mcp {
         response
     }
 
-    /// A stream of what belongs to no request, or the rest of one that was lost.
-    fn get(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Response {
+    /// A stream of messages outside of requests, or the rest of a stream that broke off.
+    fn get(&self, caller: &Caller, headers: &HeaderMap, mcp_headers: &Headers) -> Response {
         if !Accepts::of(headers).events {
             let error = ErrorObject::invalid_request("accept", "the answer is text/event-stream");
             return refused(StatusCode::NOT_ACCEPTABLE, None, &error);
         }
-        let session = match self.known(caller, headers, said) {
+        let session = match self.known(caller, headers, mcp_headers) {
             Ok(session) => session,
             Err(response) => return *response,
         };
-        let place = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(Place::parse);
-        let Some(seat) = self.seat(caller) else { return too_many_streams(None) };
-        let reader = match place.map(|place| (session.at(place), place)) {
-            Some((At::Kept(replay), place)) => replay.reader(Some(place.after)),
-            Some((At::Gone, _)) => {
+        let id = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(EventId::parse);
+        let Some(permit) = self.stream_permit(caller) else { return too_many_streams(None) };
+        let reader = match id.map(|id| (session.find(id), id)) {
+            Some((Lookup::Buffered(replay), id)) => replay.reader(Some(id.after)),
+            Some((Lookup::Dropped, _)) => {
                 let detail = "what followed that event is kept no more; send the request again";
                 let error = ErrorObject::invalid_request("event_not_kept", detail);
                 return refused(StatusCode::BAD_REQUEST, None, &error);
             }
-            Some((At::Never, _)) | None => session.own.reader(None),
+            Some((Lookup::Unknown, _)) | None => session.own.reader(None),
         };
         let ended = session.ended();
         let events = replayed(session, reader, None).take_until(self.stop.clone().cancelled_owned());
-        reply::events(seated(events.take_until(ended), Some(seat)))
+        reply::events(until_evicted(events.take_until(ended), Some(permit)))
     }
 
-    fn delete(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Response {
-        match self.known(caller, headers, said) {
+    fn delete(&self, caller: &Caller, headers: &HeaderMap, mcp_headers: &Headers) -> Response {
+        match self.known(caller, headers, mcp_headers) {
             Ok(session) => {
                 self.sessions.end(&session);
                 refusal::empty(StatusCode::OK)
@@ -210,8 +210,13 @@ impl Mcp {
     }
 
     /// The session of a request without a body.
-    fn known(&self, caller: &Caller, headers: &HeaderMap, said: &Headers) -> Result<Arc<Session>, Box<Response>> {
-        if let Some(version) = &said.version
+    fn known(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        mcp_headers: &Headers,
+    ) -> Result<Arc<Session>, Box<Response>> {
+        if let Some(version) = &mcp_headers.version
             && Revision::parse(version).is_none()
         {
             let error =
@@ -242,8 +247,8 @@ impl Mcp {
         }
     }
 
-    /// A POST in a session. The client may lose the connection and ask for the rest later, so
-    /// what runs goes on without it.
+    /// A POST in a session. Its request keeps running if the connection breaks: the client may
+    /// resume the stream later.
     async fn post_in(
         &self,
         reuse: &Reuse,
@@ -252,7 +257,7 @@ impl Mcp {
         size: usize,
         accepts: Accepts,
     ) -> Response {
-        // An answer to a batch may also be that there are no batches.
+        // A batch always has a response, be it the error that batches are not supported.
         let request = frame.request_id().cloned();
         let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, messages) = reuse.channel().unwrap_or_else(Session::channel);
@@ -270,14 +275,14 @@ impl Mcp {
         }
         let replay = session.stream(request, messages);
         let mut reader = replay.reader(Some(0));
-        let suits = |kind: Kind| kind != Kind::Said && accepts.json;
+        let suits = |kind: MessageKind| kind != MessageKind::ServerInitiated && accepts.json;
         let first = match reply::first(accepts.events, &mut reader, suits).await {
             First::Whole((_, message)) => {
                 session.forget(&replay);
                 return answer_in(counted(session, message));
             }
             First::Stream(first) => first,
-            // Cancelled, or there was no request in it: there is no answer.
+            // Cancelled, or a batch without requests: there is no response.
             First::None => {
                 session.forget(&replay);
                 return refusal::empty(StatusCode::ACCEPTED);
@@ -291,48 +296,48 @@ impl Mcp {
     }
 }
 
-/// The answer to a POST in a session, where it is all that is said.
+/// The JSON response to a POST in a session.
 fn answer_in(message: Outgoing) -> Response {
-    let refused = matches!(message.kind, Kind::Error { code: -32600, of_envelope: true });
+    let refused = matches!(message.kind, MessageKind::Error { code: -32600, of_envelope: true });
     refusal::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
 }
 
-/// A copy of what is kept, counted among what the client has not read.
+/// Counts a copy of a retained message as unread.
 fn counted(session: &Session, mut message: Outgoing) -> Outgoing {
     message.hold(session.connection.unread());
     message
 }
 
-/// The messages of a stream as events, which a client may ask for again where its revision
-/// has that. The session is in use for as long.
+/// The messages of a stream as events, with ids where the revision can resume. The session counts
+/// as in use meanwhile.
 fn replayed(
     session: Arc<Session>,
-    reader: Reader,
-    first: Option<(Place, Outgoing)>,
+    reader: ReplayReader,
+    first: Option<(EventId, Outgoing)>,
 ) -> impl futures_util::Stream<Item = Event> + Send {
-    // Older clients take an event without data for a broken message.
+    // Older clients treat an event without data as a broken message.
     let primes = resumes(&session);
     let start = match &first {
-        Some((place, _)) => Place { after: place.after - 1, ..*place },
-        None => reader.place(),
+        Some((id, _)) => EventId { after: id.after - 1, ..*id },
+        None => reader.event_id(),
     };
     let priming = primes.then(|| Event::priming(start.to_string()));
     let messages = stream::unfold((first, reader, session, false), |(first, mut reader, session, over)| async move {
         if over {
             return None;
         }
-        let (place, message) = match first {
+        let (id, message) = match first {
             Some(first) => first,
             None => reader.next().await?,
         };
-        let over = place.stream != 0 && Reader::is_last(&message);
+        let over = id.stream != 0 && ReplayReader::is_last(&message);
         let message = counted(&session, message);
-        Some((Event::message(Some(place.to_string()), message), (None, reader, session, over)))
+        Some((Event::message(Some(id.to_string()), message), (None, reader, session, over)))
     });
     stream::iter(priming).chain(messages)
 }
 
-/// Whether clients of the session's revision come back for the rest of a stream.
+/// Whether clients of the session's revision resume streams.
 fn resumes(session: &Session) -> bool {
     session.connection.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
 }

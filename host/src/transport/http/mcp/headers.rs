@@ -1,4 +1,4 @@
-//! MCP's own headers, read from those of a request.
+//! Parses the MCP headers of a request.
 
 use http::{HeaderMap, HeaderValue};
 
@@ -8,8 +8,8 @@ use crate::server::Headers;
 const PARAM_PREFIX: &str = "mcp-param-";
 
 /// # Errors
-/// If one of them comes twice, or is no text. Twice with one value is no better: a proxy before the
-/// server may read another line of them than the server, or join them.
+/// If one of them is repeated, or is not text. Equal values are rejected too: a proxy may read
+/// another line than the server, or join them.
 pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
     let one = |name: &str| {
         let mut values = headers.get_all(name).iter();

@@ -1,8 +1,8 @@
-//! The messages of one stream of a session, kept so that a client which lost the connection
-//! can ask for those that it missed.
+//! The messages of one stream of a session, retained so that a client can resume the stream after
+//! its connection broke.
 //!
-//! How much all streams keep together is the matter of `shelf`. Who comes back for an answer
-//! that had to give room gets an error in its place.
+//! `retention` limits the total. A client that resumes a stream whose response was evicted gets an
+//! error in its place.
 //!
 //! Source: MCP 2025-11-25, basic/transports, "Resumability and Redelivery".
 
@@ -12,219 +12,220 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
-use super::shelf::{Rank, Shelf, Stage};
+use super::retention::{CallerRetention, EvictionRank, Stage};
 use crate::budget::Taken;
 use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, RequestId};
-use crate::server::{Kind, Outgoing};
+use crate::server::{MessageKind, Outgoing};
 
-/// Messages that are kept of one stream, and their bytes; the newest is kept in any case.
-const KEPT: usize = 256;
-const KEPT_BYTES: usize = 1 << 20;
-/// What a message takes beside its text, about.
-const BESIDE: usize = 128;
-/// Bytes of an id that is kept for the error in the place of its answer.
-const ID: usize = 256;
+/// Maximum messages that one stream retains, and their bytes; the newest is always retained.
+const MAX_MESSAGES: usize = 256;
+const MAX_BYTES: usize = 1 << 20;
+/// Approximate bytes of a message beside its text.
+const OVERHEAD: usize = 128;
+/// Maximum bytes of a request id that is retained for the error in place of the response.
+const MAX_ID: usize = 256;
 
 /// One stream: that of a POST, or the session's own.
 pub(super) struct Replay {
     number: u64,
-    shelf: Arc<Shelf>,
-    /// Of the one request that it answers.
+    retention: Arc<CallerRetention>,
+    /// The id of the one request that it answers.
     request: Option<RequestId>,
-    kept: Mutex<Kept>,
-    /// Grows with each message, with each new reader, and at the end.
-    news: watch::Sender<u64>,
+    buffer: Mutex<Buffer>,
+    /// Incremented with each message, with each new reader, and at the end.
+    version: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Buffer {
     messages: VecDeque<(Outgoing, Taken)>,
-    /// Of their texts.
+    /// Total bytes of their texts.
     bytes: usize,
-    /// The place of the first one that is kept.
+    /// The number of the first message in the buffer.
     first: u64,
-    /// The place after the last one that was given to a reader.
+    /// The number after the last message that was delivered to a reader.
     read: u64,
     ended: bool,
-    /// Its answer had to go; there may be an error in its place, which stays.
-    gone: bool,
-    /// Who reads now; who read before stops.
+    /// The response was evicted; an error may be in its place, which is not evicted.
+    answer_dropped: bool,
+    /// The number of the current reader; earlier readers stop.
     reader: u64,
-    /// The reader has all that there was, and takes the next message at once.
-    waits: bool,
-    rank: Option<Rank>,
+    /// The reader has all messages so far, and takes the next one at once.
+    caught_up: bool,
+    rank: Option<EvictionRank>,
 }
 
-/// Where in which stream, as clients are told.
+/// A position in a stream: the id of an SSE event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct EventId {
     pub(super) stream: u64,
     pub(super) after: u64,
 }
 
-impl Place {
+impl EventId {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (stream, after) = text.split_once('-')?;
         Some(Self { stream: stream.parse().ok()?, after: after.parse().ok()? })
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for EventId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.stream, self.after)
     }
 }
 
 impl Replay {
-    /// Keeps what comes from `messages` until there are no more. `request`: the one that is
-    /// answered there, if it is one.
+    /// Retains the messages from `messages` until it is closed. `request`: the one that is answered
+    /// there, if it is a single one.
     pub(super) fn of(
         number: u64,
-        shelf: Arc<Shelf>,
+        retention: Arc<CallerRetention>,
         request: Option<RequestId>,
         mut messages: mpsc::Receiver<Outgoing>,
     ) -> Arc<Self> {
         let replay = Arc::new(Self {
             number,
-            shelf,
-            request: request.filter(|id| id.as_json().len() <= ID),
-            kept: Mutex::default(),
-            news: watch::Sender::new(0),
+            retention,
+            request: request.filter(|id| id.as_json().len() <= MAX_ID),
+            buffer: Mutex::default(),
+            version: watch::Sender::new(0),
         });
-        let keeper = replay.clone();
+        let writer = replay.clone();
         tokio::spawn(async move {
             while let Some(mut message) = messages.recv().await {
-                // What is kept to be asked for again has bounds of its own.
+                // Retained messages have limits of their own.
                 message.release();
-                keeper.keep(message);
+                writer.keep(message);
             }
-            let mut kept = keeper.lock();
-            kept.ended = true;
-            keeper.stand(&mut kept);
-            drop(kept);
-            keeper.tell();
+            let mut buffer = writer.lock();
+            buffer.ended = true;
+            writer.update_rank(&mut buffer);
+            drop(buffer);
+            writer.notify();
         });
         replay
     }
 
     fn keep(self: &Arc<Self>, message: Outgoing) {
         let bytes = message.text.len();
-        let taken = self.shelf.room(bytes + BESIDE);
-        let mut kept = self.lock();
+        let taken = self.retention.reserve(bytes + OVERHEAD);
+        let mut buffer = self.lock();
         match taken {
-            Some(taken) => kept.push(message, taken),
-            // It is out of here in a moment.
-            None if kept.waits => kept.push(message, self.shelf.beyond(bytes + BESIDE)),
+            Some(taken) => buffer.push(message, taken),
+            // It is delivered in a moment.
+            None if buffer.caught_up => buffer.push(message, self.retention.force_reserve(bytes + OVERHEAD)),
             None => {
-                kept.clear();
-                kept.first += 1;
+                buffer.clear();
+                buffer.first += 1;
                 if Self::is_last(&message) {
-                    self.apologize(&mut kept);
+                    self.replace_answer_with_error(&mut buffer);
                 }
             }
         }
-        while kept.messages.len() > 1 && (kept.messages.len() > KEPT || kept.bytes > KEPT_BYTES) {
-            kept.pop();
+        while buffer.messages.len() > 1 && (buffer.messages.len() > MAX_MESSAGES || buffer.bytes > MAX_BYTES) {
+            buffer.pop();
         }
-        self.stand(&mut kept);
-        drop(kept);
-        self.tell();
+        self.update_rank(&mut buffer);
+        drop(buffer);
+        self.notify();
     }
 
-    /// Drops what is kept, for the room that it takes.
-    pub(super) fn give_up(self: &Arc<Self>) {
-        let mut kept = self.lock();
-        // Whoever asks for room has taken it out.
-        kept.rank = None;
-        let answered = kept.messages.back().is_some_and(|(message, _)| Self::is_last(message));
-        kept.clear();
+    /// Drops the buffered messages to free their bytes.
+    pub(super) fn evict(self: &Arc<Self>) {
+        let mut buffer = self.lock();
+        // `retention` has removed it already.
+        buffer.rank = None;
+        let answered = buffer.messages.back().is_some_and(|(message, _)| Self::is_last(message));
+        buffer.clear();
         if answered {
-            self.apologize(&mut kept);
+            self.replace_answer_with_error(&mut buffer);
         }
-        self.stand(&mut kept);
+        self.update_rank(&mut buffer);
     }
 
-    /// Puts an error into the last place, that of the answer.
-    fn apologize(&self, kept: &mut Kept) {
-        kept.gone = true;
+    /// Puts an error in place of the response, the last message.
+    fn replace_answer_with_error(&self, buffer: &mut Buffer) {
+        buffer.answer_dropped = true;
         let Some(id) = &self.request else { return };
         let detail = "Internal error: the answer was dropped before it was read, since too many wait to be read; \
                       send the request again";
         let error = ErrorObject::new(INTERNAL_ERROR, detail, json!({ "reason": "answer_dropped" }));
         let text = encode::error(Some(id), UnreadableId::Omit, &error);
-        let taken = self.shelf.beyond(text.len() + BESIDE);
-        kept.first -= 1;
-        kept.push(Outgoing::new(text, Kind::Error { code: INTERNAL_ERROR, of_envelope: false }), taken);
+        let taken = self.retention.force_reserve(text.len() + OVERHEAD);
+        buffer.first -= 1;
+        buffer.push(Outgoing::new(text, MessageKind::Error { code: INTERNAL_ERROR, of_envelope: false }), taken);
     }
 
-    /// Sees that it stands where it belongs among those that may have to give room.
-    fn stand(self: &Arc<Self>, kept: &mut Kept) {
-        let all_read = kept.read == kept.first + kept.messages.len() as u64;
-        let stage = match (kept.ended, all_read) {
-            (true, true) => Stage::Given,
+    /// Updates the stream's position in the order of eviction.
+    fn update_rank(self: &Arc<Self>, buffer: &mut Buffer) {
+        let all_read = buffer.read == buffer.first + buffer.messages.len() as u64;
+        let stage = match (buffer.ended, all_read) {
+            (true, true) => Stage::Delivered,
             (true, false) => Stage::Ended,
             (false, _) => Stage::Running,
         };
-        if let Some(rank) = kept.rank.take() {
+        if let Some(rank) = buffer.rank.take() {
             if rank.0 == stage {
-                kept.rank = Some(rank);
+                buffer.rank = Some(rank);
                 return;
             }
-            self.shelf.take_out(rank);
+            self.retention.dequeue(rank);
         }
-        if !kept.messages.is_empty() && !kept.gone {
-            kept.rank = Some(self.shelf.put(stage, self));
+        if !buffer.messages.is_empty() && !buffer.answer_dropped {
+            buffer.rank = Some(self.retention.enqueue(stage, self));
         }
     }
 
-    /// Reads on after a place, or after what was read last. Who was reading stops.
-    pub(super) fn reader(self: &Arc<Self>, after: Option<u64>) -> Reader {
-        let mut kept = self.lock();
-        kept.reader += 1;
-        kept.waits = false;
-        // A place that has not been yet is of another session.
-        let next = after.unwrap_or(kept.read).min(kept.first + kept.messages.len() as u64);
-        let mine = kept.reader;
-        drop(kept);
-        self.tell();
-        Reader { replay: self.clone(), mine, next }
+    /// A reader from after a message number, or after the last one delivered. It replaces the
+    /// previous reader.
+    pub(super) fn reader(self: &Arc<Self>, after: Option<u64>) -> ReplayReader {
+        let mut buffer = self.lock();
+        buffer.reader += 1;
+        buffer.caught_up = false;
+        // A number beyond the end is of another session.
+        let next = after.unwrap_or(buffer.read).min(buffer.first + buffer.messages.len() as u64);
+        let mine = buffer.reader;
+        drop(buffer);
+        self.notify();
+        ReplayReader { replay: self.clone(), mine, next }
     }
 
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
     }
 
-    /// Whether there is nothing to come back for, not even an error.
-    pub(super) fn is_gone(&self) -> bool {
-        let kept = self.lock();
-        kept.gone && kept.messages.is_empty()
+    /// Whether there is nothing to resume, not even an error.
+    pub(super) fn is_dropped(&self) -> bool {
+        let buffer = self.lock();
+        buffer.answer_dropped && buffer.messages.is_empty()
     }
 
-    /// Wakes whoever reads.
-    fn tell(&self) {
-        self.news.send_modify(|news| *news += 1);
+    /// Wakes the reader.
+    fn notify(&self) {
+        self.version.send_modify(|version| *version += 1);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Whether the message is the last of its stream.
     fn is_last(message: &Outgoing) -> bool {
-        message.kind != Kind::Said
+        message.kind != MessageKind::ServerInitiated
     }
 }
 
 impl Drop for Replay {
     fn drop(&mut self) {
         if let Some(rank) = self.lock().rank {
-            self.shelf.take_out(rank);
+            self.retention.dequeue(rank);
         }
     }
 }
 
-impl Kept {
+impl Buffer {
     fn push(&mut self, message: Outgoing, taken: Taken) {
         self.bytes += message.text.len();
         self.messages.push_back((message, taken));
@@ -244,57 +245,58 @@ impl Kept {
     }
 }
 
-pub(super) struct Reader {
+pub(super) struct ReplayReader {
     replay: Arc<Replay>,
     mine: u64,
     next: u64,
 }
 
-/// What there is for one reader.
+/// The next item of one reader.
 enum Next {
-    Message(Place, Outgoing),
+    Message(EventId, Outgoing),
     Nothing,
-    /// There will be nothing, or another reader came.
-    Over,
+    /// The stream has ended, or another reader replaced this one.
+    Closed,
 }
 
-impl Reader {
-    /// The next message and its place. `None`: there will be none, or another reader came.
-    pub(super) async fn next(&mut self) -> Option<(Place, Outgoing)> {
-        // Before the look, so that what is told meanwhile is not missed.
-        let mut news = self.replay.news.subscribe();
+impl ReplayReader {
+    /// The next message and its event id. `None`: the stream has ended, or another reader replaced
+    /// this one.
+    pub(super) async fn next(&mut self) -> Option<(EventId, Outgoing)> {
+        // Subscribed before the check, so that no notification in between is lost.
+        let mut version = self.replay.version.subscribe();
         loop {
             match self.take() {
                 Next::Message(place, message) => return Some((place, message)),
-                Next::Nothing => news.changed().await.ok()?,
-                Next::Over => return None,
+                Next::Nothing => version.changed().await.ok()?,
+                Next::Closed => return None,
             }
         }
     }
 
-    /// The place of the next message, for an event that says only where it is.
-    pub(super) fn place(&self) -> Place {
-        Place { stream: self.replay.number, after: self.next }
+    /// The position before the next message, for a priming event.
+    pub(super) fn event_id(&self) -> EventId {
+        EventId { stream: self.replay.number, after: self.next }
     }
 
-    /// In one step with the look whether it is still the reader: no message is for two.
+    /// Atomic with the check that it is still the reader: no message is delivered twice.
     fn take(&mut self) -> Next {
-        let mut kept = self.replay.lock();
-        if kept.reader != self.mine {
-            return Next::Over;
+        let mut buffer = self.replay.lock();
+        if buffer.reader != self.mine {
+            return Next::Closed;
         }
-        self.next = self.next.max(kept.first);
-        let at = usize::try_from(self.next - kept.first).ok();
-        let Some((message, _)) = at.and_then(|at| kept.messages.get(at)) else {
-            kept.waits = !kept.ended;
-            return if kept.ended { Next::Over } else { Next::Nothing };
+        self.next = self.next.max(buffer.first);
+        let at = usize::try_from(self.next - buffer.first).ok();
+        let Some((message, _)) = at.and_then(|at| buffer.messages.get(at)) else {
+            buffer.caught_up = !buffer.ended;
+            return if buffer.ended { Next::Closed } else { Next::Nothing };
         };
         let message = message.clone();
         self.next += 1;
-        kept.read = kept.read.max(self.next);
-        kept.waits = false;
-        self.replay.stand(&mut kept);
-        Next::Message(Place { stream: self.replay.number, after: self.next }, message)
+        buffer.read = buffer.read.max(self.next);
+        buffer.caught_up = false;
+        self.replay.update_rank(&mut buffer);
+        Next::Message(EventId { stream: self.replay.number, after: self.next }, message)
     }
 
     /// Whether the message is the last of its stream.
@@ -303,11 +305,11 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReplayReader {
     fn drop(&mut self) {
-        let mut kept = self.replay.lock();
-        if kept.reader == self.mine {
-            kept.waits = false;
+        let mut buffer = self.replay.lock();
+        if buffer.reader == self.mine {
+            buffer.caught_up = false;
         }
     }
 }

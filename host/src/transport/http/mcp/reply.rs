@@ -1,4 +1,4 @@
-//! Streams of events, and the status of what is answered without one.
+//! SSE responses, and the status of JSON responses.
 //!
 //! Source: MCP, basic/transports of each revision; the HTML standard, "Server-sent events".
 
@@ -13,36 +13,34 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use tokio::sync::mpsc;
 
-use super::replay::{Place, Reader};
-use crate::server::{Kind, Outgoing};
+use super::replay::{EventId, ReplayReader};
+use crate::server::{MessageKind, Outgoing};
 use crate::transport::http::Response;
 
-/// A stream that says nothing for so long gets a comment, so that nothing on the way takes
-/// it for dead.
+/// An idle stream gets a comment after this time, so that no proxy times out.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// An answer that takes longer comes as a stream, so that nothing on the way takes the
-/// connection for dead.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A response that takes longer is sent as a stream, so that no proxy times out.
+const STREAM_AFTER: Duration = Duration::from_secs(5);
 
-/// The status of an answer without a session (2026-07-28).
+/// The status of a stateless response (2026-07-28).
 ///
-/// An error that a client of both eras does not know as one of this era must not be a 400:
-/// it would take the server for an older one.
-pub(super) fn status_stateless(kind: Kind) -> StatusCode {
+/// An error that a dual-era client does not recognize as one of this era must not be a 400: it
+/// would fall back to the older era.
+pub(super) fn status_stateless(kind: MessageKind) -> StatusCode {
     match kind {
-        Kind::Error { code: -32601, .. } => StatusCode::NOT_FOUND,
-        Kind::Error { code: -32700 | -32600 | -32022..=-32020, .. } => StatusCode::BAD_REQUEST,
-        Kind::Error { code: -32602, of_envelope: true } => StatusCode::BAD_REQUEST,
-        Kind::Said | Kind::Result | Kind::Error { .. } => StatusCode::OK,
+        MessageKind::Error { code: -32601, .. } => StatusCode::NOT_FOUND,
+        MessageKind::Error { code: -32700 | -32600 | -32022..=-32020, .. } => StatusCode::BAD_REQUEST,
+        MessageKind::Error { code: -32602, of_envelope: true } => StatusCode::BAD_REQUEST,
+        MessageKind::ServerInitiated | MessageKind::Result | MessageKind::Error { .. } => StatusCode::OK,
     }
 }
 
-/// Where the messages of one request come from.
+/// The source of one request's messages.
 pub(super) trait Messages {
     type Message;
 
-    fn kind(message: &Self::Message) -> Kind;
+    fn kind(message: &Self::Message) -> MessageKind;
 
     fn next(&mut self) -> impl Future<Output = Option<Self::Message>> + Send;
 }
@@ -50,7 +48,7 @@ pub(super) trait Messages {
 impl Messages for mpsc::Receiver<Outgoing> {
     type Message = Outgoing;
 
-    fn kind(message: &Outgoing) -> Kind {
+    fn kind(message: &Outgoing) -> MessageKind {
         message.kind
     }
 
@@ -59,40 +57,40 @@ impl Messages for mpsc::Receiver<Outgoing> {
     }
 }
 
-impl Messages for Reader {
-    type Message = (Place, Outgoing);
+impl Messages for ReplayReader {
+    type Message = (EventId, Outgoing);
 
-    fn kind((_, message): &Self::Message) -> Kind {
+    fn kind((_, message): &Self::Message) -> MessageKind {
         message.kind
     }
 
     fn next(&mut self) -> impl Future<Output = Option<Self::Message>> + Send {
-        Reader::next(self)
+        ReplayReader::next(self)
     }
 }
 
-/// How an answer begins.
+/// The form of a response.
 pub(super) enum First<M> {
-    /// It is one message, and nothing was said before.
+    /// A single message.
     Whole(M),
-    /// It comes as a stream, whose first message may be there already.
+    /// A stream, with its first message if there is one already.
     Stream(Option<M>),
-    /// There is none.
+    /// No response.
     None,
 }
 
-/// Waits until it is known whether the answer needs a stream. `events`: the client takes one;
-/// `suits`: whether a message of that kind can be all that is said.
+/// Waits until it is known whether the response needs a stream. `events`: the client accepts one;
+/// `suits`: whether a message of that kind can be sent alone.
 pub(super) async fn first<M: Messages>(
     events: bool,
     messages: &mut M,
-    suits: impl Fn(Kind) -> bool,
+    suits: impl Fn(MessageKind) -> bool,
 ) -> First<M::Message> {
-    let patience = if events { PATIENCE } else { Duration::MAX };
+    let patience = if events { STREAM_AFTER } else { Duration::MAX };
     loop {
         match tokio::time::timeout(patience, messages.next()).await {
-            // Only the answer can be said without a stream.
-            Ok(Some(message)) if M::kind(&message) == Kind::Said && !events => {}
+            // Without a stream only the response can be sent.
+            Ok(Some(message)) if M::kind(&message) == MessageKind::ServerInitiated && !events => {}
             Ok(Some(message)) if suits(M::kind(&message)) => return First::Whole(message),
             Ok(Some(message)) => return First::Stream(Some(message)),
             Ok(None) => return First::None,
@@ -101,7 +99,7 @@ pub(super) async fn first<M: Messages>(
     }
 }
 
-/// Milliseconds after which a client that lost the stream asks for the rest.
+/// Milliseconds after which a client resumes a stream that broke off.
 const RETRY: &str = "retry: 1000\n";
 
 /// One event.
@@ -118,14 +116,14 @@ impl Event {
         Self { id, kind: None, data }
     }
 
-    /// Of another type than messages have.
+    /// An event of another type than `message`.
     pub(super) fn named(kind: &'static str, data: String) -> Self {
-        Self { id: None, kind: Some(kind), data: Outgoing::new(data, Kind::Said) }
+        Self { id: None, kind: Some(kind), data: Outgoing::new(data, MessageKind::ServerInitiated) }
     }
 
-    /// Without data: for its id, and what to do if no more come.
+    /// A priming event without data, for its id and `retry`.
     pub(super) fn priming(id: String) -> Self {
-        Self { id: Some(id), kind: None, data: Outgoing::new(String::new(), Kind::Said) }
+        Self { id: Some(id), kind: None, data: Outgoing::new(String::new(), MessageKind::ServerInitiated) }
     }
 
     fn bytes(mut self) -> Bytes {
@@ -136,7 +134,7 @@ impl Event {
             text.push_str(&id);
             text.push('\n');
         }
-        // An event without data is there for its id alone, and for what to do if no more come.
+        // A priming event carries `retry` instead of a type.
         if data.is_empty() {
             text.push_str(RETRY);
         } else {
@@ -147,13 +145,13 @@ impl Event {
         text.push_str("data: ");
         text.push_str(data);
         text.push_str("\n\n");
-        // Counted until it has been written.
+        // Stays counted as unread until it has been written.
         self.data.text = text;
         self.data.into()
     }
 }
 
-/// A stream of events, for as long as there are any.
+/// An SSE response, until `events` ends.
 pub(super) fn events(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     let frames = stream::unfold(Box::pin(events), |mut events| async move {
         let next = tokio::time::timeout(KEEP_ALIVE, futures_util::StreamExt::next(&mut events)).await;

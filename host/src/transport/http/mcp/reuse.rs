@@ -1,7 +1,7 @@
-//! What a connection of HTTP uses again for its next request, where nothing was left of the last.
+//! Objects that an HTTP connection reuses for its next request, if the last left nothing behind.
 //!
-//! One request after the other comes by a connection, and to make these costs more than to
-//! keep them.
+//! Requests of one connection are sequential, and creating these objects costs more than keeping
+//! them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,11 +11,11 @@ use super::session::Channel;
 use crate::server::{Connection, Outgoing, Server};
 use crate::transport::http::caller::Caller;
 
-/// Messages that were made and not yet taken by the connection.
+/// Capacity of the channel to the HTTP connection, in messages.
 const OUTBOX: usize = 64;
 
-/// A connection of the server for one request at a time. Dropped, it cancels what runs: the
-/// client has gone.
+/// A server connection for one stateless request at a time. Dropping it cancels the request: the
+/// client has disconnected.
 pub(in crate::transport::http) struct StatelessConnection {
     pub(in crate::transport::http) connection: Arc<Connection>,
     pub(in crate::transport::http) outbox: mpsc::Sender<Outgoing>,
@@ -32,8 +32,8 @@ impl StatelessConnection {
         self.connection.principal() == principal
     }
 
-    /// Whether nothing is left of a request: no word, and nobody who could say one but this connection.
-    fn is_quiet(&self) -> bool {
+    /// Whether nothing is left of a request: no queued message and no other sender.
+    fn is_idle(&self) -> bool {
         self.messages.is_empty() && self.outbox.strong_count() == 2
     }
 }
@@ -57,7 +57,7 @@ impl Reuse {
     }
 
     pub(in crate::transport::http) fn put_stateless(&self, connection: StatelessConnection) {
-        if connection.is_quiet() {
+        if connection.is_idle() {
             put(&self.stateless, connection);
         }
     }
@@ -79,6 +79,6 @@ fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-fn put<T>(slot: &Mutex<Option<T>>, left: T) {
-    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
+fn put<T>(slot: &Mutex<Option<T>>, value: T) {
+    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
 }

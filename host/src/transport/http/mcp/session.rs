@@ -1,4 +1,4 @@
-//! Sessions of the handshake revisions: who they belong to, their streams, and their end.
+//! Sessions of the handshake revisions: their owners, streams and expiry.
 //!
 //! Source: MCP 2025-11-25, basic/transports, "Session Management".
 
@@ -12,35 +12,35 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::places::gives_way;
-use super::replay::{Place, Replay};
-use super::shelf::{Shelf, Shelves};
+use super::replay::{EventId, Replay};
+use super::retention::{CallerRetention, Retention};
+use super::stream_limit::should_evict;
 use crate::jsonrpc::RequestId;
 use crate::server::{Connection, Outgoing, Server};
 use crate::transport::http::caller::Caller;
 
-/// Messages that were made and not yet kept.
+/// Capacity of the channel to `Replay`, in messages.
 const OUTBOX: usize = 64;
-/// Streams of one session that have ended and can still be asked for, if `shelf` has room for them.
-const ENDED: usize = 32;
-/// Between two looks at all sessions, at least.
-const OFTEN: Duration = Duration::from_millis(50);
+/// Maximum ended streams of one session that can still be resumed, within the limits of `retention`.
+const MAX_ENDED: usize = 32;
+/// Minimum time between two sweeps for idle sessions.
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Bounds of all sessions.
+/// Limits of all sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionSettings {
-    /// Where there are as many, whoever has most of them gives one up for somebody who has fewer.
+    /// Maximum sessions. At the limit, the caller with the most loses one to a caller with fewer.
     pub most: usize,
-    /// How long a client may take to say that it is initialized.
+    /// How long a client may take to send `notifications/initialized`.
     pub handshake: Duration,
-    /// A session that nobody uses ends after this.
+    /// An unused session ends after this.
     pub idle: Duration,
-    /// A stream whose answer takes longer is closed, and its client asks for the rest; where
-    /// the revision has that (2025-11-25). `None`: it stays open.
+    /// A stream is closed after this time, and its client resumes it, where the revision has that
+    /// (2025-11-25). `None`: it stays open.
     pub poll_after: Option<Duration>,
-    /// Bytes of messages that are kept to be asked for again, of all sessions.
+    /// Maximum bytes of messages retained for resumption, of all sessions.
     pub kept: usize,
-    /// The same of one caller.
+    /// The same per caller.
     pub kept_of_caller: usize,
 }
 
@@ -57,13 +57,13 @@ impl Default for SessionSettings {
     }
 }
 
-/// Where the messages of one POST are put, and where they come out.
+/// The channel for the messages of one POST.
 pub(super) type Channel = (mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>);
 
 pub(super) struct Sessions {
     settings: SessionSettings,
     all: Mutex<HashMap<String, Arc<Session>>>,
-    shelves: Arc<Shelves>,
+    retention: Arc<Retention>,
 }
 
 pub(super) struct Session {
@@ -71,50 +71,50 @@ pub(super) struct Session {
     principal: Arc<str>,
     caller: Arc<str>,
     pub(super) connection: Arc<Connection>,
-    /// What belongs to no request.
+    /// The stream of messages outside of requests.
     pub(super) own: Arc<Replay>,
     streams: Mutex<Vec<(u64, Arc<Replay>)>>,
     next: AtomicU64,
-    shelf: Arc<Shelf>,
+    retention: Arc<CallerRetention>,
     opened: Instant,
     used: Mutex<Instant>,
-    /// Cancelled at its end, for streams that would wait for more.
+    /// Cancelled when the session ends, to end its streams.
     ended: CancellationToken,
 }
 
-/// What there is at a place.
-pub(super) enum At {
-    Kept(Arc<Replay>),
-    /// It is kept no more.
-    Gone,
-    /// There was no such stream.
-    Never,
+/// The result of looking up an event id.
+pub(super) enum Lookup {
+    Buffered(Arc<Replay>),
+    /// The stream is no longer retained.
+    Dropped,
+    /// There has been no such stream.
+    Unknown,
 }
 
 impl Sessions {
     pub(super) fn new(settings: SessionSettings) -> Self {
-        let shelves = Shelves::new(settings.kept, settings.kept_of_caller);
-        Self { settings, all: Mutex::default(), shelves }
+        let retention = Retention::new(settings.kept, settings.kept_of_caller);
+        Self { settings, all: Mutex::default(), retention }
     }
 
-    /// A session that is not in service yet. `None`: there are as many as may be, and nobody has
-    /// more of them than this caller.
+    /// A session that is not active yet. `None`: the limit is reached, and no caller has enough more
+    /// sessions than this one.
     pub(super) fn open(&self, server: &Arc<Server>, caller: &Caller) -> Option<Arc<Session>> {
         self.end_idle();
-        self.place(&self.lock(), &caller.key)?;
+        self.victim_for(&self.lock(), &caller.key)?;
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).ok()?;
         let (outbox, messages) = mpsc::channel(OUTBOX);
-        let shelf = self.shelves.of(&caller.key);
+        let retention = self.retention.of(&caller.key);
         Some(Arc::new(Session {
             id: format!("{:032x}", u128::from_be_bytes(secret)),
             principal: caller.principal.clone(),
             caller: caller.key.clone(),
             connection: server.connect_for(outbox, &caller.principal, &caller.key),
-            own: Replay::of(0, shelf.clone(), None, messages),
+            own: Replay::of(0, retention.clone(), None, messages),
             streams: Mutex::default(),
             next: AtomicU64::new(1),
-            shelf,
+            retention,
             opened: Instant::now(),
             used: Mutex::new(Instant::now()),
             ended: CancellationToken::new(),
@@ -125,23 +125,23 @@ impl Sessions {
         self.settings.poll_after
     }
 
-    /// Puts a session in service, if need be in the place of another. `false`: others came first.
-    pub(super) fn put(&self, session: &Arc<Session>) -> bool {
+    /// Activates a session; evicts another one if necessary. `false`: the limit was reached meanwhile.
+    pub(super) fn activate(&self, session: &Arc<Session>) -> bool {
         let mut all = self.lock();
-        let Some(place) = self.place(&all, &session.caller) else { return false };
-        let gone = place.and_then(|id| all.remove(&id));
+        let Some(evicted) = self.victim_for(&all, &session.caller) else { return false };
+        let evicted = evicted.and_then(|id| all.remove(&id));
         all.insert(session.id.clone(), session.clone());
         drop(all);
-        if let Some(gone) = gone {
-            tracing::debug!("ended a session of the caller that has most, for another caller's");
-            gone.end();
+        if let Some(evicted) = evicted {
+            tracing::debug!("evicted a session of the caller with the most, for another caller");
+            evicted.end();
         }
         true
     }
 
-    /// Whether there is a place for one more of that caller, and whose session has to go for it:
-    /// of whoever has most, the one that was used least lately, and one in use last of all.
-    fn place(&self, all: &HashMap<String, Arc<Session>>, caller: &str) -> Option<Option<String>> {
+    /// The session to evict for one more of that caller: of the caller with the most, the least
+    /// recently used, those in use last. `Some(None)`: none needs to go; `None`: there is no room.
+    fn victim_for(&self, all: &HashMap<String, Arc<Session>>, caller: &str) -> Option<Option<String>> {
         if all.len() < self.settings.most {
             return Some(None);
         }
@@ -151,7 +151,7 @@ impl Sessions {
         }
         let mine = counts.get(caller).copied().unwrap_or(0);
         let (holder, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-        if !gives_way(most, mine) {
+        if !should_evict(most, mine) {
             return None;
         }
         let theirs = all.values().filter(|session| *session.caller == *holder);
@@ -172,29 +172,29 @@ impl Sessions {
         session.end();
     }
 
-    /// Lets all sessions finish what runs.
+    /// Closes all sessions; running requests get `grace` to finish.
     pub(super) async fn close(&self, grace: Duration) {
         let all: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
         let closing = all.iter().map(|session| session.connection.close(grace));
         futures_util::future::join_all(closing).await;
     }
 
-    /// Ends idle sessions whether others come or not. One ends a quarter of the idle time late
-    /// or early: only when it is looked at is it seen that somebody reads its streams.
-    pub(super) async fn keep_ending_idle(&self) -> Infallible {
+    /// Ends idle sessions periodically. Precise to a quarter of the idle time: that a stream is being
+    /// read is only noticed by a sweep.
+    pub(super) async fn sweep_idle(&self) -> Infallible {
         loop {
             let settings = &self.settings;
-            tokio::time::sleep((settings.idle.min(settings.handshake) / 4).max(OFTEN)).await;
+            tokio::time::sleep((settings.idle.min(settings.handshake) / 4).max(MIN_SWEEP_INTERVAL)).await;
             self.end_idle();
         }
     }
 
-    /// Ends what nobody has used for long, and what was never begun.
+    /// Ends sessions that are idle or whose handshake was not completed.
     fn end_idle(&self) {
         let ago = |time| Instant::now().checked_sub(time);
         let (idle, handshake) = (ago(self.settings.idle), ago(self.settings.handshake));
         let mut all = self.lock();
-        // Whoever works for it or reads a stream of it holds it too.
+        // Running requests and open streams hold a reference.
         for session in all.values().filter(|session| Arc::strong_count(session) > 1) {
             session.touch();
         }
@@ -222,14 +222,14 @@ impl Session {
         mpsc::channel(OUTBOX)
     }
 
-    /// A stream of them; `request` is the one that it answers, if it is one.
+    /// Adds a stream; `request` is the one that it answers, if it is a single one.
     pub(super) fn stream(&self, request: Option<RequestId>, messages: mpsc::Receiver<Outgoing>) -> Arc<Replay> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let replay = Replay::of(number, self.shelf.clone(), request, messages);
+        let replay = Replay::of(number, self.retention.clone(), request, messages);
         let mut streams = self.streams();
         streams.push((number, replay.clone()));
         let ended = streams.iter().filter(|(_, replay)| replay.has_ended()).count();
-        if ended > ENDED
+        if ended > MAX_ENDED
             && let Some(oldest) = streams.iter().position(|(_, replay)| replay.has_ended())
         {
             streams.remove(oldest);
@@ -237,21 +237,21 @@ impl Session {
         replay
     }
 
-    /// Forgets a stream that was answered whole.
+    /// Removes a stream that was answered by a single message.
     pub(super) fn forget(&self, replay: &Arc<Replay>) {
         self.streams().retain(|(_, other)| !Arc::ptr_eq(other, replay));
     }
 
-    /// The stream that a client wants to go on reading.
-    pub(super) fn at(&self, place: Place) -> At {
-        if place.stream == 0 {
-            return At::Kept(self.own.clone());
+    /// The stream that a client wants to resume.
+    pub(super) fn find(&self, id: EventId) -> Lookup {
+        if id.stream == 0 {
+            return Lookup::Buffered(self.own.clone());
         }
         let streams = self.streams();
-        match streams.iter().find(|(number, _)| *number == place.stream) {
-            Some((_, replay)) if !replay.is_gone() => At::Kept(replay.clone()),
-            None if place.stream >= self.next.load(Ordering::Relaxed) => At::Never,
-            _ => At::Gone,
+        match streams.iter().find(|(number, _)| *number == id.stream) {
+            Some((_, replay)) if !replay.is_dropped() => Lookup::Buffered(replay.clone()),
+            None if id.stream >= self.next.load(Ordering::Relaxed) => Lookup::Unknown,
+            _ => Lookup::Dropped,
         }
     }
 

@@ -1,5 +1,5 @@
-//! HTTP+SSE, the transport of 2024-11-05: everything that the server says is an event on one
-//! GET, and the client posts to an address that the first event names.
+//! HTTP+SSE, the transport of 2024-11-05: all server messages are events on one GET, and the client
+//! posts to the endpoint that the first event names.
 //!
 //! Source: MCP 2024-11-05, basic/transports, "HTTP with SSE".
 
@@ -12,18 +12,18 @@ use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::sync::mpsc;
 
-use super::places::{Place as Seat, seated};
 use super::reply::{self, Event};
+use super::stream_limit::{StreamPermit, until_evicted};
 use crate::jsonrpc::{self, ErrorObject, Invalid};
 use crate::server::{Connection, Outgoing, PostKind, Server, post_kind};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::{Refusal, refused};
 use crate::transport::http::{Response, refusal};
 
-/// Messages that were made and not yet taken by the connection.
+/// Capacity of the channel to the HTTP connection, in messages.
 const OUTBOX: usize = 64;
 
-/// The clients that are connected.
+/// The connected clients.
 #[derive(Default)]
 pub(super) struct Sse(Arc<Clients>);
 
@@ -43,13 +43,13 @@ impl Clients {
     }
 }
 
-/// Takes a client out when its stream ends.
-struct Leave {
+/// Removes a client when its stream ends.
+struct RemoveOnDrop {
     id: String,
     clients: Arc<Clients>,
 }
 
-impl Drop for Leave {
+impl Drop for RemoveOnDrop {
     fn drop(&mut self) {
         if let Some(client) = self.clients.lock().remove(&self.id) {
             client.connection.abandon();
@@ -58,8 +58,8 @@ impl Drop for Leave {
 }
 
 impl Sse {
-    /// The stream of one client. `messages` is the path that it posts to.
-    pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, messages: &str, seat: Seat) -> Response {
+    /// The stream of one client. `post_path` is the path that it posts to.
+    pub(super) fn get(&self, server: &Arc<Server>, caller: &Caller, post_path: &str, permit: StreamPermit) -> Response {
         let mut secret = [0; 16];
         if getrandom::fill(&mut secret).is_err() {
             return refusal::empty(StatusCode::SERVICE_UNAVAILABLE);
@@ -67,29 +67,29 @@ impl Sse {
         let id = format!("{:032x}", u128::from_be_bytes(secret));
         let (outbox, incoming) = mpsc::channel(OUTBOX);
         let connection = server.connect_for(outbox.clone(), &caller.principal, &caller.key);
-        let endpoint = Event::named("endpoint", format!("{messages}?session={id}"));
+        let endpoint = Event::named("endpoint", format!("{post_path}?session={id}"));
         self.0.lock().insert(id.clone(), Client { principal: caller.principal.clone(), connection, outbox });
-        let leave = Leave { id, clients: self.0.clone() };
-        // Who comes after all were closed would stay until it is cut off.
+        let guard = RemoveOnDrop { id, clients: self.0.clone() };
+        // A client that connects after `close` would stay until it is cut off.
         if server.is_stopping() {
             return Refusal::shutting_down().into();
         }
-        let said = stream::unfold((incoming, leave), |(mut incoming, leave)| async move {
+        let messages = stream::unfold((incoming, guard), |(mut incoming, guard)| async move {
             let message = incoming.recv().await?;
-            Some((Event::message(None, message), (incoming, leave)))
+            Some((Event::message(None, message), (incoming, guard)))
         });
-        reply::events(seated(stream::iter([endpoint]).chain(said), Some(seat)))
+        reply::events(until_evicted(stream::iter([endpoint]).chain(messages), Some(permit)))
     }
 
-    /// Lets all clients finish what runs. A stream ends after its last message, when nobody
-    /// has its outbox any more.
+    /// Closes all clients; running requests get `grace` to finish. A stream ends when all senders of
+    /// its outbox are dropped.
     pub(super) async fn close(&self, grace: Duration) {
         let all: Vec<_> = self.0.lock().drain().map(|(_, client)| client).collect();
         let closing = all.iter().map(|client| client.connection.close(grace));
         futures_util::future::join_all(closing).await;
     }
 
-    /// A message of a client. `query` is that of the address it was given.
+    /// A message from a client. `query` is that of its endpoint.
     pub(super) async fn post(&self, principal: &str, query: Option<&str>, body: &Bytes) -> Response {
         let id = query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("session="));
         let client = id.and_then(|id| self.0.lock().get(id).filter(|client| *client.principal == *principal).cloned());

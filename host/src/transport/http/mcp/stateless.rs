@@ -1,4 +1,4 @@
-//! A POST without a session (2026-07-28): closing the connection cancels it.
+//! A stateless POST (2026-07-28): closing the connection cancels it.
 //!
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
 
@@ -8,23 +8,23 @@ use futures_util::stream;
 use http::StatusCode;
 
 use super::accepts::Accepts;
-use super::places::{Places, seated};
 use super::reply::{self, Event, First};
 use super::reuse::{Reuse, StatelessConnection};
+use super::stream_limit::{StreamLimit, until_evicted};
 use crate::jsonrpc::{Frame, Message};
-use crate::server::{Headers, Kind, Outgoing, Server};
+use crate::server::{Headers, MessageKind, Outgoing, Server};
 use crate::transport::http::caller::Caller;
 use crate::transport::http::refusal::too_many_streams;
 use crate::transport::http::{Response, refusal};
 
-/// The request whose answer comes at its end.
+/// The long-lived request: its result ends the stream.
 const LISTEN: &str = "subscriptions/listen";
 
-/// Answers such requests.
+/// Handles stateless requests.
 pub(super) struct Stateless<'a> {
     pub(super) server: &'a Arc<Server>,
-    /// Those that stay open.
-    pub(super) streams: &'a Arc<Places>,
+    /// The limit of long-lived streams.
+    pub(super) streams: &'a Arc<StreamLimit>,
 }
 
 impl Stateless<'_> {
@@ -38,10 +38,10 @@ impl Stateless<'_> {
         accepts: Accepts,
     ) -> Response {
         let is_request = matches!(frame, Frame::Single(Message::Request(_)));
-        let seat = match &frame {
+        let permit = match &frame {
             Frame::Single(Message::Request(request)) if request.method == LISTEN => {
-                match self.streams.take(&caller.key) {
-                    Some(seat) => Some(seat),
+                match self.streams.acquire(&caller.key) {
+                    Some(permit) => Some(permit),
                     None => return too_many_streams(Some(&request.id)),
                 }
             }
@@ -53,7 +53,8 @@ impl Stateless<'_> {
         if !is_request {
             return refusal::empty(StatusCode::ACCEPTED);
         }
-        let suits = |kind: Kind| kind != Kind::Said && (accepts.json || kind != Kind::Result);
+        let suits =
+            |kind: MessageKind| kind != MessageKind::ServerInitiated && (accepts.json || kind != MessageKind::Result);
         let first = match answered {
             Some(answered) if suits(answered.message.kind) => {
                 reuse.put_stateless(own);
@@ -74,10 +75,10 @@ impl Stateless<'_> {
                 Some(message) => message,
                 None => own.messages.recv().await?,
             };
-            let over = message.kind != Kind::Said;
+            let over = message.kind != MessageKind::ServerInitiated;
             Some((Event::message(None, message), (None, own, over)))
         });
-        reply::events(seated(events, seat))
+        reply::events(until_evicted(events, permit))
     }
 }
 

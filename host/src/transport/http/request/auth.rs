@@ -1,7 +1,6 @@
-//! From the headers of a request to the principal that sent it.
+//! Authentication: from the headers of a request to its principal.
 //!
-//! Static bearer tokens, kept as hashes. It knows no sessions, and what a principal may do is
-//! not decided here. Source: RFC 6750; MCP 2026-07-28, basic/authorization.
+//! Static bearer tokens, stored as hashes. It knows no sessions and does no authorization. Source: RFC 6750; MCP 2026-07-28, basic/authorization.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,14 +14,13 @@ use http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use crate::transport::http::caller::{Caller, Peer, Principal};
 use crate::transport::http::refusal::Refusal;
 
-/// Wrong tokens of one address in one second; more are told to wait.
+/// Failures of one network per second; beyond that, 429.
 const FAILURES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Networks that are remembered at the same time. With so many in one second a further one is
-/// told to wait.
+/// Maximum networks that are tracked. With so many in one second further ones get 429.
 const REMEMBERED: usize = 4096;
 
-/// One token, and who bears it. Several tokens may stand for one principal.
+/// One token and its principal. A principal may have several tokens.
 #[derive(Clone, Debug)]
 pub struct Token {
     principal: Principal,
@@ -30,13 +28,13 @@ pub struct Token {
 }
 
 impl Token {
-    /// The secret itself is not kept.
+    /// The secret itself is not stored.
     pub fn new(name: &str, secret: &str) -> Self {
         Self { principal: Principal::new(name), hash: blake3::hash(secret.as_bytes()) }
     }
 }
 
-/// Tokens that can be replaced while they are used; a clone shares them.
+/// Tokens that can be replaced at runtime; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct TokenSet(Arc<ArcSwap<Vec<Token>>>);
 
@@ -45,7 +43,7 @@ impl TokenSet {
         self.0.load().is_empty()
     }
 
-    /// From the next request on, these count and no others.
+    /// Replaces all tokens, from the next request on.
     pub fn replace(&self, tokens: Vec<Token>) {
         self.0.store(Arc::new(tokens));
     }
@@ -57,11 +55,11 @@ impl From<Vec<Token>> for TokenSet {
     }
 }
 
-/// Those who may come in; everybody if there are no tokens.
+/// Authenticates requests; without tokens everybody is allowed.
 pub(super) struct Tokens {
     tokens: TokenSet,
     everybody: Principal,
-    /// Of each network: the second that began with its first failure, and how many since.
+    /// By network: when the current second began, and the failures since.
     failures: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
 }
 
@@ -70,11 +68,11 @@ impl Tokens {
         Self { tokens, everybody: Principal::local(), failures: Mutex::default() }
     }
 
-    /// Whose a request is. A right token is always taken, however many wrong ones came
-    /// from its address: who guesses must not lock out his neighbours.
+    /// The caller of a request. A valid token is always accepted, however many failures its network
+    /// had: an attacker must not lock out its neighbours.
     ///
     /// # Errors
-    /// 401 without a right token, 429 after too many of those in a second.
+    /// 401 without a valid token, 429 after too many failures in a second.
     pub(super) fn authenticate(&self, headers: &HeaderMap, peer: &Peer) -> Result<Caller, Refusal> {
         if self.tokens.is_empty() {
             return Ok(peer.caller(self.everybody.clone(), false));
@@ -93,14 +91,14 @@ impl Tokens {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
     }
 
-    /// Looks at all of them, and hashes compare in constant time.
+    /// Compares with all tokens; hashes compare in constant time.
     fn find(&self, secret: &[u8]) -> Option<Principal> {
         let hash = blake3::hash(secret);
         let tokens = self.tokens.0.load();
         tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
     }
 
-    /// Counts one more failure from there.
+    /// Counts a failure of a network.
     fn too_many_failures(&self, network: Option<IpAddr>) -> bool {
         let now = Instant::now();
         let is_past = |started: Instant| now.duration_since(started) >= WINDOW;
@@ -120,8 +118,8 @@ impl Tokens {
     }
 }
 
-/// The token of the one `Authorization` header. One in the query would end up in logs, and is
-/// not looked for.
+/// The token of the `Authorization` header. Tokens in the query are not supported: they would end
+/// up in logs.
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next().filter(|_| values.next().is_none())?.as_bytes();

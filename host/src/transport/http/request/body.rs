@@ -1,5 +1,4 @@
-//! The body of a request: what may be sent, how much of it, and for how long; and how much all
-//! of them may hold together.
+//! Reads request bodies: limits on type, size and time, and on the bytes of all bodies together.
 //!
 //! It does not look into the message.
 
@@ -19,14 +18,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::transport::http::refusal::Refusal;
 
-/// How long the rest of a body is read that nobody wants, so that its sender comes to read why.
+/// How long the rest of a refused body is read, so that its sender gets to read the response.
 const DISCARD: Duration = Duration::from_secs(2);
-/// Bytes of a body that need no room: what clients say all the time waits for nobody, and the
-/// number of connections is its bound.
+/// Maximum bytes of a body that is not counted: ordinary messages never wait, and are bounded by the
+/// number of connections.
 const SMALL: usize = 64 << 10;
 
-/// Whether the headers promise one JSON text as it is. What a web page may send without asking
-/// (forms, plain text) has another type.
+/// Checks that the headers declare unencoded JSON. The types that a web page may send without a
+/// preflight (forms, plain text) are refused.
 ///
 /// # Errors
 /// 415 otherwise.
@@ -37,7 +36,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if !essence.eq_ignore_ascii_case(b"application/json") {
         return unsupported("content_type", "the Content-Type is not application/json");
     }
-    // Nothing is unpacked: a few bytes could become gigabytes.
+    // Nothing is decompressed: a few bytes could become gigabytes.
     let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
         return unsupported("content_encoding", "a Content-Encoding is not taken; send the body as it is");
@@ -45,34 +44,34 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reads bodies, within the bounds of one and of all together.
+/// Reads bodies, within the limits of one and of all together.
 pub(super) struct Bodies {
-    /// Bytes of one.
+    /// Maximum bytes of one body.
     limit: usize,
-    /// For one, and for its turn if there is no room.
+    /// For reading one body, and for waiting until its bytes are available.
     time: Duration,
-    /// Bytes of all large ones.
-    room: Arc<Semaphore>,
-    /// Bytes of those of one caller: three quarters of that, or one body.
-    of_one: usize,
-    /// By caller, for as long as somebody has some.
+    /// Maximum bytes of all large bodies.
+    permits: Arc<Semaphore>,
+    /// Maximum bytes of one caller's large bodies: three quarters of all, or one body.
+    per_caller: usize,
+    /// By caller, while it has large bodies.
     shares: Mutex<HashMap<Arc<str>, Weak<Semaphore>>>,
 }
 
-/// A body, and the room that it takes until it is dropped.
+/// A body, and its reserved bytes until it is dropped.
 #[derive(Default)]
-struct Held {
+struct BodyBuffer {
     bytes: BytesMut,
-    room: Option<Room>,
+    permit: Option<BodyPermit>,
 }
 
-/// The caller's own first, so that he waits for himself and not in front of others.
-struct Room {
+/// The caller's own limit first, so that a waiting caller does not block others.
+struct BodyPermit {
     own: OwnedSemaphorePermit,
     of_all: OwnedSemaphorePermit,
 }
 
-impl Room {
+impl BodyPermit {
     fn shrink_to(&mut self, bytes: usize) {
         for permit in [&mut self.own, &mut self.of_all] {
             drop(permit.split(permit.num_permits() - bytes));
@@ -80,7 +79,7 @@ impl Room {
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for BodyBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -89,24 +88,24 @@ impl AsRef<[u8]> for Held {
 impl Bodies {
     /// `together`: bytes of all bodies of more than 64 KiB; no less than `limit`.
     pub(super) fn new(limit: usize, time: Duration, together: usize) -> Self {
-        let room = Arc::new(Semaphore::new(together));
-        Self { limit, time, room, of_one: limit.max(together / 4 * 3), shares: Mutex::default() }
+        let permits = Arc::new(Semaphore::new(together));
+        Self { limit, time, permits, per_caller: limit.max(together / 4 * 3), shares: Mutex::default() }
     }
 
-    /// Reads the whole body. It is not read on while others have taken all room.
+    /// Reads the whole body. Reading pauses while other bodies use all bytes.
     ///
     /// # Errors
-    /// 413 if it is too long (before any of it is read, if its length was said), 408 if it takes
-    /// too long, 503 if it has waited as long for room, 400 if it breaks off.
+    /// 413 if it is too long (before any of it is read, if its length is declared), 408 if it takes
+    /// too long, 503 if it waited as long for free bytes, 400 if it breaks off.
     pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
         let deadline = Instant::now() + self.time;
-        let said = body.size_hint();
-        if said.lower() > self.limit as u64 {
+        let declared_size = body.size_hint();
+        if declared_size.lower() > self.limit as u64 {
             return Err(self.too_long());
         }
-        // How much comes in chunks is known at their end.
-        let most = said.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
-        let mut held = Held::default();
+        // The length of a chunked body is only known at its end.
+        let declared = declared_size.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(self.limit);
+        let mut buffer = BodyBuffer::default();
         while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
             let frame = frame.map_err(|error| {
                 tracing::debug!(%error, "a body broke off");
@@ -114,31 +113,31 @@ impl Bodies {
                     .header(header::CONNECTION, "close")
             })?;
             let Ok(bytes) = frame.into_data() else { continue };
-            let length = held.bytes.len() + bytes.len();
+            let length = buffer.bytes.len() + bytes.len();
             if length > self.limit {
                 return Err(self.too_long());
             }
-            if length > SMALL && held.room.is_none() {
-                held.room = Some(self.room(most, caller, deadline).await?);
-                held.bytes.reserve(most - held.bytes.len());
+            if length > SMALL && buffer.permit.is_none() {
+                buffer.permit = Some(self.reserve(declared, caller, deadline).await?);
+                buffer.bytes.reserve(declared - buffer.bytes.len());
             }
-            held.bytes.extend_from_slice(&bytes);
+            buffer.bytes.extend_from_slice(&bytes);
         }
-        if let Some(room) = &mut held.room {
-            // What the chunks did not need goes back at once.
-            room.shrink_to(held.bytes.len());
+        if let Some(permit) = &mut buffer.permit {
+            // Releases what the chunks did not need.
+            permit.shrink_to(buffer.bytes.len());
         }
-        Ok(Bytes::from_owner(held))
+        Ok(Bytes::from_owner(buffer))
     }
 
-    async fn room(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<Room, Refusal> {
+    async fn reserve(&self, bytes: usize, caller: &Arc<str>, deadline: Instant) -> Result<BodyPermit, Refusal> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let share = self.share(caller);
-        let room = async {
+        let permit = async {
             let own = share.acquire_many_owned(bytes).await.ok()?;
-            Some(Room { own, of_all: self.room.clone().acquire_many_owned(bytes).await.ok()? })
+            Some(BodyPermit { own, of_all: self.permits.clone().acquire_many_owned(bytes).await.ok()? })
         };
-        timeout_at(deadline, room).await.ok().flatten().ok_or_else(|| {
+        timeout_at(deadline, permit).await.ok().flatten().ok_or_else(|| {
             let detail = "too many large messages are worked on, try again later";
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
             refusal.header(header::RETRY_AFTER, "1")
@@ -150,9 +149,9 @@ impl Bodies {
         if let Some(share) = shares.get(caller).and_then(Weak::upgrade) {
             return share;
         }
-        // Connections bound how many have some; only they are looked through.
+        // The number of callers with bodies is bounded by the connections.
         shares.retain(|_, share| share.strong_count() > 0);
-        let share = Arc::new(Semaphore::new(self.of_one));
+        let share = Arc::new(Semaphore::new(self.per_caller));
         shares.insert(caller.clone(), Arc::downgrade(&share));
         share
     }
@@ -169,10 +168,10 @@ impl Bodies {
     }
 }
 
-/// Reads, beside the answer, some of a body that was refused. If the connection were closed on
-/// it, its sender would see a broken connection and no answer.
+/// Reads some of a refused body while the response is sent. If the connection were closed, its
+/// sender would see a broken connection instead of the response.
 pub(super) fn discard(request: Request<Incoming>, limit: usize, stop: CancellationToken) {
-    // Who asks first has not sent it, and is not to be told to.
+    // With `Expect: 100-continue` the body has not been sent, and must not be asked for.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return;
     }

@@ -1,5 +1,4 @@
-//! The way of one request: who is it for, may it come in, whose is it, and is it whole? Then
-//! to MCP.
+//! The checks of one request before MCP handles it: host and origin, token, path, body.
 //!
 //! It opens no sockets and does not look into messages.
 //! Source: MCP 2026-07-28, basic/transports/streamable-http.
@@ -23,8 +22,8 @@ use crate::transport::http::mcp::{self, Mcp, Reuse};
 use crate::transport::http::refusal::{Refusal, plain};
 use crate::transport::http::{Response, Settings};
 
-/// How long, at the end, the rest of a body may take to come.
-const ON_ITS_WAY: Duration = Duration::from_millis(250);
+/// At shutdown, how long the rest of a body may take to arrive.
+const BODY_GRACE: Duration = Duration::from_millis(250);
 
 pub(in crate::transport::http) struct Front {
     pub(in crate::transport::http) settings: Settings,
@@ -35,8 +34,8 @@ pub(in crate::transport::http) struct Front {
     stop: CancellationToken,
 }
 
-/// What a connection is to those who answer its requests.
-pub(in crate::transport::http) struct Link {
+/// The state of a connection that its requests share.
+pub(in crate::transport::http) struct ConnectionInfo {
     pub(in crate::transport::http) peer: Peer,
     pub(in crate::transport::http) reuse: Reuse,
 }
@@ -51,15 +50,15 @@ impl Front {
         Self { settings, guard, tokens, bodies, mcp, stop: CancellationToken::new() }
     }
 
-    /// Cancelled when the server is about to end: what was begun is the last.
+    /// Cancelled at shutdown: no further requests are started.
     pub(in crate::transport::http) fn stop(&self) -> &CancellationToken {
         &self.stop
     }
 
-    /// Resolves when nothing more is waited for that is on its way.
+    /// Resolves at shutdown, when bodies in transit are no longer awaited.
     async fn ending(&self) {
         self.stop.cancelled().await;
-        tokio::time::sleep(ON_ITS_WAY).await;
+        tokio::time::sleep(BODY_GRACE).await;
     }
 
     /// See [`Mcp::end_idle`].
@@ -73,13 +72,17 @@ impl Front {
         self.mcp.close(grace).await;
     }
 
-    pub(in crate::transport::http) async fn answer(&self, request: http::Request<Incoming>, link: &Link) -> Response {
-        // A message with both lengths may be meant to be read in two ways. Only the chunks count,
-        // the other length is not seen here, and nothing is read after it (RFC 9112, section 6.3).
+    pub(in crate::transport::http) async fn answer(
+        &self,
+        request: http::Request<Incoming>,
+        info: &ConnectionInfo,
+    ) -> Response {
+        // A message with both Transfer-Encoding and Content-Length may be request smuggling. Hyper
+        // uses the chunks and removes the length; nothing is read after it (RFC 9112, section 6.3).
         let last = request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match self.health(&request) {
             Some(response) => response,
-            None => self.guarded(request, link).await,
+            None => self.guarded(request, info).await,
         };
         if last {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -87,7 +90,7 @@ impl Front {
         response
     }
 
-    /// What supervisors ask. They know no tokens, and some come by an address.
+    /// Health probes: without tokens, and some by an IP address.
     fn health<B>(&self, request: &http::Request<B>) -> Option<Response> {
         let ready = match request.uri().path() {
             "/healthz" => true,
@@ -104,7 +107,7 @@ impl Front {
         })
     }
 
-    async fn guarded(&self, request: http::Request<Incoming>, link: &Link) -> Response {
+    async fn guarded(&self, request: http::Request<Incoming>, info: &ConnectionInfo) -> Response {
         let origin = match self.guard.check(request.uri(), request.headers()) {
             Ok(origin) => origin,
             Err(refusal) => return self.refuse(request, refusal),
@@ -114,16 +117,16 @@ impl Front {
         {
             return response;
         }
-        let mut response = self.admitted(request, link).await;
+        let mut response = self.admitted(request, info).await;
         if let Some(origin) = &origin {
             guard::allow(&mut response, origin);
         }
         response
     }
 
-    /// The order of the checks is that in which one may learn of the server.
-    async fn admitted(&self, mut request: http::Request<Incoming>, link: &Link) -> Response {
-        let caller = match self.tokens.authenticate(request.headers(), &link.peer) {
+    /// The checks are ordered by what a client may learn about the server.
+    async fn admitted(&self, mut request: http::Request<Incoming>, info: &ConnectionInfo) -> Response {
+        let caller = match self.tokens.authenticate(request.headers(), &info.peer) {
             Ok(caller) => caller,
             Err(refusal) => return self.refuse(request, refusal),
         };
@@ -136,18 +139,18 @@ impl Front {
             return refusal.header(header::CONNECTION, "close").into();
         }
         let read = tokio::select! {
-            // A body that is there is read at once: nothing is registered for the end.
+            // A body that has arrived is read at once, without registering for shutdown.
             biased;
             read = self.bodies.read(request.body_mut(), &caller.key) => read,
             () = self.ending() => Err(Refusal::shutting_down()),
         };
         match read {
-            Ok(bytes) => self.mcp.handle(&link.reuse, &caller, request.map(|_| bytes)).await,
+            Ok(bytes) => self.mcp.handle(&info.reuse, &caller, request.map(|_| bytes)).await,
             Err(refusal) => self.refuse(request, refusal),
         }
     }
 
-    /// Whether there is such a path, with such a method, for such a body.
+    /// Checks path, method and content type.
     fn expected(&self, path: &str, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         let (methods, allowed): (&[Method], _) = match path {
             mcp::PATH => (&[Method::POST, Method::GET, Method::DELETE], "GET, POST, DELETE"),
@@ -176,7 +179,7 @@ impl Front {
     }
 }
 
-/// Whether a body is not coded but for its chunks, if these.
+/// Whether the body has no transfer coding other than chunked.
 fn is_plainly_chunked(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let first = codings.next();

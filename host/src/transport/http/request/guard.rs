@@ -1,7 +1,7 @@
-//! Which `Host` and `Origin` may come in: the wall against web pages that reach for servers
-//! of the user's own machine (DNS rebinding, cross-site requests).
+//! Checks `Host` and `Origin`: the protection against web pages that access servers on the user's
+//! machine (DNS rebinding, cross-site requests).
 //!
-//! Only whole, exact names are compared. It reads headers and no body.
+//! Only whole names are compared. It reads headers and no body.
 //! Source: MCP 2026-07-28, basic/transports/streamable-http, "Security"; RFC 6454, section 6.
 
 use std::net::{IpAddr, SocketAddr};
@@ -12,16 +12,16 @@ use http::{Method, StatusCode, Uri};
 use crate::transport::http::refusal::{Refusal, empty};
 use crate::transport::http::{Response, Settings};
 
-/// What a page of an allowed origin may read of an answer.
+/// The response headers that a page of an allowed origin may read.
 const EXPOSED: &str = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 const METHODS: &str = "GET, POST, DELETE";
 
 pub(super) struct Guard {
-    /// As in `Host`.
+    /// Allowed values of `Host`.
     hosts: Vec<String>,
-    /// As in `Origin`.
+    /// Allowed values of `Origin`.
     origins: Vec<String>,
-    /// Those of other sites, which get CORS headers.
+    /// The allowed origins of other sites, which get CORS headers.
     foreign: Vec<String>,
 }
 
@@ -36,11 +36,11 @@ impl Guard {
         Self { hosts, origins, foreign }
     }
 
-    /// Lets those ask how the server does who know it by its names or by any address, such as
-    /// supervisors, and those who name nobody.
+    /// Allows health probes that address the server by one of its names, by any IP address (as
+    /// supervisors do) or without `Host`.
     ///
     /// # Errors
-    /// 403 for other names, and for pages of other sites.
+    /// 403 for other names, and for origins that are not allowed.
     pub(super) fn check_probe(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = only(headers, &header::HOST)?.map(text);
         let target = uri.authority().map(|authority| authority.as_str());
@@ -53,14 +53,13 @@ impl Guard {
         }
     }
 
-    /// Lets a request pass, and gives its origin if that is another site which may read the
-    /// answer.
+    /// Allows a request; returns its origin if that is another site which may read the response.
     ///
     /// # Errors
     /// 403 if `Host` or `Origin` is not on the list.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
         let host = only(headers, &header::HOST)?.ok_or_else(|| forbidden("host_missing", "there is no Host header"))?;
-        // A target that names a host of its own stands above the header (RFC 9112, section 3.2.2).
+        // An absolute-form target overrides the header (RFC 9112, section 3.2.2).
         let target = uri.authority().map(|authority| authority.as_str());
         for name in std::iter::once(text(host)).chain(target) {
             if !is_among(&self.hosts, name) {
@@ -76,15 +75,13 @@ impl Guard {
     }
 }
 
-/// Whether a `Host` is an address. A page that reaches for this machine by a name of its own
-/// (DNS rebinding) sends that name.
+/// Whether a `Host` is an IP address. A page that attacks by DNS rebinding sends a name.
 fn is_address(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     bare.unwrap_or(host).parse::<IpAddr>().is_ok() || host.parse::<SocketAddr>().is_ok()
 }
 
-/// The answer to a browser that asks, before the request itself, whether a page may send it.
-/// `None` if this is no such question.
+/// The response to a CORS preflight request; `None` if it is not one.
 pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &HeaderValue) -> Option<Response> {
     if method != Method::OPTIONS || !headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
@@ -92,16 +89,16 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap, origin: &HeaderVal
     let mut response = empty(StatusCode::NO_CONTENT);
     let answer = response.headers_mut();
     answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
-    // Names of headers are not known in advance: a tool's arguments may be mirrored in them.
-    if let Some(asked) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
+    // Header names are not known in advance: they may mirror a tool's arguments.
+    if let Some(requested) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
     }
     answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     allow(&mut response, origin);
     Some(response)
 }
 
-/// Lets pages of that origin read the answer.
+/// Allows pages of that origin to read the response.
 pub(super) fn allow(response: &mut Response, origin: &HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -109,8 +106,8 @@ pub(super) fn allow(response: &mut Response, origin: &HeaderValue) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }
 
-/// The names under which a server is reached by whoever sits on its machine, and its own
-/// address. Without a port if it is the scheme's own, as clients leave that out.
+/// The names of the server on its own machine, and its address. Without the port too if it is the
+/// scheme's default, which clients omit.
 fn own_names(bound: Option<SocketAddr>, tls: bool) -> Vec<String> {
     let Some(bound) = bound else { return vec!["localhost".into()] };
     let ip = bound.ip().to_canonical();
@@ -129,7 +126,7 @@ fn own_names(bound: Option<SocketAddr>, tls: bool) -> Vec<String> {
     if bound.port() == default_port { [names, with_port].concat() } else { with_port }
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that must not be repeated.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, Refusal> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -138,12 +135,12 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a Head
     }
 }
 
-/// Names and schemes are the same in either case.
+/// Names and schemes are case-insensitive.
 fn is_among(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Bytes that are no ASCII are in no list.
+/// A value that is not ASCII is on no list.
 fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
 }

@@ -1,6 +1,4 @@
-//! How many connections may be open, in all and from one address.
-//!
-//! Counts; it does not know what passes over them.
+//! Limits the open connections: in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::transport::http::caller::network;
 
 pub(super) struct Admission {
-    most: usize,
-    most_of_one: usize,
+    max: usize,
+    max_per_address: usize,
     open: Arc<Open>,
 }
 
@@ -23,34 +21,34 @@ struct Counts {
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// The right to one connection, until it is dropped.
-pub(super) struct Place {
+/// The permit of one connection, released on drop.
+pub(super) struct ConnectionPermit {
     open: Arc<Open>,
     address: Option<IpAddr>,
 }
 
 impl Admission {
-    pub(super) fn new(most: usize, most_of_one: usize) -> Self {
-        Self { most, most_of_one, open: Arc::default() }
+    pub(super) fn new(max: usize, max_per_address: usize) -> Self {
+        Self { max, max_per_address, open: Arc::default() }
     }
 
-    /// A place for a connection from there, if one is free. A Unix socket has no address, and
-    /// all of its clients are one user.
-    pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<Place> {
+    /// A permit for a connection from `address`, if the limits allow it. A Unix socket has no
+    /// address: only the total applies.
+    pub(super) fn admit(&self, address: Option<IpAddr>) -> Option<ConnectionPermit> {
         let address = address.map(network);
         let mut counts = self.open.counts();
-        if counts.all >= self.most {
+        if counts.all >= self.max {
             return None;
         }
         if let Some(address) = address {
-            let of_one = counts.by_address.entry(address).or_default();
-            if *of_one >= self.most_of_one {
+            let of_address = counts.by_address.entry(address).or_default();
+            if *of_address >= self.max_per_address {
                 return None;
             }
-            *of_one += 1;
+            *of_address += 1;
         }
         counts.all += 1;
-        Some(Place { open: self.open.clone(), address })
+        Some(ConnectionPermit { open: self.open.clone(), address })
     }
 }
 
@@ -60,15 +58,15 @@ impl Open {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut counts = self.open.counts();
         counts.all -= 1;
         if let Some(address) = self.address
-            && let Some(of_one) = counts.by_address.get_mut(&address)
+            && let Some(of_address) = counts.by_address.get_mut(&address)
         {
-            *of_one -= 1;
-            if *of_one == 0 {
+            *of_address -= 1;
+            if *of_address == 0 {
                 counts.by_address.remove(&address);
             }
         }

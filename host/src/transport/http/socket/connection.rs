@@ -1,6 +1,6 @@
-//! One connection: TLS if it is wanted, then HTTP/1.1 with a time for each step.
+//! One connection: TLS if configured, then HTTP/1.1 with a timeout for each step.
 //!
-//! It does not know what requests ask for.
+//! It does not look into requests.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -13,22 +13,27 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 
-use super::admission::Place;
+use super::admission::ConnectionPermit;
 use super::listen::{Accepted, Stream};
-use super::stall::Stall;
-use super::threads::Seat;
+use super::threads::ConnectionGuard;
+use super::write_timeout::WriteTimeout;
 use crate::transport::http::caller::Peer;
 use crate::transport::http::mcp::Reuse;
-use crate::transport::http::request::{Front, Link};
+use crate::transport::http::request::{ConnectionInfo, Front};
 
-/// Bytes of a request's line and headers together.
+/// Maximum bytes of a request's line and headers.
 const HEAD: usize = 64 << 10;
 
-/// Serves until the client goes, breaks a rule or is too slow, or the server is about to end
-/// and what has begun is answered. What has not come whole by then has not begun.
-pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<Front>, _held: (Place, Seat)) {
+/// Serves until the client disconnects, violates the protocol or is too slow. At shutdown, requests
+/// that were received completely are answered first.
+pub(super) async fn serve(
+    accepted: Accepted,
+    peer: Option<IpAddr>,
+    front: Arc<Front>,
+    _held: (ConnectionPermit, ConnectionGuard),
+) {
     let Some(stream) = accepted.enter() else { return };
-    let stream = Stall::new(stream, front.settings.write_timeout);
+    let stream = WriteTimeout::new(stream, front.settings.write_timeout);
     let Some(tls) = &front.settings.tls else { return serve_http(stream, peer, front).await };
     let handshake = tokio::select! {
         handshake = tokio::time::timeout(front.settings.header_timeout, tls.acceptor().accept(stream)) => handshake,
@@ -36,22 +41,22 @@ pub(super) async fn serve(accepted: Accepted, peer: Option<IpAddr>, front: Arc<F
     };
     match handshake {
         Ok(Ok(stream)) => serve_http(stream, peer, front.clone()).await,
-        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-        Err(_) => tracing::debug!("a TLS handshake took too long"),
+        Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+        Err(_) => tracing::debug!("TLS handshake timed out"),
     }
 }
 
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let link = Arc::new(Link { peer: Peer::new(peer), reuse: Reuse::default() });
-    // Whether a whole head has come.
-    let asked = Arc::new(AtomicBool::new(false));
-    let of_service = (front.clone(), link, asked.clone());
+    let info = Arc::new(ConnectionInfo { peer: Peer::new(peer), reuse: Reuse::default() });
+    // Whether a complete request head has been received.
+    let head_received = Arc::new(AtomicBool::new(false));
+    let shared = (front.clone(), info, head_received.clone());
     let answer = service_fn(move |request| {
-        let (front, link, asked) = of_service.clone();
-        asked.store(true, Ordering::Relaxed);
-        async move { Ok::<_, Infallible>(front.answer(request, &link).await) }
+        let (front, info, head_received) = shared.clone();
+        head_received.store(true, Ordering::Relaxed);
+        async move { Ok::<_, Infallible>(front.answer(request, &info).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -59,7 +64,7 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
         .max_buf_size(HEAD)
         .serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
-    // What was answered has been written when the connection has to wait.
+    // A pending connection has written all its responses: the thread is idle.
     let served = poll_fn(|context| {
         let polled = connection.as_mut().poll(context);
         if polled.is_pending() {
@@ -70,8 +75,8 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
     let ended = tokio::select! {
         ended = served => ended,
         () = stop.cancelled() => {
-            // Hyper would wait for the rest of a first head; of a later one it does not.
-            if !asked.load(Ordering::Relaxed) {
+            // Hyper would wait for the rest of the first head; not of a later one.
+            if !head_received.load(Ordering::Relaxed) {
                 return;
             }
             connection.as_mut().graceful_shutdown();
@@ -79,6 +84,6 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke off");
+        tracing::debug!(%error, "connection failed");
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::*;
-use crate::transport::http::mcp::shelf::Shelves;
+use crate::transport::http::mcp::retention::Retention;
 
 const KIB: usize = 1 << 10;
 
@@ -11,17 +11,17 @@ fn id(number: u64) -> Option<RequestId> {
 }
 
 fn said(text: &str) -> Outgoing {
-    Outgoing::new(text.to_owned(), Kind::Said)
+    Outgoing::new(text.to_owned(), MessageKind::ServerInitiated)
 }
 
 fn answer(bytes: usize) -> Outgoing {
-    Outgoing::new("x".repeat(bytes), Kind::Result)
+    Outgoing::new("x".repeat(bytes), MessageKind::Result)
 }
 
-/// A stream that says all of that and ends.
-async fn stream(shelf: &Arc<Shelf>, request: Option<RequestId>, messages: Vec<Outgoing>) -> Arc<Replay> {
+/// A stream with these messages that has ended.
+async fn stream(retention: &Arc<CallerRetention>, request: Option<RequestId>, messages: Vec<Outgoing>) -> Arc<Replay> {
     let (sender, receiver) = mpsc::channel(64);
-    let replay = Replay::of(1, shelf.clone(), request, receiver);
+    let replay = Replay::of(1, retention.clone(), request, receiver);
     for message in messages {
         sender.send(message).await.expect("it is kept");
     }
@@ -32,7 +32,7 @@ async fn stream(shelf: &Arc<Shelf>, request: Option<RequestId>, messages: Vec<Ou
     replay
 }
 
-/// What a client gets who comes back for all of it.
+/// What a client gets that resumes from the beginning.
 async fn all(replay: &Arc<Replay>) -> Vec<String> {
     let mut reader = replay.reader(Some(0));
     let mut all = Vec::new();
@@ -48,12 +48,12 @@ fn is_dropped(said: &[String]) -> bool {
 
 #[tokio::test]
 async fn what_is_kept_of_all_streams_is_bounded_and_the_oldest_goes_first() {
-    let shelves = Shelves::new(64 * KIB, 64 * KIB);
-    let shelf = shelves.of(&"local".into());
+    let all_retention = Retention::new(64 * KIB, 64 * KIB);
+    let retention = all_retention.of(&"local".into());
     let mut streams = Vec::new();
     for number in 0..100 {
-        streams.push(stream(&shelf, id(number), vec![answer(10 * KIB)]).await);
-        assert!(shelves.taken() <= 64 * KIB + 100 * 512, "{}", shelves.taken());
+        streams.push(stream(&retention, id(number), vec![answer(10 * KIB)]).await);
+        assert!(all_retention.taken() <= 64 * KIB + 100 * 512, "{}", all_retention.taken());
     }
     let mut kept = Vec::new();
     for (number, replay) in streams.iter().enumerate() {
@@ -66,16 +66,16 @@ async fn what_is_kept_of_all_streams_is_bounded_and_the_oldest_goes_first() {
         }
     }
     assert!(kept.len() >= 3 && kept.iter().copied().eq(100 - kept.len()..100), "{kept:?}");
-    // A second time the same is said.
+    // A second time it gets the same.
     assert!(is_dropped(&all(&streams[0]).await));
     drop(streams);
-    assert_eq!(shelves.taken(), 0, "all of it comes back");
+    assert_eq!(all_retention.taken(), 0, "all of it comes back");
 }
 
 #[tokio::test]
 async fn one_who_fills_all_takes_it_from_himself() {
-    let shelves = Shelves::new(64 * KIB, 40 * KIB);
-    let (alice, bob) = (shelves.of(&"alice".into()), shelves.of(&"bob".into()));
+    let all_retention = Retention::new(64 * KIB, 40 * KIB);
+    let (alice, bob) = (all_retention.of(&"alice".into()), all_retention.of(&"bob".into()));
     let early = stream(&bob, id(1), vec![answer(20 * KIB)]).await;
     let mut hers = Vec::new();
     for number in 0..20 {
@@ -91,26 +91,26 @@ async fn one_who_fills_all_takes_it_from_himself() {
 
 #[tokio::test]
 async fn what_was_read_goes_before_what_was_not() {
-    let shelves = Shelves::new(32 * KIB, 32 * KIB);
-    let shelf = shelves.of(&"local".into());
-    let unread = stream(&shelf, id(1), vec![answer(10 * KIB)]).await;
-    let read = stream(&shelf, id(2), vec![answer(10 * KIB)]).await;
+    let all_retention = Retention::new(32 * KIB, 32 * KIB);
+    let retention = all_retention.of(&"local".into());
+    let unread = stream(&retention, id(1), vec![answer(10 * KIB)]).await;
+    let read = stream(&retention, id(2), vec![answer(10 * KIB)]).await;
     let first = all(&read).await;
     assert_eq!(all(&read).await, first, "it can be had again while there is room");
-    let last = stream(&shelf, id(3), vec![answer(15 * KIB)]).await;
+    let last = stream(&retention, id(3), vec![answer(15 * KIB)]).await;
     assert!(is_dropped(&all(&read).await));
     assert!(!is_dropped(&all(&unread).await) && !is_dropped(&all(&last).await));
 }
 
-/// What runs gives up what it has said so far, also where nothing has ended.
+/// Running streams are evicted too, if no stream has ended.
 #[tokio::test]
 async fn streams_that_go_on_are_bounded_too() {
-    let shelves = Shelves::new(32 * KIB, 32 * KIB);
-    let shelf = shelves.of(&"local".into());
+    let all_retention = Retention::new(32 * KIB, 32 * KIB);
+    let retention = all_retention.of(&"local".into());
     let mut open = Vec::new();
     for number in 0..10 {
         let (sender, receiver) = mpsc::channel(64);
-        let replay = Replay::of(number, shelf.clone(), id(number), receiver);
+        let replay = Replay::of(number, retention.clone(), id(number), receiver);
         for _ in 0..8 {
             sender.send(said(&"s".repeat(KIB))).await.expect("it is kept");
         }
@@ -118,25 +118,25 @@ async fn streams_that_go_on_are_bounded_too() {
             tokio::task::yield_now().await;
         }
         open.push((replay, sender));
-        assert!(shelves.taken() <= 32 * KIB, "{}", shelves.taken());
+        assert!(all_retention.taken() <= 32 * KIB, "{}", all_retention.taken());
     }
     let (replay, sender) = open.pop().expect("ten");
     drop(sender);
     assert!(!all(&replay).await.is_empty(), "the newest is there");
 }
 
-/// More than all of the room: whoever waits for it gets it, and nobody else.
+/// More than the limit: a waiting reader gets it, and no other.
 #[tokio::test]
 async fn what_can_never_be_kept_is_for_those_who_wait() {
-    let shelves = Shelves::new(32 * KIB, 32 * KIB);
-    let shelf = shelves.of(&"local".into());
-    assert!(is_dropped(&all(&stream(&shelf, id(1), vec![answer(100 * KIB)]).await).await));
+    let all_retention = Retention::new(32 * KIB, 32 * KIB);
+    let retention = all_retention.of(&"local".into());
+    assert!(is_dropped(&all(&stream(&retention, id(1), vec![answer(100 * KIB)]).await).await));
 
     let (sender, receiver) = mpsc::channel(1);
-    let replay = Replay::of(1, shelf.clone(), id(2), receiver);
+    let replay = Replay::of(1, retention.clone(), id(2), receiver);
     let mut reader = replay.reader(Some(0));
     let reading = tokio::spawn(async move { reader.next().await.map(|(_, message)| message.text.len()) });
-    while !replay.lock().waits {
+    while !replay.lock().caught_up {
         tokio::task::yield_now().await;
     }
     sender.send(answer(100 * KIB)).await.expect("it is kept");
@@ -145,22 +145,22 @@ async fn what_can_never_be_kept_is_for_those_who_wait() {
     while !replay.has_ended() {
         tokio::task::yield_now().await;
     }
-    stream(&shelf, id(3), vec![answer(KIB)]).await;
-    assert!(shelves.taken() < 32 * KIB, "{}", shelves.taken());
+    stream(&retention, id(3), vec![answer(KIB)]).await;
+    assert!(all_retention.taken() < 32 * KIB, "{}", all_retention.taken());
     assert!(is_dropped(&all(&replay).await));
 }
 
 /// An id of megabytes is not kept for an error that may never be wanted.
 #[tokio::test]
 async fn who_has_a_long_id_finds_nothing() {
-    let shelves = Shelves::new(32 * KIB, 32 * KIB);
-    let shelf = shelves.of(&"local".into());
-    let long = format!("\"{}\"", "i".repeat(ID));
+    let all_retention = Retention::new(32 * KIB, 32 * KIB);
+    let retention = all_retention.of(&"local".into());
+    let long = format!("\"{}\"", "i".repeat(MAX_ID));
     let long = RequestId::parse(&serde_json::value::RawValue::from_string(long).expect("JSON")).expect("an id");
-    let replay = stream(&shelf, Some(long), vec![answer(10 * KIB)]).await;
-    assert!(!replay.is_gone());
-    stream(&shelf, id(1), vec![answer(30 * KIB)]).await;
-    assert!(replay.is_gone());
+    let replay = stream(&retention, Some(long), vec![answer(10 * KIB)]).await;
+    assert!(!replay.is_dropped());
+    stream(&retention, id(1), vec![answer(30 * KIB)]).await;
+    assert!(replay.is_dropped());
 }
 
 /// Many who come at the same moment: each message is for one of them (MCP 2025-11-25,
@@ -168,11 +168,11 @@ async fn who_has_a_long_id_finds_nothing() {
 #[test]
 fn two_who_come_at_the_same_moment_are_not_both_readers() {
     const READERS: usize = 4;
-    let shelves = Shelves::new(64 * KIB, 64 * KIB);
+    let all_retention = Retention::new(64 * KIB, 64 * KIB);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     for _ in 0..500 {
         let (sender, receiver) = mpsc::channel(1);
-        let replay = runtime.block_on(async { Replay::of(0, shelves.of(&"local".into()), None, receiver) });
+        let replay = runtime.block_on(async { Replay::of(0, all_retention.of(&"local".into()), None, receiver) });
         for number in 0..16 {
             replay.keep(said(&number.to_string()));
         }

@@ -3,7 +3,7 @@ use crate::server;
 use crate::transport::http::Principal;
 use crate::transport::http::caller::Peer;
 
-/// P26: what nobody uses is gone from memory, without another client who makes the server look.
+/// P26: unused sessions are removed from memory, even without further requests.
 #[tokio::test]
 async fn p26_idle_sessions_take_no_memory() {
     let server = Server::new(Arc::default(), server::Settings::default());
@@ -12,17 +12,17 @@ async fn p26_idle_sessions_take_no_memory() {
     let open = || {
         let session =
             sessions.open(&server, &Peer::new(None).caller(Principal::local(), false)).expect("there is room");
-        sessions.put(&session);
+        sessions.activate(&session);
         session
     };
     let left: Vec<_> = (0..8).map(|_| Arc::downgrade(&open())).collect();
     let in_use = open();
     let looking = sessions.clone();
-    let looking = tokio::spawn(async move { looking.keep_ending_idle().await });
+    let looking = tokio::spawn(async move { looking.sweep_idle().await });
     let deadline = Instant::now() + Duration::from_secs(10);
     while left.iter().any(|session| session.strong_count() > 0) {
         assert!(Instant::now() < deadline, "idle sessions are still there");
-        tokio::time::sleep(OFTEN).await;
+        tokio::time::sleep(MIN_SWEEP_INTERVAL).await;
     }
     assert!(sessions.get(&in_use.id, "local").is_some(), "somebody holds it");
     looking.abort();
@@ -45,7 +45,7 @@ async fn p26_who_has_most_sessions_gives_way() {
     let sessions = Sessions::new(SessionSettings { most: 8, ..SessionSettings::default() });
     let open = |name: &str| {
         let session = sessions.open(&server, &caller(name))?;
-        sessions.put(&session).then_some(session)
+        sessions.activate(&session).then_some(session)
     };
     let mut hers: Vec<_> = (0..8).map(|_| open("alice").expect("there is room").id.clone()).collect();
     assert!(open("alice").is_none(), "there are as many as may be");
@@ -61,7 +61,7 @@ async fn p26_who_has_most_sessions_gives_way() {
     assert_eq!(sessions.lock().len(), 8);
 }
 
-/// P26: a handshake that is never finished ends, whatever else is said.
+/// P26: a session whose handshake is never completed ends, whatever else is sent.
 #[tokio::test]
 async fn p26_a_handshake_has_its_time() {
     let catalog: Arc<crate::catalog::Catalog> = Arc::default();
@@ -76,7 +76,7 @@ async fn p26_a_handshake_has_its_time() {
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#,
         )
         .await;
-        sessions.put(&session);
+        sessions.activate(&session);
         session
     };
     let begun = open().await;
@@ -86,7 +86,7 @@ async fn p26_a_handshake_has_its_time() {
     while sessions.get(&left.id, "local").is_some() {
         assert!(Instant::now() < deadline, "it is still there");
         says(&left, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
-        tokio::time::sleep(OFTEN).await;
+        tokio::time::sleep(MIN_SWEEP_INTERVAL).await;
         sessions.end_idle();
     }
     assert!(sessions.get(&begun.id, "local").is_some());

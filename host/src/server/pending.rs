@@ -1,6 +1,6 @@
 //! The server's own requests to one client, until they are answered.
 //!
-//! The mirror of `in_flight`. What an answer means is read in `wire/answer`.
+//! The counterpart of `in_flight`. Answers are parsed in `wire/answer`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,47 +15,47 @@ use crate::budget::{Budget, Taken};
 use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 
-/// A result, or why there is none: a sentence for the plugin.
-pub(in crate::server) type Answered = Result<Box<RawValue>, String>;
+/// The client's result, or a sentence for the plugin why there is none.
+pub(in crate::server) type ClientAnswer = Result<Box<RawValue>, String>;
 
-/// Questions of one connection that wait for their answers.
-const WAITING: usize = 1024;
-/// Bytes of answers of one connection that nobody has taken yet.
-const ANSWERS: usize = 32 << 20;
+/// Maximum pending requests of one connection.
+const MAX_PENDING: usize = 1024;
+/// Maximum bytes of one connection's answers that are not consumed yet.
+const MAX_ANSWER_BYTES: usize = 32 << 20;
 
-pub(in crate::server) struct Asked {
+pub(in crate::server) struct PendingRequests {
     next: AtomicU64,
-    waiting: Mutex<HashMap<RequestId, oneshot::Sender<(Answered, Taken)>>>,
+    waiting: Mutex<HashMap<RequestId, oneshot::Sender<(ClientAnswer, Taken)>>>,
     answers: Budget,
 }
 
-impl Default for Asked {
+impl Default for PendingRequests {
     fn default() -> Self {
-        Self { next: AtomicU64::new(0), waiting: Mutex::default(), answers: Budget::new(ANSWERS) }
+        Self { next: AtomicU64::new(0), waiting: Mutex::default(), answers: Budget::new(MAX_ANSWER_BYTES) }
     }
 }
 
-impl Asked {
-    /// Takes up a request that is about to be sent. `outbox` is for taking it back. `None`: too
-    /// many wait for their answers.
-    pub(in crate::server) fn enter(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>) -> Option<Pending> {
+impl PendingRequests {
+    /// Registers a request that is about to be sent. `outbox` is for its cancellation. `None`: too
+    /// many are pending.
+    pub(in crate::server) fn register(self: &Arc<Self>, outbox: mpsc::Sender<Outgoing>) -> Option<Pending> {
         let id = RequestId::new_number(self.next.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
         let mut waiting = self.lock();
-        if waiting.len() >= WAITING {
+        if waiting.len() >= MAX_PENDING {
             return None;
         }
         waiting.insert(id.clone(), answer);
         drop(waiting);
-        Some(Pending { id, answered, asked: self.clone(), outbox })
+        Some(Pending { id, answered, requests: self.clone(), outbox })
     }
 
-    /// Takes the client's answer. One that nobody waits for is dropped, as the
-    /// specification wants it.
-    pub(in crate::server) fn settle(&self, response: Response<'_>) {
+    /// Resolves a pending request. An answer to an unknown id is ignored, as the specification
+    /// requires.
+    pub(in crate::server) fn resolve(&self, response: Response<'_>) {
         let waiting = response.id.and_then(|id| self.lock().remove(&id));
         let Some(waiting) = waiting else {
-            tracing::debug!("ignored an answer to no request");
+            tracing::debug!("ignored a response with an unknown id");
             return;
         };
         let (answer, size) = match response.outcome {
@@ -69,20 +69,20 @@ impl Asked {
             }
             Outcome::Malformed(why) => (Err(format!("the client's answer is malformed: {why}")), self.answers.take(0)),
         };
-        // An error means that nobody waits any more.
+        // An error means that the waiter has been dropped.
         let _ = waiting.send((answer, size));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<(Answered, Taken)>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<(ClientAnswer, Taken)>>> {
         self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-/// A request that was sent. Dropping it before its answer takes it back.
+/// A request that was sent. Dropping it before its answer cancels it.
 pub(in crate::server) struct Pending {
     id: RequestId,
-    answered: oneshot::Receiver<(Answered, Taken)>,
-    asked: Arc<Asked>,
+    answered: oneshot::Receiver<(ClientAnswer, Taken)>,
+    requests: Arc<PendingRequests>,
     outbox: mpsc::Sender<Outgoing>,
 }
 
@@ -91,21 +91,21 @@ impl Pending {
         &self.id
     }
 
-    pub(in crate::server) async fn answer(&mut self) -> Answered {
-        // The sender goes only with the connection.
+    pub(in crate::server) async fn answer(&mut self) -> ClientAnswer {
+        // The sender is dropped only with the connection.
         (&mut self.answered).await.map_or_else(|_| Err("the client is gone".into()), |(answer, _)| answer)
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if self.asked.lock().remove(&self.id).is_none() {
+        if self.requests.lock().remove(&self.id).is_none() {
             return;
         }
         let Ok(params) = text(&Cancelled { request_id: Raw(self.id.as_json()), reason: "no longer needed" }) else {
             return;
         };
-        // A full outbox: the client will answer a question that nobody needs, no harm done.
+        // With a full outbox the client may answer needlessly; the answer is ignored.
         let _ = self.outbox.try_send(Outgoing::notification(CANCELLED, Some(&params)));
     }
 }
@@ -116,16 +116,16 @@ mod tests {
 
     use tokio::sync::mpsc;
 
-    use super::{Asked, WAITING};
+    use super::{MAX_PENDING, PendingRequests};
 
     #[test]
-    fn so_many_questions_wait_and_no_more() {
-        let asked = Arc::new(Asked::default());
+    fn pending_requests_are_bounded() {
+        let requests = Arc::new(PendingRequests::default());
         let (outbox, _messages) = mpsc::channel(1);
-        let mut pending: Vec<_> = (0..WAITING).filter_map(|_| asked.enter(outbox.clone())).collect();
-        assert_eq!(pending.len(), WAITING);
-        assert!(asked.enter(outbox.clone()).is_none());
+        let mut pending: Vec<_> = (0..MAX_PENDING).filter_map(|_| requests.register(outbox.clone())).collect();
+        assert_eq!(pending.len(), MAX_PENDING);
+        assert!(requests.register(outbox.clone()).is_none());
         pending.pop();
-        assert!(asked.enter(outbox).is_some(), "the place of one that is given up is free");
+        assert!(requests.register(outbox).is_some(), "dropping one frees its slot");
     }
 }

@@ -1,5 +1,5 @@
-//! What the audit log hears of one request to a plugin: one record, however it ends.
-//! The log on stderr has a line of it too, at the level `call=debug`.
+//! The audit record of one request to a plugin: exactly one, however the request ends.
+//! It is also logged to stderr at the level `call=debug`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::plugin::text::quote;
 use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error};
 
-/// Bytes of a name in the log.
+/// Maximum bytes of a name in the log.
 const SHOWN: usize = 120;
 
-/// The record of a request, while it runs. If it is dropped before its end, the request was given up.
-pub(in crate::server) struct Trail {
+/// The record of a running request. Dropped before `finish`, it is recorded as cancelled.
+pub(in crate::server) struct CallRecord {
     audit: Audit,
     began: Instant,
     cancelled: CancellationToken,
-    /// `None`: nobody keeps it, or it is kept already.
+    /// `None`: no log wants it, or it is committed already.
     record: Option<Record>,
 }
 
-impl Trail {
+impl CallRecord {
     /// `name` is that of a tool or prompt, or a URI.
     ///
     /// # Errors
-    /// If nothing may be begun, since it must be recorded and could not be.
+    /// If recording is required and not possible: the request must not start.
     pub(in crate::server) fn begin(
         server: &Server,
         scope: &Scope,
@@ -52,15 +52,15 @@ impl Trail {
         Ok(Self { audit, began: Instant::now(), cancelled: scope.cancelled.clone(), record })
     }
 
-    /// What the plugin is given, as text.
-    pub(in crate::server) fn input(&mut self, text: &str) {
+    /// The input for the plugin, as text.
+    pub(in crate::server) fn set_input(&mut self, text: &str) {
         if let Some(record) = &mut self.record {
             record.input = Some(self.audit.body(text));
         }
     }
 
-    /// Who is called, by what name.
-    pub(in crate::server) fn leads_to(&mut self, provider: &Arc<dyn Provider>, name: &str) {
+    /// The plugin that is called, and the tool, prompt or resource.
+    pub(in crate::server) fn set_target(&mut self, provider: &Arc<dyn Provider>, name: &str) {
         if let Some(record) = &mut self.record {
             record.plugin = Some(provider.id().to_string());
             record.content = Some(*provider.digest().as_bytes());
@@ -68,15 +68,15 @@ impl Trail {
         }
     }
 
-    /// How it ended, where the answer alone does not tell.
-    pub(in crate::server) fn code(&mut self, code: &'static str) {
+    /// The outcome, where the response alone does not show it.
+    pub(in crate::server) fn set_code(&mut self, code: &'static str) {
         if let Some(record) = &mut self.record {
             record.code = Some(code);
         }
     }
 
     /// Why there is no result.
-    pub(in crate::server) fn refused(&mut self, refusal: &Refusal) {
+    pub(in crate::server) fn set_refusal(&mut self, refusal: &Refusal) {
         if let Some(record) = &mut self.record {
             record.code = Some(refusal.code());
             match refusal {
@@ -90,11 +90,11 @@ impl Trail {
         }
     }
 
-    /// Keeps the record. Where that is required, it is in the file before the answer goes on.
-    pub(in crate::server) async fn end(mut self, answer: Answer) -> Answer {
+    /// Commits the record; where required, it is in the file before the response is sent.
+    pub(in crate::server) async fn finish(mut self, answer: Answer) -> Answer {
         if let Some(mut record) = self.record.take() {
             match &answer {
-                // What is sent to nobody has not ended well.
+                // A response that is not sent does not count as ok.
                 _ if self.cancelled.is_cancelled() => record.code = Some("cancelled"),
                 Ok(result) => {
                     record.output = Some(self.audit.body(result));
@@ -104,14 +104,14 @@ impl Trail {
                     record.code.get_or_insert("refused");
                 }
             }
-            if self.keep(record).await.is_err() {
+            if self.commit(record).await.is_err() {
                 return Err(error::not_recorded(true));
             }
         }
         answer
     }
 
-    fn keep(&self, record: Record) -> Commit {
+    fn commit(&self, record: Record) -> Commit {
         let took = self.began.elapsed();
         tracing::debug!(
             target: "call",
@@ -126,12 +126,12 @@ impl Trail {
     }
 }
 
-impl Drop for Trail {
+impl Drop for CallRecord {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
             let code = if std::thread::panicking() { "host-error" } else { "cancelled" };
-            // Nobody gets an answer that could wait for it.
-            drop(self.keep(Record { code: Some(code), ..record }));
+            // There is no response that could wait for the commit.
+            drop(self.commit(Record { code: Some(code), ..record }));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A stream that breaks when what is written makes no progress: whoever never reads his
-//! answers must not keep a connection and what waits for it.
+//! A stream that fails when writes make no progress: a client that does not read its responses must
+//! not hold a connection and its buffers.
 //!
-//! Reading is passed on as it is; its times are watched by those who know what is read.
+//! Reads pass through: their timeouts belong to the HTTP layer.
 
 use std::io;
 use std::pin::Pin;
@@ -11,38 +11,38 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-pub(super) struct Stall<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while a write waits.
+    timeout: Duration,
+    /// Runs while a write is pending.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Stall<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(stream: S, timeout: Duration) -> Self {
+        Self { stream, timeout, waiting: None }
     }
 
-    /// Ends the wait if there was progress; else breaks it off when it was too long.
+    /// Resets the timer on progress; otherwise fails when it has expired.
     fn watch<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.waiting = None;
             return result;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
         ready!(waiting.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stall<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.watch(cx, result)
@@ -62,7 +62,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
     }
 
     // A socket flushes and closes without waiting. If a flush between two attempts counted as
-    // progress, there would be no stall.
+    // progress, the timeout would never expire.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(cx)
     }

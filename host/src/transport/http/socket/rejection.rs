@@ -1,6 +1,6 @@
-//! One connection too many: it is told to come back later, and closed on.
+//! Rejects connections over the limit with 503.
 //!
-//! In plain text only; a client of TLS is closed on without a word, since a handshake costs more
+//! Without TLS only: a TLS connection is closed without a response, since a handshake costs more
 //! than most requests. The client may be any HTTP client.
 
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use super::listen::Accepted;
 
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-/// Those that are waited for at the same time, each with a descriptor; the others have been told
-/// as well, but what they send afterwards may take the answer from them.
+/// Maximum rejected connections that linger, each with a descriptor. The others are sent the
+/// response too, but may lose it if they send more data.
 const LINGERING: usize = 128;
-/// For a client to read what it was told and to close.
+/// How long a client may take to read the response and to close.
 const LINGER: Duration = Duration::from_secs(1);
 
-pub(super) struct Goodbyes {
+pub(super) struct Rejections {
     tls: bool,
     lingering: Arc<Semaphore>,
 }
 
-impl Goodbyes {
+impl Rejections {
     pub(super) fn new(tls: bool) -> Self {
         Self { tls, lingering: Arc::new(Semaphore::new(LINGERING)) }
     }
 
-    /// Takes leave of a connection. What is done at once is a few calls of the system.
-    pub(super) fn say(&self, connection: Accepted) {
-        // Closed on unread bytes, the system sends a reset, which may overtake the answer.
+    /// Rejects a connection, synchronously with a few system calls.
+    pub(super) fn reject(&self, connection: Accepted) {
+        // Closing a socket with unread data sends a reset, which may discard the response.
         if self.tls || !connection.drain() || !connection.close_with(BUSY) {
             return;
         }

@@ -1,0 +1,37 @@
+//! Limits on the bytes of running and waiting requests: per connection, and in total for large ones.
+//!
+//! It counts the bytes received, not the memory used.
+
+use crate::budget::{self, Budget};
+
+/// Maximum bytes of a request that only counts against its connection, so that large requests of
+/// others cannot block ordinary ones.
+const SMALL: usize = 64 << 10;
+/// Bytes that a request takes beside its text: its task and call state.
+const OVERHEAD: usize = 4 << 10;
+
+/// The budget of one connection.
+pub(in crate::server) struct RequestBudget {
+    own: Budget,
+    /// Shared by all connections.
+    large: Budget,
+}
+
+/// Reserved bytes, released on drop.
+pub(in crate::server) struct RequestBytes {
+    _own: budget::Taken,
+    _large: Option<budget::Taken>,
+}
+
+impl RequestBudget {
+    pub(in crate::server) fn new(own: usize, large: Budget) -> Self {
+        Self { own: Budget::new(own), large }
+    }
+
+    /// Reserves the bytes of a request, if the limits allow it.
+    pub(in crate::server) fn try_take(&self, size: usize) -> Option<RequestBytes> {
+        let own = self.own.try_take(size.checked_add(OVERHEAD)?).ok()?;
+        let large = if size > SMALL { Some(self.large.try_take(size).ok()?) } else { None };
+        Some(RequestBytes { _own: own, _large: large })
+    }
+}
