@@ -1,6 +1,6 @@
-//! The command line: words to actions, and the ends of actions to exit codes.
+//! The command line: parses arguments, runs commands, maps results to exit codes.
 //!
-//! stdout carries data or the wire; all else goes to stderr through [`crate::report`].
+//! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
 mod approve;
 mod ask;
@@ -47,19 +47,18 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 it went well; 1 the answer is no (a plugin would not load, a tool failed); 2 the
-question was wrong (usage, configuration, a folder that is not there).";
+Exit codes: 0 success; 1 check or tool failed; 2 invalid usage or configuration.";
 
 #[derive(Args)]
 struct Options {
-    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it is there]
+    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
     config: Option<PathBuf>,
-    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for
-    /// serve, else warn]
+    /// Log level on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for serve,
+    /// else warn]
     #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG")]
     log: Option<String>,
-    /// Where compiled plugins are kept [default: $XDG_CACHE_HOME/wharf]
+    /// Cache folder of compiled plugins [default: $XDG_CACHE_HOME/wharf]
     #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
     cache: Option<PathBuf>,
 }
@@ -68,26 +67,26 @@ struct Options {
 enum Command {
     /// Serve the plugins of a folder over MCP, on stdin and stdout or over HTTP
     Serve {
-        /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, made on first use]
+        /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, created on first use]
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
     },
     #[command(flatten)]
     Dev(dev::Command),
-    /// Tell whether plugins would load, what they offer and what they import
+    /// Validate plugins: exports, imports, missing grants
     Check {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Write JSON, one line a file
+        /// Print JSON, one line per file
         #[arg(long)]
         json: bool,
     },
-    /// Show what a client would see
+    /// List the tools that clients see
     List {
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Write the list as MCP has it
+        /// Print the list as MCP's JSON
         #[arg(long)]
         json: bool,
     },
@@ -100,42 +99,42 @@ enum Command {
         /// The arguments, a JSON object; `-` reads it from stdin
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
-        /// Write the result as MCP has it
+        /// Print the result as MCP's JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show which versions run, which are held, and what these would change
+    /// Show which versions run, which are pending approval, and what those would change
     Status {
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Write JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let the version of a plugin run that is in the folder
+    /// Approve the plugin version currently in the folder
     Approve {
-        /// The plugin's name, that of its file without .wasm
+        /// The plugin's name: its file name without .wasm
         name: String,
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Do not ask. It approves the version; what is granted is in the configuration alone
+        /// Skip the confirmation. Approves the version only; grants are set in the configuration
         #[arg(long)]
         yes: bool,
     },
-    /// Stop the version of a plugin that runs, and let it run nowhere until it is approved
+    /// Revoke the running version of a plugin until it is approved again
     Revoke {
         /// The plugin's name
         name: String,
-        /// Where its file is, for the command that takes it back [default: as for serve]. The version
-        /// is stopped in all folders
+        /// Folder of its file, for the command that undoes this [default: as for serve]. The version
+        /// is revoked in all folders
         dir: Option<PathBuf>,
     },
-    /// Look into the audit log
+    /// Inspect the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Print the defaults, as the configuration file that would set them
+    /// Print the default configuration file
     Config,
-    /// Compile the component on stdin; what the sandbox starts as a process of its own
+    /// Compile the component on stdin; started by the sandbox as a separate process
     #[command(hide = true)]
     CompileWorker {
         #[arg(long)]
@@ -143,7 +142,7 @@ enum Command {
     },
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command given on the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::CompileWorker { without_second_wall } = cli.command {
@@ -167,7 +166,7 @@ fn run_server(
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
-    // Before there is a second thread.
+    // Must run before a second thread is started.
     heap::keep_buffers();
     wall::raise(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
@@ -176,7 +175,7 @@ fn run_server(
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
-    // What a person types shows its result; what went into service is of interest to servers.
+    // Interactive commands print their result; only servers log each loaded plugin.
     if let Command::Serve { dir, http } = cli.command {
         let log = Log::default();
         report::start_log(options.log.as_deref().unwrap_or("info"), Some(&log))?;
@@ -196,7 +195,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
-            Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("it has been started"),
+            Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),
         }
     })
 }
@@ -209,11 +208,11 @@ fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<E
         .build()
         .map_err(|error| Failure::new(format!("start: {error}")))?;
     let code = runtime.block_on(async {
-        // A file that may not grow (`ulimit -f`) is then an error of what writes it, and no end.
+        // Handling SIGXFSZ turns a file size limit (`ulimit -f`) into a write error; by default it kills.
         let _handled = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
         work.await
     });
-    // A read of stdin may be under way, and nothing here is worth waiting for it.
+    // A blocking read of stdin may be pending; do not wait for it.
     runtime.shutdown_background();
     code
 }
@@ -230,13 +229,13 @@ impl Options {
         Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
     }
 
-    /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
-    /// are the folders and files that plugins come from.
+    /// Builds the engine: milliseconds of work, on a blocking thread. `plugins` are the folders and
+    /// files that plugins are loaded from.
     async fn sandbox(&self, config: &Config, plugins: &[PathBuf], audit: Audit) -> Result<Arc<Sandbox>, Failure> {
         self.sandbox_of(config, plugins, audit, false).await
     }
 
-    /// The same, `shared` by several callers or not.
+    /// The same; `shared` if several callers use it.
     async fn sandbox_of(
         &self,
         config: &Config,
@@ -270,7 +269,7 @@ impl Options {
     }
 }
 
-/// What no plugin is given of the file system.
+/// Paths that no plugin may be granted.
 fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> Closed {
     let mut closed = Closed::default();
     if let Some(base) = base {
@@ -293,7 +292,7 @@ fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Opti
     closed
 }
 
-/// To be started once more: the very file that runs, whatever was installed in its place since.
+/// The path to execute this program again: the running file, even if another was installed since.
 fn this_program() -> std::io::Result<PathBuf> {
     #[cfg(target_os = "linux")]
     return Ok("/proc/self/exe".into());
@@ -301,20 +300,20 @@ fn this_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// The folder to serve: the given one, or the user's own, which is made if it is not there.
+/// The folder to serve: the given one, or the user's default, which is created if missing.
 fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let (dir, own) = match dir {
         Some(dir) => (dir, false),
         None => {
             let base = config::base().ok_or_else(|| {
-                Failure::usage("find the plugin folder: there is no home folder")
+                Failure::usage("find the plugin folder: no home folder")
                     .hint("name a folder after the command".to_owned())
             })?;
             (base.plugins, true)
         }
     };
     if own {
-        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("make {}: {error}", dir.display())))?;
+        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("create {}: {error}", dir.display())))?;
     }
     match std::fs::metadata(&dir) {
         Ok(found) if found.is_dir() => Ok(dir),
@@ -323,7 +322,7 @@ fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
                 .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
         )),
         Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
-            .hint(format!("make it first: mkdir -p {}", shell_word(&dir)))),
+            .hint(format!("create it first: mkdir -p {}", shell_word(&dir)))),
     }
 }
 

@@ -165,14 +165,14 @@ impl Config {
         for (name, plugin) in &config.plugins {
             PluginId::parse(name).map_err(|error| ConfigError {
                 reason: format!("[plugins.{name}]: {error}"),
-                hint: Some("a plugin is named as its file, without '.wasm'".into()),
+                hint: Some("use the plugin's file name without '.wasm'".into()),
             })?;
             let wrong = |why| ConfigError { reason: format!("[plugins.{name}.grants]: {why}"), hint: None };
             plugin.grants.check().map_err(wrong)?;
         }
         config.check_trust()?;
         if config.server.page_size == 0 {
-            return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
+            return Err(ConfigError { reason: "server.page-size: must be at least 1".into(), hint: None });
         }
         if config.server.state_key.as_ref().is_some_and(|key| !key.is_somewhere()) {
             return Err(ConfigError {
@@ -248,36 +248,36 @@ const EXAMPLES: &str = "
 # In [server], where several processes serve the same clients:
 # state-key = { env = \"WHARF_STATE_KEY\" }  # or { file = \"state-key\" }; the same for all
 
-# In [server.http], for clients that come over HTTP:
-# address = \"127.0.0.1:8080\"  # serve there and not on stdin; or \"unix:/path\", or \"systemd\"
+# In [server.http], for clients over HTTP:
+# address = \"127.0.0.1:8080\"  # listen here instead of stdin; or \"unix:/path\", or \"systemd\"
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 
-# Where secrets are that grants name; never in this file itself:
+# Sources of the secrets that grants name; never the secrets themselves:
 # [secrets]
 # weather = { env = \"WEATHER_TOKEN\" }  # or { file = \"weather-token\" }
 
-# Which versions run unasked: \"default\", those that use no grant for other words; \"strict\",
-# those that were approved, which is so where other machines reach the server; \"dev\", all.
+# Which versions run without approval: \"default\", all but updates with grants that change their tool
+# descriptions or imports; \"strict\", none (the default where other machines connect); \"dev\", all.
 # trust = \"strict\"            # in [server]
 
-# Whose signatures count, each in NAME.wasm.minisig beside its file:
+# Trusted signers; a signature is NAME.wasm.minisig beside its file:
 # [signatures]
 # keys = [\"RW…\"]             # public keys of minisign
 # required = true             # nothing unsigned is loaded
 
 # In [audit], what is recorded of calls and plugins:
-# enabled = false             # or true: serve nothing without
+# enabled = false             # or true: serve nothing without it
 # path = \"audit.jsonl\"        # else $XDG_STATE_HOME/wharf/audit.jsonl
 
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
-# names = \"wassette\"        # those of a plain component <package>_<interface>_<function>
+# names = \"wassette\"        # a plain component's tools are <package>_<interface>_<function>
 # pin = \"blake3:…\"           # only this version runs; wharf status shows it
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
-# [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
+# [plugins.example.grants]    # what it may access; nothing by default
 # keyvalue = true             # keep values between calls, 1MiB in all; or { quota = \"4MiB\" }
 # http = [\"https://api.example.com/v1\"]  # GET and HEAD there; see docs/configuration.md for more
 # secrets = [\"weather\"]       # read this one of [secrets]
@@ -286,8 +286,8 @@ const EXAMPLES: &str = "
 # roots = true                # ask which folders the user works in
 # fs = [{ host = \"./data\", guest = \"/data\", mode = \"write\", quota = \"64MiB\" }]  # or \"read\"
 # env = { LANG = \"C\" }       # its environment
-# config = { unit = \"metric\" }  # what it finds in wasi:config
-# change-lists = true         # say other things of itself at any time, while it holds grants
+# config = { unit = \"metric\" }  # its wasi:config values
+# change-lists = true         # change its tool descriptions at any time, while it holds grants
 ";
 
 /// Sizes as people write them: `64MiB`, `1500`.

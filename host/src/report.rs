@@ -20,7 +20,7 @@ use crate::config::{Config, ConfigError};
 use crate::pins::Outcome;
 
 pub(crate) fn refusal(refusal: &Refusal) {
-    let still = if refusal.still_serving { " (the version before it goes on serving)" } else { "" };
+    let still = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
     tell(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{still}", refusal.path.display(), refusal.reason));
     hint(refusal.hint.as_deref());
 }
@@ -58,7 +58,7 @@ pub(crate) fn log(event: &FolderEvent) {
             let (plugin, version) = (&decision.plugin, decision.content.short());
             match decision.outcome {
                 Ok(Outcome::Followed { other_words: true }) => {
-                    tracing::info!(%plugin, version, "it says other things of itself than the version before it");
+                    tracing::info!(%plugin, version, "tool descriptions changed from the previous version");
                 }
                 _ => tracing::debug!(%plugin, version, "admitted: {}", decision.event()),
             }
@@ -69,7 +69,7 @@ pub(crate) fn log(event: &FolderEvent) {
             let Err(reason) = &decision.outcome else { return };
             tracing::warn!(%plugin, version, file = %path.display(), still_serving, hint, "held: {reason}");
         }
-        FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "took up its settings"),
+        FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "settings reloaded"),
         FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
         FolderEvent::Refused(refusal) => {
             let still_serving = refusal.still_serving;
@@ -85,11 +85,11 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     move |read| match read {
         Ok(config) if config.server != server || config.audit != audit || config.sandbox != sandbox => {
             tracing::warn!(
-                "read the configuration again; what changed in [server], [audit] and [sandbox] counts from the next start"
+                "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start"
             );
         }
-        Ok(_) => tracing::info!("read the configuration again"),
-        Err(error) => tracing::error!(hint = error.hint, "the configuration stays as it was: failed to {error}"),
+        Ok(_) => tracing::info!("configuration reloaded"),
+        Err(error) => tracing::error!(hint = error.hint, "configuration unchanged: failed to {error}"),
     }
 }
 

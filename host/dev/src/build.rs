@@ -28,7 +28,7 @@ pub struct BuildOptions {
     /// Where to write the component [default: dist/NAME.wasm in the folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Install what the build needs and is not there, with the commands that it would only name
+    /// Install missing build tools by running the commands that the hint would show
     #[arg(long)]
     install: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Resul
     let work = project.dir.join("dist/.build");
     // What the last build left there may be of other sources.
     let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("make {}: {error}", work.display())))?;
+    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.display())))?;
     let tools = Tools { project, install };
     let component = match project.language {
         Language::Rust => rust::build(&tools, &work).await?,

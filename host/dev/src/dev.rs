@@ -24,13 +24,13 @@ const ENDING: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct DevOptions {
-    /// Folder to put the component into, and to serve [default: as for serve]
+    /// Folder to install the component into and to serve [default: as for serve]
     #[arg(long, value_name = "FOLDER")]
     serve: Option<PathBuf>,
-    /// Where to serve, as for serve
+    /// Address to listen on, as for serve
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     http: String,
-    /// Install what the build needs and is not there
+    /// Install missing build tools
     #[arg(long)]
     install: bool,
 }
@@ -44,13 +44,13 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
     let mut server = Group::spawn(server.serving(&folder, &how.http)?)
         .map_err(|error| Failure::new(format!("start the server: {error}")))?;
     let (shown, name) = (folder.display(), &project.name);
-    tell(&format!("{NAME}{name}{NAME:#} is built into {shown} at each change; stop with Ctrl-C"));
+    tell(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change; stop with Ctrl-C"));
     tokio::select! {
         never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
         ended = server.wait() => Err(match ended {
             // It has said why.
-            Ok(status) => Failure::new(format!("serve {shown}: the server ended with {status}"))
-                .hint("choose another address with --http, or 127.0.0.1:0 for any that is free".to_owned()),
+            Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
+                .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
             Err(error) => Failure::new(format!("wait for the server: {error}")),
         }),
         () = interrupted => {

@@ -28,18 +28,18 @@ pub use self::name::PluginName;
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Begin a plugin: a small project that builds as it is
+    /// Create a new plugin project
     New {
         /// The plugin's name: 1 to 48 of a-z, 0-9 and -
         name: String,
         /// The language to write it in
         #[arg(long, value_name = "LANG")]
         lang: Language,
-        /// Where to put it [default: a folder of its name, here]
+        /// Folder to create [default: ./NAME]
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
-    /// Build a plugin with its language's own tools, as plugin.toml says, and tell what it offers
+    /// Build the plugin of a plugin.toml with its language's tools, and show what it offers
     Build {
         /// The folder with plugin.toml
         #[arg(default_value = ".")]
@@ -47,7 +47,7 @@ pub enum Command {
         #[command(flatten)]
         how: BuildOptions,
     },
-    /// Build a plugin whenever its sources change, and serve it over HTTP meanwhile
+    /// Rebuild a plugin whenever its sources change, and serve it over HTTP
     Dev {
         /// The folder with plugin.toml
         #[arg(default_value = ".")]

@@ -23,9 +23,7 @@ impl PluginName {
             return Ok(Self(name.to_owned()));
         }
         let shown: String = name.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-        Err(format!(
-            "use the name as a plugin's, which is 1 to {MAX} of a-z, 0-9 and -, and does not start with -: {shown}"
-        ))
+        Err(format!("parse the plugin name, which must be 1 to {MAX} of a-z, 0-9 and -, not starting with -: {shown}"))
     }
 
     /// The nearest name to one that other tools allow.

@@ -14,7 +14,7 @@ use crate::name::PluginName;
 pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let id = plugin_name(name)?;
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
-    let failed = |error: io::Error| Failure::new(format!("make the project: {error}: {}", dir.display()));
+    let failed = |error: io::Error| Failure::new(format!("create the project: {error}: {}", dir.display()));
     refuse_used(&dir)?;
     let files = embedded::files_of(language);
     for (path, bytes) in &files {
@@ -42,10 +42,10 @@ fn plugin_name(name: &str) -> Result<PluginName, Failure> {
 fn refuse_used(dir: &Path) -> Result<(), Failure> {
     match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),
-        Ok(true) => Err(Failure::usage(format!("make the project: the folder is not empty: {}", dir.display()))
-            .hint("choose another one with --dir, or another name".to_owned())),
+        Ok(true) => Err(Failure::usage(format!("create the project: the folder is not empty: {}", dir.display()))
+            .hint("choose another folder with --dir, or another name".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Failure::usage(format!("make the project: {error}: {}", dir.display()))),
+        Err(error) => Err(Failure::usage(format!("create the project: {error}: {}", dir.display()))),
     }
 }
 
@@ -68,7 +68,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn made(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
     let folder = dir.display();
     format!(
-        "made {NAME}{folder}{NAME:#}: the plugin {id} in {}, {files} files. Its README says how to test it. Next:\n  \
+        "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files. Its README explains how to test it. Next:\n  \
          cd {folder}\n  \
          wharf build\n  \
          wharf call dist/{id}.wasm greet '{{\"name\":\"Ada\"}}'",

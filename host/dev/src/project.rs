@@ -78,7 +78,7 @@ impl Project {
         let shown = file.display();
         let text = std::fs::read_to_string(&file).map_err(|error| {
             failed(format!("{error}: {shown}"))
-                .hint("name a plugin's folder; `wharf new NAME --lang LANG` makes one".to_owned())
+                .hint("name a plugin project's folder; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
         let manifest: Manifest =
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
@@ -102,7 +102,7 @@ impl Project {
             return Ok(source);
         }
         Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).display()))
-            .hint(format!("{FILE} says where it is: source = \"{usual}\"")))
+            .hint(format!("set its path in {FILE}: source = \"{usual}\"")))
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(project.exports, [Export::Tools, Export::Prompts]);
         assert_eq!(project.imports, [Import::Http]);
         let failure = format!("{:?}", project.source("plugin.py").expect_err("the folder is gone"));
-        assert!(failure.contains("plugin.py") && failure.contains("plugin.toml says"), "{failure}");
+        assert!(failure.contains("plugin.py") && failure.contains("in plugin.toml"), "{failure}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub enum OpenError {
     Io(#[from] io::Error),
     #[error("trust the audit log: {why}: {}", .path.display())]
     Untrusted { path: PathBuf, why: &'static str },
-    #[error("reserve room for the audit log: {error}: {}", .path.display())]
+    #[error("reserve space for the audit log: {error}: {}", .path.display())]
     NoRoom { path: PathBuf, error: io::Error },
 }
 
@@ -85,7 +85,10 @@ impl LogFile {
             let found = fs::metadata(folder)?;
             // In a sticky folder others cannot replace what is mine.
             if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
-                return Err(OpenError::Untrusted { path: folder.to_owned(), why: "others can write to its folder" });
+                return Err(OpenError::Untrusted {
+                    path: folder.to_owned(),
+                    why: "other users can write to its folder",
+                });
             }
         }
         let (lock, _) = open(&with_suffix(&path, "lock"))?;
@@ -147,7 +150,7 @@ impl LogFile {
                 file.set_len(length)?;
             }
             if let Err(error) = self.put_aside() {
-                tracing::warn!("failed to put the audit log aside, it grows on: {error}: {}", self.path.display());
+                tracing::warn!("failed to rotate the audit log, it keeps growing: {error}: {}", self.path.display());
             }
         }
         self.current = (self.reserve > 0).then_some(file);
@@ -166,7 +169,7 @@ impl LogFile {
             let shorter = found.len() < left.length;
             return Ok(match holds(file, found)? {
                 true => None,
-                false if shorter => Some("it was made shorter"),
+                false if shorter => Some("it was truncated"),
                 false => Some("records in it were changed"),
             });
         }
@@ -174,7 +177,7 @@ impl LogFile {
         for number in 1..self.files {
             let Ok((mut file, found)) = files::open(&generation(&self.path, number), OFlags::empty()) else { continue };
             if is_left(&found) {
-                return Ok((!holds(&mut file, &found)?).then_some("records were changed after it was put aside"));
+                return Ok((!holds(&mut file, &found)?).then_some("records were changed after rotation"));
             }
             aside += 1;
         }
@@ -289,13 +292,13 @@ fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
     let found = file.metadata()?;
     let untrusted = |why| Err(OpenError::Untrusted { path: path.to_owned(), why });
     if !found.is_file() {
-        return untrusted("it is no regular file");
+        return untrusted("it is not a regular file");
     }
     if found.uid() != rustix::process::geteuid().as_raw() {
         return untrusted("it belongs to another user");
     }
     if found.mode() & 0o022 != 0 {
-        return untrusted("others can write it");
+        return untrusted("other users can write it");
     }
     Ok((file, found))
 }

@@ -32,7 +32,7 @@ impl Catalog {
             loop {
                 // A panic is a bug of ours, and must not keep the plugin from being asked again.
                 let current = AssertUnwindSafe(catalog.ask(&id)).catch_unwind().await.unwrap_or_else(|_| {
-                    tracing::error!(plugin = %id, "the host failed while listing again, the old lists stay");
+                    tracing::error!(plugin = %id, "host panic while listing again, keeping the previous lists");
                     true
                 });
                 if !current {
@@ -64,7 +64,7 @@ impl Catalog {
             Err(error) => {
                 let current = self.provider(plugin).is_none_or(|now| Arc::ptr_eq(&now, &asked));
                 if current {
-                    tracing::warn!(%plugin, "failed to list again, the old lists stay: {error}");
+                    tracing::warn!(%plugin, "failed to list again, keeping the previous lists: {error}");
                 }
                 current
             }
@@ -128,7 +128,7 @@ fn replace(members: &mut [Member], asked: &Arc<dyn Provider>, newer: Arc<dyn Pro
     }
     if member.surface.is_some_and(|fixed| fixed != newer.surface().digest()) {
         let plugin = newer.id();
-        tracing::warn!(%plugin, "it says other things of itself than what was approved; that is not taken up");
+        tracing::warn!(%plugin, "tool descriptions changed from the approved ones; keeping the approved ones");
         return Replaced::Same;
     }
     if list_alike(member.provider.surface(), newer.surface()) {

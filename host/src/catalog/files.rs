@@ -41,7 +41,7 @@ pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
         return None;
     }
     let Some(stem) = path.file_stem()?.to_str() else {
-        return Some(Err("read the file's name, which is not UTF-8".into()));
+        return Some(Err("read the file name, which is not UTF-8".into()));
     };
     // Editors and copying programs keep unfinished work in dot files.
     if stem.starts_with('.') {
@@ -94,7 +94,7 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
         }
     }
     if scan.cut {
-        let reason = format!("look at more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders of the folder");
+        let reason = format!("scan more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders");
         scan.ignored.push((root.to_owned(), reason));
     }
     Ok(scan)

@@ -223,7 +223,7 @@ impl Folder {
             Ok(Ok(Some(never))) => match never {},
             // A bug of ours; what is served is served on.
             Ok(Ok(None)) | Err(_) => {
-                tracing::error!("the host failed while following the plugin folder; what changes there is not seen");
+                tracing::error!("host panic while watching the plugin folder; changes are no longer detected");
                 std::future::pending().await
             }
         }
@@ -276,7 +276,7 @@ impl Folder {
         let mut scan = match files::scan(&self.root) {
             // One that cannot be read is not empty.
             Err(error) if self.root.exists() => {
-                let reason = format!("read the plugin folder; what serves goes on: {error}");
+                let reason = format!("read the plugin folder; loaded plugins keep serving: {error}");
                 return self.ignore(self.root.clone(), reason);
             }
             scan => scan.unwrap_or_default(),

@@ -203,12 +203,12 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NameTaken { name, owner, refused } => {
-                write!(f, "plugin '{refused}' may not use the name '{name}': plugin '{owner}' holds it")
+                write!(f, "plugin '{refused}' may not use the name '{name}': it belongs to plugin '{owner}'")
             }
             Self::CapabilityTaken { name, owner, refused } => {
                 write!(f, "plugin '{refused}' may not declare the capability '{name}': plugin '{owner}' does")
             }
-            Self::NameLong { name } => write!(f, "some clients refuse names over 64 characters: '{name}'"),
+            Self::NameLong { name } => write!(f, "some clients reject names over 64 characters: '{name}'"),
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct Watcher {
     root: PathBuf,
     /// How some systems call the root in what they say.
     canonical: Option<PathBuf>,
-    /// `None`: the system has no handle left to watch files with.
+    /// `None`: no file watch handles left.
     notify: Option<Box<dyn notify::Watcher + Send>>,
     /// The system says when a writer has closed a file.
     hears_close: bool,
@@ -76,7 +76,7 @@ struct Followed {
 }
 
 impl Watcher {
-    /// Where the system has no handle left to watch files with, they are polled.
+    /// Where no file watch handles left, they are polled.
     pub(super) fn new(root: PathBuf) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
         let heard = sender.clone();
@@ -85,7 +85,7 @@ impl Watcher {
             let _ = heard.send(event);
         };
         let notify = notify::recommended_watcher(handler)
-            .inspect_err(|error| tracing::debug!(%error, "the system has no handle left to watch files with"));
+            .inspect_err(|error| tracing::debug!(%error, "no file watch handles left"));
         Self {
             root,
             canonical: None,
@@ -165,7 +165,7 @@ impl Watcher {
             let (folder, more, every) = (folder.display(), polled.count(), LOOK.as_secs());
             tracing::warn!(
                 %folder, more,
-                "the system cannot watch a folder; it is looked at every {every} s (on Linux, the sysctls \
+                "a folder cannot be watched; it is polled every {every} s (on Linux, the sysctls \
                  fs.inotify.max_user_watches and max_user_instances limit that)"
             );
         }
@@ -196,7 +196,7 @@ impl Watcher {
                         return signal;
                     },
                     Some(Err(error)) => {
-                        tracing::warn!(%error, "the file watcher stumbled");
+                        tracing::warn!(%error, "file watcher error, rescanning");
                         return Signal::Rescan;
                     }
                     // A sender lives in `self`.

@@ -21,9 +21,9 @@ pub(super) const CLOSING: Duration = Duration::from_secs(1);
 
 #[derive(Subcommand)]
 pub(super) enum AuditCommand {
-    /// Check that the records hang together: none changed, removed, added or moved
+    /// Verify the hash chain: no record changed, removed, added or moved
     Verify {
-        /// Logs, each on its own [default: the log of the configuration, with the files before it]
+        /// Log files, each verified separately [default: the configured log and its rotated files]
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
@@ -36,16 +36,16 @@ pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> 
     }
     let opened = match config.audit() {
         Some(settings) => Audit::open(settings).map_err(|error| error.to_string()),
-        None => Err("open the audit log: there is no home folder".to_owned()),
+        None => Err("open the audit log: no home folder".to_owned()),
     };
     match opened {
         Ok((audit, writer)) => Ok((audit, Some(writer))),
         Err(why) if config.audit.enabled.is_some() => {
-            Err(Failure::new(why).hint("to do without it, put `enabled = false` under [audit]".to_owned()))
+            Err(Failure::new(why).hint("to run without it, put `enabled = false` under [audit]".to_owned()))
         }
         Err(why) => {
-            let hint = "mend it, or put `enabled = false` under [audit]; with `true` nothing is served without";
-            tracing::warn!(hint, "calls are not recorded: failed to {why}");
+            let hint = "repair it, or put `enabled = false` under [audit]; with `true` nothing is served without it";
+            tracing::warn!(hint, "calls are not audited: failed to {why}");
             Ok((Audit::default(), None))
         }
     }
@@ -96,7 +96,7 @@ pub(super) fn decided(
     if recorded || config.audit.enabled != Some(true) {
         return Ok(());
     }
-    let hint = format!("it has been done all the same, and there is no '{}' record", event.name());
+    let hint = format!("it was done nevertheless, without a '{}' record", event.name());
     Err(Failure::new(format!("write to the audit log: {id}")).hint(hint))
 }
 
@@ -127,10 +127,10 @@ fn of_configuration(options: &Options) -> Result<Vec<PathBuf>, Failure> {
     let settings = options
         .config()?
         .audit()
-        .ok_or_else(|| Failure::usage("find the audit log: there is no home folder").hint("name a file".to_owned()))?;
+        .ok_or_else(|| Failure::usage("find the audit log: no home folder").hint("name a file".to_owned()))?;
     let files = audit::generations(&settings.path, settings.files);
     if files.is_empty() {
-        return Err(Failure::usage(format!("find the audit log: nothing is there: {}", settings.path.display())));
+        return Err(Failure::usage(format!("find the audit log: no such file: {}", settings.path.display())));
     }
     Ok(files)
 }
@@ -150,10 +150,10 @@ fn told(path: &Path, found: &Verified) -> String {
         (None, None) => {}
     }
     for (line, how) in &found.altered {
-        text += &format!("; a server noticed before line {line}: {}", quote(how, 200));
+        text += &format!("; a server detected before line {line}: {}", quote(how, 200));
     }
     if found.cut > 0 {
-        text += &format!("; {} bytes of a record that was not finished", found.cut);
+        text += &format!("; {} bytes of an incomplete record", found.cut);
     }
     text
 }

@@ -25,11 +25,11 @@ const SHOWN: &str = "info,guest=debug,call=debug";
 pub(super) enum Command {
     #[command(flatten)]
     Project(wharf_dev::Command),
-    /// Print a policy file of Wassette as grants for the configuration file
+    /// Convert a Wassette policy file to grants for the configuration file
     ImportPolicy {
         /// policy.yaml
         file: PathBuf,
-        /// The plugin that it is for [default: NAME of a file that is called NAME.policy.yaml]
+        /// The plugin to grant them to [default: NAME of a file called NAME.policy.yaml]
         #[arg(long, value_name = "PLUGIN")]
         name: Option<String>,
     },

@@ -10,15 +10,15 @@ use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, 
 
 #[derive(Args)]
 pub(super) struct HttpOptions {
-    /// Serve over HTTP at /mcp, and not on stdin: IP:PORT (port 0 is any free one), localhost:PORT,
-    /// unix:PATH, or systemd for a socket that it hands over [default: server.http.address]
+    /// Serve over HTTP at /mcp instead of stdin: IP:PORT (port 0 picks a free one), localhost:PORT,
+    /// unix:PATH, or systemd for socket activation [default: server.http.address]
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Listen on an address that other machines reach although no token is configured: everyone
-    /// who reaches it may call every tool
+    /// Allow a non-loopback address without a configured token: anyone who can connect may call every
+    /// tool
     #[arg(long)]
     allow_remote_without_auth: bool,
-    /// Serve HTTP+SSE too, the transport of 2024-11-05, at /sse
+    /// Also serve HTTP+SSE, the transport of revision 2024-11-05, at /sse
     #[arg(long)]
     sse: bool,
 }
@@ -53,12 +53,12 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     }
     report::tell(&format!("listening on {}", listener.url(tls)));
     if !listener.is_local() && !tls {
-        tracing::warn!("tokens and all else can be read on the way: set server.http.tls, or put a proxy in front");
+        tracing::warn!("traffic is not encrypted, tokens included: set server.http.tls, or use a TLS proxy");
     }
     let is_unspecified = listener.local_address().is_some_and(|address| address.ip().to_canonical().is_unspecified());
     if is_unspecified && settings.allowed_hosts.is_empty() {
         tracing::warn!(
-            "clients on other machines are refused until server.http.allowed-hosts has the names that they use"
+            "clients on other machines are refused until server.http.allowed-hosts has the host names they use"
         );
     }
     Ok(Some((listener, settings)))
@@ -75,9 +75,8 @@ fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Re
         return Ok(());
     }
     let hint =
-        "set server.http.tokens, or give --allow-remote-without-auth if everyone who reaches it may call every tool";
-    Err(Failure::usage(format!("listen where other machines reach it without a token: {address}"))
-        .hint(hint.to_owned()))
+        "set server.http.tokens, or add --allow-remote-without-auth if anyone who can connect may call every tool";
+    Err(Failure::usage(format!("listen on a non-loopback address without a token: {address}")).hint(hint.to_owned()))
 }
 
 /// What of a server over HTTP can be read again while it runs.
@@ -96,14 +95,14 @@ impl Renewable {
     pub(super) fn read_again(&self, config: &Config) {
         match tokens(config) {
             Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
-                "the tokens stay as they were: there is none in the configuration, and only a start opens a server to all"
+                "tokens unchanged: the configuration has none, and only a restart can turn authentication off"
             ),
             Ok(tokens) => {
                 let count = tokens.len();
                 self.tokens.replace(tokens);
-                tracing::info!(count, "read the tokens again");
+                tracing::info!(count, "tokens reloaded");
             }
-            Err(error) => tracing::error!(hint = error.hint, "the tokens stay as they were: failed to {error}"),
+            Err(error) => tracing::error!(hint = error.hint, "tokens unchanged: failed to {error}"),
         }
         if let Some(tls) = &self.tls {
             tls.read_again();

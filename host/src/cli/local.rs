@@ -101,7 +101,7 @@ impl Local {
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
-        let failed = |reason: String| Failure::new(format!("get an answer to {method}: {reason}"));
+        let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
         let answer = self.answers.recv().await.ok_or_else(|| failed("the server gave none".into()))?;
         let answer: Answer = json::read(&answer.text).map_err(|error| failed(error.to_string()))?;
         match (answer.result, answer.error) {
@@ -130,13 +130,13 @@ impl ErrorAnswer {
         let names = self.data["availableTools"].as_array().map(|names| {
             let names: Vec<&str> = names.iter().filter_map(Value::as_str).take(5).collect();
             if names.is_empty() {
-                "there are no tools here".to_owned()
+                "there are no tools".to_owned()
             } else {
-                format!("the nearest: {}", names.join(", "))
+                format!("similar tools: {}", names.join(", "))
             }
         });
         let alone = self.data["reason"] == "missing_client_capability";
-        let terminal = alone.then(|| "on a terminal, wharf call asks you what a plugin wants to know".to_owned());
+        let terminal = alone.then(|| "run wharf call on a terminal to answer the plugin's questions".to_owned());
         Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(terminal))
     }
 }
@@ -153,7 +153,7 @@ pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason, None)),
-        None => Err(("find a plugin's name, since the file's does not end in .wasm".into(), None)),
+        None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }
 }
 
@@ -174,7 +174,7 @@ async fn admitted(
     let asked = ask(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
     match admit(&guard, asked.into_iter().collect()).await.pop() {
         Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
-        None => Err(("load what serves already".into(), None)),
+        None => Err(("load a version that is already serving".into(), None)),
     }
 }
 

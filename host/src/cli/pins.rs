@@ -30,7 +30,7 @@ pub(super) fn reading(config: &Arc<Config>) -> Guard {
 
 /// The file of pins.
 pub(super) fn lock() -> Result<Lock, Failure> {
-    let base = config::base().ok_or_else(|| Failure::usage("find the file of pins: there is no home folder"))?;
+    let base = config::base().ok_or_else(|| Failure::usage("find the pin file: no home folder"))?;
     Ok(Lock::new(base.state))
 }
 

@@ -23,8 +23,8 @@ use crate::server::{Server, Settings};
 use crate::transport::{self, stdio};
 
 /// Where a client is looked for, for a person who has none yet.
-const ON_STDIN: &str = "An MCP client is expected on stdin: put this command into its configuration.";
-const ON_HTTP: &str = "MCP clients are expected at the address above: put it into their configuration.";
+const ON_STDIN: &str = "Waiting for an MCP client on stdin: put this command into its configuration.";
+const ON_HTTP: &str = "Waiting for MCP clients at the address above: put it into their configuration.";
 
 /// Files beside connections: the host's own are some 40, and what plugins have open of their
 /// folders comes on top.
@@ -86,7 +86,7 @@ pub(super) async fn run(
         };
         let settings = transport::http::Settings { idle, ..settings };
         let served = transport::http::serve(server, listener, settings, shutdown).await;
-        served.map_err(|error| Failure::new(format!("start the threads that serve connections: {error}")))
+        served.map_err(|error| Failure::new(format!("start the connection threads: {error}")))
     };
     let ended = tokio::select! {
         served = serve => served.map(|()| ExitCode::SUCCESS),
@@ -104,7 +104,7 @@ fn raise_file_limit() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::debug!(%error, ?limit, "the limit of open files stays as it is");
+        tracing::debug!(%error, ?limit, "open file limit unchanged");
     }
     getrlimit(Resource::Nofile).current
 }
@@ -115,7 +115,7 @@ fn tell_of_few_files(files: u64, connections: usize) {
         tracing::warn!(
             files,
             connections,
-            "fewer files may be open than connections need: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower server.http.connections"
+            "open file limit too low for server.http.connections: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower it"
         );
     }
 }
@@ -208,7 +208,7 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
         text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.join(", "));
     }
     if snapshot.members().is_empty() {
-        text += "  no plugins yet; copy a .wasm file into that folder, and it is served\n";
+        text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";
     }
     text += &format!("{client} To try a tool by hand:\n");
     text += &format!("  {}\n", example(dir, snapshot));

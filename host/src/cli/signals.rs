@@ -56,7 +56,7 @@ impl Signals {
 }
 
 fn read_again(config: &Live, http: Option<&Renewable>) {
-    tracing::info!("reading the configuration again, as SIGHUP asks");
+    tracing::info!("SIGHUP: reloading the configuration");
     config.read_again();
     let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
     // What is wrong with the file is told by who follows it.

@@ -136,7 +136,7 @@ impl Status {
             false => names.iter().copied().collect::<Vec<_>>().join(", "),
         };
         if self.pin.is_some() && pinned != now {
-            return format!("  granted  {} (when it was pinned: {})\n", written(&now), written(&pinned));
+            return format!("  granted  {} (when pinned: {})\n", written(&now), written(&pinned));
         }
         listed("granted", now.into_iter())
     }
@@ -146,7 +146,7 @@ impl Status {
         match &self.pin {
             None => text += "  pinned   nothing\n",
             Some(pin) => {
-                let by = if pin.approved { "approved" } else { "by the rules" };
+                let by = if pin.approved { "approved" } else { "auto-approved" };
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
                 text += &listed("needs", pin.needs.iter().map(String::as_str));
@@ -165,17 +165,17 @@ impl Status {
             }
         }
         match &self.state {
-            Ok(()) if self.pin.is_none() => text += "  state    runs when it is first served\n",
+            Ok(()) if self.pin.is_none() => text += "  state    will run when first served\n",
             Ok(()) => text += "  state    runs\n",
             Err(NotRunning::Held(reason)) => text += &format!("  state    held: {reason}\n"),
             Err(NotRunning::Refused((reason, _))) => text += &format!("  state    refused: failed to {reason}\n"),
         }
         // What runs unasked says what it says; the list of tools has it.
         if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
-            text += if self.pin.is_some() { "  changes\n" } else { "  says\n" };
+            text += if self.pin.is_some() { "  changes\n" } else { "  offers\n" };
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
-        text += &listed("needs, in addition", self.more_needs().into_iter());
+        text += &listed("additionally needs", self.more_needs().into_iter());
         if let Some(hint) = self.hint(dir) {
             text += &format!("  hint     {hint}\n");
         }

@@ -38,25 +38,25 @@ const SHALLOW: usize = 2;
 /// already stay outside.
 pub(super) fn raise(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) {
     if !config.sandbox.second_wall {
-        tracing::debug!("there is no second wall: sandbox.second-wall is false");
+        tracing::debug!("no OS sandbox: sandbox.second-wall is false");
         return;
     }
     let reach = reach(options, config, dir, http);
     let around = around_plugins(&reach, dir);
     #[cfg(target_os = "linux")]
     match only_files(&reach) {
-        Ok(Standing::Not) => tracing::warn!("there is no second wall: this kernel has no landlock"),
-        Err(error) => tracing::warn!("there is no second wall: {error}"),
+        Ok(Standing::Not) => tracing::warn!("no OS sandbox: this kernel has no landlock"),
+        Err(error) => tracing::warn!("no OS sandbox: {error}"),
         Ok(standing) => {
-            tracing::debug!(?standing, ?reach, "the second wall stands");
+            tracing::debug!(?standing, ?reach, "OS sandbox active");
             if let Some(folder) = around {
                 let (dir, folder) = (dir.display(), folder.display());
-                tracing::warn!("the second wall lets the server write its own plugins: {dir} lies in {folder}");
+                tracing::warn!("the OS sandbox lets the server write its own plugins: {dir} lies in {folder}");
             }
         }
     }
     #[cfg(not(target_os = "linux"))]
-    tracing::debug!(?reach, ?around, "there is no second wall on this system");
+    tracing::debug!(?reach, ?around, "no OS sandbox on this system");
 }
 
 fn reach(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> Reach {

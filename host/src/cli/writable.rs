@@ -15,14 +15,14 @@ pub(super) fn tell(plugins: &[PathBuf]) {
     for path in found.iter().take(TOLD) {
         let what = if path.is_dir() { "a folder of plugins" } else { "a plugin's file" };
         let hint = format!("chmod go-w {}", quoted(path));
-        tracing::warn!(hint, "others can write {what}, and say so what runs: {}", path.display());
+        tracing::warn!(hint, "other users can write {what}, and so decide what runs: {}", path.display());
     }
     if found.len() > TOLD {
-        tracing::warn!("others can write {} more files and folders of plugins", found.len() - TOLD);
+        tracing::warn!("other users can write {} more files and folders of plugins", found.len() - TOLD);
     }
 }
 
-/// The path itself, the folders in it and the plugins in all of those, as far as others can write
+/// The path itself, the folders in it and the plugins in all of those, as far as other users can write
 /// them.
 fn within(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();

@@ -36,10 +36,10 @@ impl AuditConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let wrong = |reason: &str| Err(ConfigError { reason: format!("audit.{reason}"), hint: None });
         if self.rotate_files < 2 {
-            return wrong("rotate-files: the one that is written and one before it are the least");
+            return wrong("rotate-files: must be at least 2");
         }
         if self.rotate_size < ByteSize::kib(64) {
-            return wrong("rotate-size: 64 KiB is the least");
+            return wrong("rotate-size: must be at least 64KiB");
         }
         Ok(())
     }

@@ -45,16 +45,16 @@ impl FolderConfig {
                     .is_some_and(|rest| rest.is_empty() || rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
             };
             if !plain(guest) {
-                return Err(format!("guest is an absolute path without '.', '..' and a '/' at its end: {guest:?}"));
+                return Err(format!("guest must be an absolute path without '.', '..' or a trailing '/': {guest:?}"));
             }
             if folders[..at].iter().any(|other| other.guest == *guest) {
-                return Err(format!("two folders cannot have one guest path: {guest:?}"));
+                return Err(format!("two folders have the same guest path: {guest:?}"));
             }
             if folder.host.as_os_str().is_empty() {
-                return Err("host is the path of a folder: \"\"".into());
+                return Err("host must be the path of a folder: \"\"".into());
             }
             if folder.quota.is_some() && folder.mode == FolderModeConfig::Read {
-                return Err(format!("a folder that is only read has no quota: {guest:?}"));
+                return Err(format!("a read-only folder has no quota: {guest:?}"));
             }
         }
         Ok(())

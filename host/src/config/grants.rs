@@ -67,7 +67,7 @@ impl GrantsConfig {
     pub(super) fn check(&self) -> Result<(), String> {
         let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
         if let Some(name) = self.env.keys().find(|name| !named(name)) {
-            return Err(format!("env: no variable can be called {name:?}"));
+            return Err(format!("env: not a valid variable name: {name:?}"));
         }
         FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
     }

@@ -116,7 +116,7 @@ impl HttpConfig {
         }
         let times = [self.header_timeout, self.body_timeout, self.write_timeout];
         if times.contains(&Duration::ZERO) || self.connections == 0 || self.connections_per_address == 0 {
-            return wrong("timeouts and numbers of connections are more than nothing".into(), "leave them out");
+            return wrong("timeouts and connection limits must not be zero".into(), "leave them out");
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::plugin::Limits;
 
 /// Without any of it no call could run.
-const NOTHING: &str = "with 0 no call could run: write more, or leave it out for the default";
+const NOTHING: &str = "with 0 no call could run: use a larger value, or omit it for the default";
 
 /// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]

@@ -16,9 +16,9 @@ const NAME: [char; 2] = ['_', '-'];
 /// Bytes of the largest file of a secret.
 const MAX_SIZE: u64 = 64 << 10;
 /// The environment of a process stays as it was at its start.
-const SET_IT: &str = "set its variable, then start the server again";
-const PUT_IT_THERE: &str = "put it into its file, then send the server SIGHUP";
-const MAKE_ONE: &str = "make one: openssl rand -hex 32";
+const SET_IT: &str = "set its variable, then restart the server";
+const PUT_IT_THERE: &str = "write it to its file, then send the server SIGHUP";
+const MAKE_ONE: &str = "generate one: openssl rand -hex 32";
 
 /// Where a secret is.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -64,7 +64,7 @@ impl SecretConfig {
         };
         let secret = text.trim();
         if secret.len() < shortest || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("is not {shortest} or more visible ASCII characters: {place}"));
+            return Err(format!("is not at least {shortest} visible ASCII characters: {place}"));
         }
         Ok(secret.to_owned())
     }
@@ -89,7 +89,7 @@ impl Config {
             let unknown = own.grants.needed_secrets().into_iter().find(|name| !self.secrets.contains_key(*name));
             if let Some(name) = unknown {
                 let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
-                let hint = format!("say where it is: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
+                let hint = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
                 return Err(ConfigError { reason, hint: Some(hint) });
             }
         }
@@ -99,7 +99,7 @@ impl Config {
     /// The secret of that name, or what is to be said of it.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
         let Some(secret) = self.secrets.get(name) else {
-            return Err(Missing { why: "is not there".into(), hint: "say under [secrets] where it is" });
+            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]" });
         };
         let hint = if secret.env.is_some() { SET_IT } else { PUT_IT_THERE };
         secret.value(self, 1).map_err(|why| Missing { why, hint })

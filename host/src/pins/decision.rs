@@ -98,20 +98,20 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Revoked => "it was revoked",
             Self::NotTheOnePinned => "the configuration pins another version",
-            Self::Unapproved => "nobody has approved it",
-            Self::SignatureLost => "the version before it was signed, and it is not",
+            Self::Unapproved => "it has not been approved",
+            Self::SignatureLost => "it is not signed, but the previous version was",
             Self::SignerChanged { from, to } => {
-                return write!(f, "it is signed by {to}, and the version before it by {from}");
+                return write!(f, "it is signed by {to}, but the previous version by {from}");
             }
-            Self::UnapprovedWords => "what it says of itself is not what was approved",
-            Self::OtherWords => "the plugin holds grants, and what it says of itself has changed",
+            Self::UnapprovedWords => "its tool descriptions are not the approved ones",
+            Self::OtherWords => "the plugin holds grants, and its tool descriptions have changed",
             Self::NeedsMore(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-                return write!(f, "the plugin holds grants, and needs more than before: {}", kinds.join(", "));
+                return write!(f, "the plugin holds grants, and imports more than before: {}", kinds.join(", "));
             }
-            Self::Silent => "the plugin holds grants, and does not say without them what it offers",
-            Self::NoLock => "the plugin holds grants, and it cannot be known which version was approved",
-            Self::NotKept => "the plugin holds grants, and the file of pins cannot be written to pin this version",
+            Self::Silent => "the plugin holds grants, and cannot list what it offers without them",
+            Self::NoLock => "the plugin holds grants, and the approved version is unknown",
+            Self::NotKept => "the plugin holds grants, and the pin file cannot be written",
         })
     }
 }

@@ -63,14 +63,14 @@ impl Lock {
     /// If others could have written the file, or it is not what this version writes.
     pub fn read(&self) -> Result<Pins, LockError> {
         let Some(text) = self.text()? else { return Ok(Pins::default()) };
-        let damaged = |what: String| self.error(what, Some("mend it, or move it away; what it pinned is then unknown"));
+        let damaged = |what: String| self.error(what, Some("repair it, or move it away; its pins are then lost"));
         let pins: Pins = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             damaged(format!("read the pins, line {line}: {}", error.message()))
         })?;
         match pins.version {
             VERSION => Ok(pins),
-            other => Err(damaged(format!("read pins of the form {other}"))),
+            other => Err(damaged(format!("read pins of format {other}"))),
         }
     }
 
@@ -123,7 +123,7 @@ impl Lock {
             opened => opened.map_err(failed)?,
         };
         let folder = fs::symlink_metadata(&self.folder).map_err(|error| failed(error.into()))?;
-        let no_folder = Some(("its folder is of the wrong kind", "put the folder itself there"));
+        let no_folder = Some(("its folder is not a directory", "put the folder itself there"));
         let kind = if folder.is_dir() { None } else { no_folder };
         if let Some((why, hint)) = distrust(&found).or(kind).or_else(|| distrust(&folder)) {
             return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
@@ -146,7 +146,7 @@ impl Lock {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
                 Err(Errno::WOULDBLOCK) if Instant::now() < deadline => thread::sleep(LOOK),
-                Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another process does not end its turn")),
+                Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another process does not release the lock")),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -174,8 +174,8 @@ impl Lock {
 
     fn unwritable(&self, error: &io::Error) -> LockError {
         self.error(
-            format!("keep the pins: {error}"),
-            Some("make room on that disk, or let this user write that folder; it is tried again by itself"),
+            format!("write the pins: {error}"),
+            Some("free disk space, or make that folder writable by this user; it is retried automatically"),
         )
     }
 
@@ -187,12 +187,12 @@ impl Lock {
 /// Why something may have been written by others, and what to do.
 fn distrust(found: &Metadata) -> Option<(&'static str, &'static str)> {
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Some(("the file or its folder belongs to another user", "chown both to the user that runs wharf"));
+        return Some(("the file or its folder is owned by another user", "chown both to the user that runs wharf"));
     }
     if found.mode() & 0o022 != 0 {
         return Some((
-            "others can write the file or its folder",
-            "chmod go-w both, after a look at what is in the file",
+            "other users can write the file or its folder",
+            "check what is in the file, then chmod go-w both",
         ));
     }
     None

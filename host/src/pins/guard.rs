@@ -391,7 +391,7 @@ impl Watch {
             }
             let again = self.guard.could_write() && std::mem::take(&mut self.unwritable);
             if again {
-                tracing::info!("the pins can be written again");
+                tracing::info!("the pin file is writable again");
                 *self.guard.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
             }
             let now = self.guard.stamp();
@@ -406,7 +406,7 @@ impl Watch {
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R, Reason> + Send + 'static) -> Result<R, Reason> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(io::Error::from).unwrap_or_else(|error| {
-        tracing::error!(%error, "a look at the pins ended abnormally");
+        tracing::error!(%error, "pin check task failed");
         Err(Reason::NoLock)
     })
 }

@@ -41,7 +41,7 @@ impl Lock {
     /// Keeps texts, and drops those that are of no pin.
     pub(super) fn keep_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) {
         if let Err(error) = self.try_keep(texts, pins) {
-            tracing::warn!("failed to keep what plugins say of themselves: {error}");
+            tracing::warn!("failed to store tool descriptions: {error}");
         }
     }
 

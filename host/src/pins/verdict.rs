@@ -49,7 +49,7 @@ impl Decision {
 
     /// Why it is held; reads after "failed to".
     pub fn refusal(&self) -> String {
-        self.outcome.as_ref().err().map_or_else(String::new, |reason| format!("run it unasked: {reason}"))
+        self.outcome.as_ref().err().map_or_else(String::new, |reason| format!("run it without approval: {reason}"))
     }
 
     /// What a person can do about it. `folder` is where the plugin's file is.
@@ -57,7 +57,7 @@ impl Decision {
         let command = self.command(folder);
         match &self.outcome {
             Err(Reason::NotTheOnePinned | Reason::NoLock | Reason::NotKept) => command,
-            _ => format!("to see what it would change: wharf status {}; {command}", shell_word(folder)),
+            _ => format!("to see the changes: wharf status {}; {command}", shell_word(folder)),
         }
     }
 
@@ -66,13 +66,13 @@ impl Decision {
         let id = &self.plugin;
         match &self.outcome {
             Err(Reason::NotTheOnePinned) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
-            Err(Reason::NoLock) => "the log says what is wrong with the file of pins".into(),
+            Err(Reason::NoLock) => "see the log for what is wrong with the pin file".into(),
             Err(Reason::NotKept) => format!(
-                "make room for $XDG_STATE_HOME/wharf, or let this user write there, and it runs within seconds; \
+                "free disk space for $XDG_STATE_HOME/wharf, or make it writable by this user, and it runs within seconds; \
                  or pin it by hand: pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
                 self.content
             ),
-            _ => format!("to let it run: {}", approval(id, Some(folder))),
+            _ => format!("to approve it: {}", approval(id, Some(folder))),
         }
     }
 }

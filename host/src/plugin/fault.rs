@@ -107,29 +107,28 @@ impl Fault {
     pub fn sentence(&self, plugin: &PluginId) -> String {
         match self {
             Self::Timeout { limit } => {
-                format!("Plugin '{plugin}' was stopped: it took longer than its limit of {}.", time(*limit))
+                format!("Plugin '{plugin}' was stopped: it exceeded its time limit of {}.", time(*limit))
             }
             Self::Cpu { limit } => {
-                format!("Plugin '{plugin}' was stopped: it computed longer than its limit of {}.", time(*limit))
+                format!("Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {}.", time(*limit))
             }
             Self::Memory { limit } => {
-                format!("Plugin '{plugin}' was stopped: it needed more than its {} of memory.", size(*limit))
+                format!("Plugin '{plugin}' was stopped: it exceeded its memory limit of {}.", size(*limit))
             }
             Self::Trap => format!("Plugin '{plugin}' crashed while it handled this call."),
             Self::OutputTooLarge { limit } => {
-                format!("Plugin '{plugin}' returned more than its limit of {}.", size(*limit))
+                format!("Plugin '{plugin}' returned a result over its limit of {}.", size(*limit))
             }
             Self::BadOutput(why) => {
-                format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
+                format!("Plugin '{plugin}' returned an invalid result: {why}.")
             }
             Self::Denied { denial: Denial { access, lack }, said } => {
                 let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
                 let access = access.name();
-                let why = match lack {
-                    Some(lack) => format!("grants cover, but {lack}"),
-                    None => "grants do not cover".into(),
-                };
-                format!("Plugin '{plugin}' failed: it was denied '{access}', which its {why}.{said}")
+                match lack {
+                    Some(lack) => format!("Plugin '{plugin}' failed: grant `{access}` cannot be used: {lack}.{said}"),
+                    None => format!("Plugin '{plugin}' failed: missing grant `{access}`.{said}"),
+                }
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
@@ -137,11 +136,9 @@ impl Fault {
             Self::Quarantined { left } => {
                 // Up to the whole second, so that who waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);
-                format!(
-                    "Plugin '{plugin}' failed so often that it is not called for a while. Try again in {seconds} s."
-                )
+                format!("Plugin '{plugin}' is quarantined after repeated failures. Try again in {seconds} s.")
             }
-            Self::Host => format!("The host failed while it ran plugin '{plugin}'."),
+            Self::Host => format!("Internal host error while running plugin '{plugin}'."),
         }
     }
 }

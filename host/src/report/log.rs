@@ -83,9 +83,7 @@ impl Shared {
         waiting.writing = true;
         drop(waiting);
         if dropped > 0 {
-            lines.extend_from_slice(
-                format!("{dropped} lines of the log were dropped: stderr was not read\n").as_bytes(),
-            );
+            lines.extend_from_slice(format!("{dropped} log lines dropped: stderr is not read\n").as_bytes());
         }
         // A reader that is gone needs none.
         let _ = io::stderr().write_all(&lines);

@@ -61,7 +61,7 @@ fn explained(said: &str, paths: &[PathBuf]) -> String {
     for (number, path) in paths.iter().enumerate() {
         text = text.replace(&format!("File \"/{number}/"), &format!("File \"{}/", path.display()));
     }
-    format!("build: componentize-py says:\n{text}")
+    format!("build: componentize-py reports:\n{text}")
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         let refused =
             "AssertionError: Traceback\n  x\nwharf_plugin.component.BuildError: add \"prompts\"\n\n\nCaused by:\n";
         assert_eq!(explained(refused, &paths), "build: add \"prompts\"");
-        assert_eq!(explained("no space left\n", &paths), "build: componentize-py says:\nno space left");
+        assert_eq!(explained("no space left\n", &paths), "build: componentize-py reports:\nno space left");
     }
 
     #[test]

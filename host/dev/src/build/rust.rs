@@ -36,8 +36,8 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     command.args(["--release", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
     let messages = output(command).await?;
     component(&tools.project.dir, &messages).ok_or_else(|| {
-        Failure::new("find what cargo built: it is no component")
-            .hint("Cargo.toml says it: [lib] crate-type = [\"cdylib\"]".to_owned())
+        Failure::new("find cargo's output: no component was built")
+            .hint("set in Cargo.toml: [lib] crate-type = [\"cdylib\"]".to_owned())
     })
 }
 

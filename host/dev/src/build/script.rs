@@ -89,7 +89,7 @@ fn externals(meta: &[u8]) -> Vec<String> {
 fn explained(said: &str) -> String {
     match said.split_once(REFUSED) {
         Some((_, reason)) => format!("build: {}", reason.lines().next().unwrap_or_default()),
-        None => format!("build: componentize-qjs says:\n{}", said.trim()),
+        None => format!("build: componentize-qjs reports:\n{}", said.trim()),
     }
 }
 
@@ -113,6 +113,6 @@ mod tests {
             explained("Error: : Failed: BuildError: add \"prompts\"\n    at <anonymous>"),
             "build: add \"prompts\""
         );
-        assert!(explained("Error: odd\n").ends_with("says:\nError: odd"));
+        assert!(explained("Error: odd\n").ends_with("reports:\nError: odd"));
     }
 }

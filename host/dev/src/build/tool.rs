@@ -97,7 +97,7 @@ pub(super) async fn quietly(mut command: Command) -> Result<Result<(), String>, 
 }
 
 fn ended(name: &str, status: ExitStatus) -> Result<(), Failure> {
-    if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} exited with {status}"))) }
 }
 
 fn name_of(command: &Command) -> String {

@@ -57,8 +57,9 @@ impl Folder {
         let Some(file) = self.owners.get(id).and_then(|path| self.files.get_mut(path)) else { return };
         (file.serving, file.loaded) = (false, None);
         file.load_again();
-        let what =
-            format!("plugin '{id}' says other things than when it was loaded, and may not any more: loaded again");
+        let what = format!(
+            "plugin '{id}' changed its tool descriptions since it was loaded, which is no longer allowed: reloading"
+        );
         self.tell(FolderEvent::Warned(what));
     }
 

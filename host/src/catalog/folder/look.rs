@@ -51,10 +51,10 @@ impl Folder {
         }
         match self.owners.get(&id) {
             None if self.catalog.host_uses(&id) => {
-                return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
+                return self.ignore(path, format!("use the plugin's name, which is reserved: {id}"));
             }
             Some(owner) if *owner != path => {
-                let reason = format!("use the plugin's name, which another file has already: {}", owner.display());
+                let reason = format!("use the plugin's name, which another file already has: {}", owner.display());
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),

@@ -176,7 +176,7 @@ impl Folder {
     fn warn_of_look_alikes(&self, id: &PluginId) {
         for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
             if look_alike(id.as_ref(), other.as_ref()) {
-                let what = format!("plugin '{id}' has a name that may be taken for that of plugin '{other}'");
+                let what = format!("plugin '{id}' has a name similar to that of plugin '{other}'");
                 self.tell(FolderEvent::Warned(what));
             }
         }
@@ -185,6 +185,6 @@ impl Folder {
 
 /// A bug of ours: what a load does with a file is contained where it is done.
 fn failed(error: &JoinError) -> Denial {
-    tracing::error!(%error, "the host failed while loading a file");
-    LoadError::Host("a bug, of which the log says more".into()).into()
+    tracing::error!(%error, "host panic while loading a file");
+    LoadError::Host("a bug; see the log".into()).into()
 }

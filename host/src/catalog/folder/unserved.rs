@@ -46,7 +46,7 @@ impl Folder {
             self.tell(FolderEvent::Refused(refused(path, reason)));
         }
         if more > 0 {
-            let reason = format!("serve {more} more files, of which no more is told");
+            let reason = format!("serve {more} more files, not listed here");
             self.tell(FolderEvent::Refused(refused(self.root.clone(), reason)));
         }
     }

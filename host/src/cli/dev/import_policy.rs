@@ -22,9 +22,8 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
         Some(name) => name.to_owned(),
         None => name_of(file)?,
     };
-    let id = PluginId::parse(&name).map_err(|error| {
-        Failure::usage(error.to_string()).hint("name the plugin that it is for: --name PLUGIN".to_owned())
-    })?;
+    let id = PluginId::parse(&name)
+        .map_err(|error| Failure::usage(error.to_string()).hint("name the plugin: --name PLUGIN".to_owned()))?;
     let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.display()));
     let text = files::read_text(file, MAX_SIZE).map_err(|error| read(error.to_string()))?;
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
@@ -43,7 +42,7 @@ fn name_of(file: &Path) -> Result<String, Failure> {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = [".policy.yaml", ".policy.yml"].iter().find_map(|end| name.strip_suffix(end));
     stem.map(str::to_owned).ok_or_else(|| {
-        Failure::usage(format!("tell from the file's name which plugin it is for: {name}"))
-            .hint("name it: --name PLUGIN".to_owned())
+        Failure::usage(format!("derive the plugin from the file name: {name}"))
+            .hint("name the plugin: --name PLUGIN".to_owned())
     })
 }

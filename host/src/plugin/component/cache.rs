@@ -176,7 +176,7 @@ fn private(right_kind: bool, found: &fs::Metadata) -> io::Result<()> {
         return refused("it belongs to another user");
     }
     if found.mode() & 0o022 != 0 {
-        return refused("others can write to it: take that right from them (chmod go-w)");
+        return refused("other users can write to it: take that right from them (chmod go-w)");
     }
     Ok(())
 }
