@@ -1,6 +1,6 @@
-//! One list of all plugins together: under which name clients know an item, and who answers.
+//! One list of all plugins together: the public name of each item, and its plugin.
 //!
-//! It is the same for every kind of item; what a kind is, is said by [`Item`].
+//! Generic over the kind of item, which implements [`Item`].
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -29,7 +29,7 @@ pub trait Item: 'static {
     fn claim(name: &str) -> &str {
         name
     }
-    /// Whether a client that knows `other` would learn nothing from this.
+    /// Whether clients see no difference from `other`.
     fn lists_as(&self, other: &Self) -> bool;
 }
 
@@ -188,12 +188,12 @@ impl<T: Item> Entry<T> {
     }
 }
 
-/// Something that is served differently from what its author or user may expect.
+/// A warning that an item is served differently from what its author or user may expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// The name was taken; its owner keeps it.
+    /// The name is in use; its owner keeps it.
     NameTaken { name: PublicName, owner: PluginId, refused: PluginId },
-    /// Another plugin declares that capability; its settings are told.
+    /// Another plugin declares that capability; its settings are used.
     CapabilityTaken { name: String, owner: PluginId, refused: PluginId },
     /// Some clients refuse names of more than 64 characters.
     NameLong { name: PublicName },
@@ -290,9 +290,8 @@ fn digest<T>(entries: &[Entry<T>]) -> u64 {
     u64::from_le_bytes(digest)
 }
 
-/// Who may use which name. What two plugins want stays with the one that clients know it of,
-/// if they have been told, else goes to the one that comes first: what a first scan makes
-/// does not hang on who loads fastest.
+/// Which plugin owns which name. A name claimed by two plugins stays with the one that clients have
+/// seen, else goes to the first by order: the result of a first scan does not depend on load times.
 #[derive(Default)]
 pub(super) struct Owners(HashMap<Box<str>, PluginId>);
 

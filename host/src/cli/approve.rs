@@ -1,4 +1,4 @@
-//! `wharf approve` and `wharf revoke`: what a person decides of a version.
+//! `wharf approve` and `wharf revoke`: a person's decision on a version.
 //!
 //! Neither grants anything: grants are in the configuration alone.
 
@@ -54,8 +54,8 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     }
     show(&id, pinned.as_deref(), &version);
     confirm(&format!("Approve this version of {id}?"), yes)?;
-    // A person has seen what it says without its grants. From here on it may use them, and
-    // must not say other things behind that.
+    // The surface without grants was reviewed. From here on it may use its grants; if its surface
+    // differs with them, that is reviewed too.
     let mut approved = version.clone();
     if !with_grants {
         let granted = plugin.granted(config.limits(&id), grants).await;
@@ -93,7 +93,7 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     }
 }
 
-/// What takes a revocation back. A pin does not say in which folder its file is.
+/// The command that undoes a revocation. A pin does not record the folder of its file.
 fn takes_back(id: &PluginId, dir: Option<&Path>) -> String {
     let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
     if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
@@ -106,7 +106,7 @@ fn plugin(name: &str) -> Result<PluginId, Failure> {
     PluginId::parse(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// A pin in the configuration is above what is approved.
+/// A pin in the configuration takes precedence over approvals.
 fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
     let Some(pin) = config.plugins.get(id.as_ref()).and_then(|own| own.pin.as_deref()) else { return Ok(()) };
     if pin.trim_start_matches("blake3:") == candidate.seen.content.to_string() {
@@ -116,7 +116,7 @@ fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), 
     Err(Failure::new(format!("approve a version other than the one pinned in the configuration: {id}")).hint(hint))
 }
 
-/// What a person has to know before he says yes.
+/// What a person has to know to decide.
 fn show(id: &PluginId, old: Option<&str>, new: &Version) {
     let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
         let names: Vec<&str> = kinds.collect();

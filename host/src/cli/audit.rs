@@ -1,4 +1,4 @@
-//! The audit log at its two ends: opened for a server, and `wharf audit verify`.
+//! Opens the audit log for a server; `wharf audit verify`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
@@ -16,7 +16,7 @@ use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
 
-/// How long the last records may take.
+/// Time limit for writing the last records.
 pub(super) const CLOSING: Duration = Duration::from_secs(1);
 
 #[derive(Subcommand)]
@@ -29,7 +29,7 @@ pub(super) enum AuditCommand {
     },
 }
 
-/// Opens the log that the configuration wants.
+/// Opens the configured log.
 pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
     if config.audit.enabled == Some(false) {
         return Ok((Audit::default(), None));
@@ -51,7 +51,7 @@ pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> 
     }
 }
 
-/// What the log keeps of what happens in the plugin folder.
+/// The record of an event in the plugin folder.
 pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     let of = |event, id: &PluginId| Record { plugin: Some(id.to_string()), ..Record::new(event) };
     Some(match event {
@@ -78,8 +78,8 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     })
 }
 
-/// Records what a person decided of a version. The log was opened before that, and where it is
-/// required has room reserved, so that nothing is decided which could not be recorded.
+/// Records a decision on a version. The log was opened before it, with space reserved where it is
+/// required, so that no decision is made that could not be recorded.
 ///
 /// # Errors
 /// If it is not recorded although it must be.
@@ -116,7 +116,7 @@ pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, 
         holds &= found.altered.is_empty();
         if found.broken.is_some() {
             holds = false;
-            // What comes after it follows something else.
+            // The next file does not continue this chain.
             after = None;
         }
     }
@@ -135,7 +135,7 @@ fn of_configuration(options: &Options) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// As far as the file goes at the start: it may be written meanwhile.
+/// Reads up to the length at the start: the file may grow meanwhile.
 fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();

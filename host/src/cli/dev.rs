@@ -1,5 +1,5 @@
-//! What only people need who write plugins or move to Wharf: the commands of `wharf_dev`, with what
-//! they need of the server, and `wharf import-policy`.
+//! Commands for plugin authors: those of `wharf_dev`, with what they need of the server, and
+//! `wharf import-policy` for migration.
 
 mod import_policy;
 
@@ -18,7 +18,7 @@ use crate::catalog::PluginSettings;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
 
-/// What goes into service, what plugins log, and each call.
+/// Log filter: loaded plugins, plugin logs, and each call.
 const SHOWN: &str = "info,guest=debug,call=debug";
 
 #[derive(Subcommand)]

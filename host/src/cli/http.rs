@@ -1,6 +1,4 @@
-//! `wharf serve --http`: from the flags and the file to a socket and its settings.
-//!
-//! It serves nothing itself.
+//! `wharf serve --http`: turns flags and configuration into a listener and its settings.
 
 use clap::Args;
 
@@ -24,13 +22,13 @@ pub(super) struct HttpOptions {
 }
 
 impl HttpOptions {
-    /// Where to listen, as it was written; on stdin if it was not.
+    /// The address to listen on, as written; `None`: stdin.
     pub(super) fn address<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
         self.http.as_deref().or(config.server.http.address.as_deref())
     }
 }
 
-/// Starts to listen, if HTTP is wanted, and tells where.
+/// Starts to listen if HTTP is configured, and prints the URL.
 pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(Listener, Settings)>, Failure> {
     let Some(text) = options.address(config) else { return Ok(None) };
     let address: Address = text.parse().map_err(|error| {
@@ -47,7 +45,7 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     let listener = Listener::bind(&address)
         .map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
     let tls = settings.tls.is_some();
-    // Of a socket that was handed over, the address is known only now.
+    // The address of a passed socket is known only now.
     if !listener.is_local() {
         allow_remote(options, &settings, text)?;
     }
@@ -64,7 +62,7 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     Ok(Some((listener, settings)))
 }
 
-/// Whether the file has the server listen where other machines reach it.
+/// Whether the configured address is not loopback.
 pub(super) fn is_remote(config: &Config) -> bool {
     let address = config.server.http.address.as_deref().map(str::parse);
     matches!(address, Some(Ok(Address::Tcp(address))) if !address.ip().to_canonical().is_loopback())
@@ -79,7 +77,7 @@ fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Re
     Err(Failure::usage(format!("listen on a non-loopback address without a token: {address}")).hint(hint.to_owned()))
 }
 
-/// What of a server over HTTP can be read again while it runs.
+/// The settings of an HTTP server that can be reloaded while it runs.
 pub(super) struct Renewable {
     tokens: TokenSet,
     tls: Option<Tls>,
@@ -90,8 +88,8 @@ impl Renewable {
         Self { tokens: settings.tokens.clone(), tls: settings.tls.clone() }
     }
 
-    /// Reads the tokens of a configuration, and the files of the certificate. What cannot be read
-    /// changes nothing, and a server that wants tokens does not let everybody in.
+    /// Reloads the tokens and the certificate. On a read error the old ones stay, and a server that
+    /// requires tokens never stops requiring them.
     pub(super) fn read_again(&self, config: &Config) {
         match tokens(config) {
             Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
@@ -141,7 +139,7 @@ mod tests {
     use crate::config::Config;
     use crate::transport::http::Settings;
 
-    /// They are written down in two places, of which neither may know the other.
+    /// They are defined in two places, neither of which may depend on the other.
     #[test]
     fn the_files_defaults_are_the_transports() {
         let bounds = |settings: &Settings| {

@@ -1,5 +1,4 @@
-//! A client in the same process: the commands ask the server that clients ask, and so see
-//! what clients see.
+//! An in-process client: the commands use the same server as clients, and so see what clients see.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Loads a folder, or one file; what is refused is told on stderr.
+    /// Loads a folder, or one file; refusals are reported on stderr.
     pub(super) async fn load(options: &Options, path: &Path) -> Result<Self, Failure> {
         let config = Arc::new(options.config()?);
         let catalog = Arc::new(Catalog::default());
@@ -77,15 +76,14 @@ impl Local {
         Ok(Self { catalog, connection: server.connect(outbox, "local"), answers, refusals })
     }
 
-    /// The name that clients know a tool by, of a plugin that calls it by that one.
+    /// The public name of a tool, given its name within the plugin.
     pub(super) fn public_name(&self, own: &str) -> Option<String> {
         let snapshot = self.catalog.snapshot();
         let entry = snapshot.tools.entries().iter().find(|entry| entry.item().tool.name == own)?;
         Some(entry.name.to_string())
     }
 
-    /// The result of one request, in the newest revision, for a client that can do what
-    /// `capabilities` say.
+    /// The result of one request in the newest revision, sent with these client capabilities.
     pub(super) async fn request(
         &mut self,
         method: &str,
@@ -141,14 +139,14 @@ impl ErrorAnswer {
     }
 }
 
-/// Why a file is not a plugin, and what to do.
+/// Why a file is not a plugin, and a hint.
 pub(super) type Refused = (String, Option<String>);
 
 pub(super) fn refused(error: LoadError) -> Refused {
     (error.to_string(), error.hint().map(str::to_owned))
 }
 
-/// The plugin that a file would be in a folder.
+/// The plugin id that the file would have in a folder.
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),

@@ -1,6 +1,6 @@
-//! `wharf status`: which versions run, which are held, and what these would change.
+//! `wharf status`: which versions run, which are pending approval, and what those would change.
 //!
-//! It asks no server: it looks at the folder and at what is pinned, as a server does.
+//! It does not contact a server: it reads the folder and the pins, as a server does.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What it takes to look.
+/// The inputs of an examination.
 struct Look {
     config: Arc<Config>,
     guard: Guard,
@@ -57,11 +57,11 @@ struct Look {
     dir: PathBuf,
 }
 
-/// What there is to say of one plugin.
+/// The status of one plugin.
 struct Status {
     id: PluginId,
     pin: Option<Pin>,
-    /// What the configuration grants now, whatever the pinned version held.
+    /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
     /// Of the file, if it can be read.
     seen: Option<Seen>,
@@ -97,11 +97,11 @@ impl Look {
             status.seen = Some(candidate.seen.clone());
             let is_silent = match asked {
                 Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
-                // Nobody could approve it.
+                // It cannot be approved.
                 Err(error) => return Err(NotRunning::Refused(refused(error))),
                 Ok(_) => false,
             };
-            // One that says nothing without its grants may be held for another reason.
+            // One that cannot be listed without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
             return if is_silent && !with_grants { Err(NotRunning::Held(Reason::Silent)) } else { Ok(()) };
         }
@@ -127,7 +127,7 @@ impl Status {
         }
     }
 
-    /// What is granted, and what was when the version was pinned if that was something else.
+    /// What is granted now, and what was when the version was pinned if that differs.
     fn granted_line(&self) -> String {
         let now: BTreeSet<&str> = self.granted.iter().map(|access| access.name()).collect();
         let pinned: BTreeSet<&str> = self.pin.iter().flat_map(|pin| &pin.grants).map(String::as_str).collect();
@@ -170,7 +170,7 @@ impl Status {
             Err(NotRunning::Held(reason)) => text += &format!("  state    held: {reason}\n"),
             Err(NotRunning::Refused((reason, _))) => text += &format!("  state    refused: failed to {reason}\n"),
         }
-        // What runs unasked says what it says; the list of tools has it.
+        // A new plugin that runs without approval is not repeated here: `wharf list` shows it.
         if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
             text += if self.pin.is_some() { "  changes\n" } else { "  offers\n" };
             text += &self.changes.iter().map(Change::to_text).collect::<String>();

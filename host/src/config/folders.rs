@@ -1,6 +1,6 @@
-//! How granted folders are written, and where they are.
+//! The syntax of granted folders, and their paths.
 //!
-//! Looks only whether a folder is there; what is in it is looked at when a plugin is loaded.
+//! Checks only whether a folder exists; its content is checked when a plugin is loaded.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,13 +16,13 @@ use crate::plugin::{FolderGrant, FolderMode};
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FolderConfig {
-    /// Absolute, or from the file's own folder, or from the home folder with `~/`.
+    /// Absolute, or relative to the file's folder, or to the home folder with `~/`.
     pub host: PathBuf,
     /// The absolute path at which the plugin finds it.
     pub guest: String,
     #[serde(default)]
     pub mode: FolderModeConfig,
-    /// What the folder may hold in all, if it may be written.
+    /// Total bytes that a writable folder may hold.
     #[serde(default, serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
 }
@@ -36,7 +36,7 @@ pub enum FolderModeConfig {
 }
 
 impl FolderConfig {
-    /// What is wrong with these as they are written.
+    /// What is wrong with these syntactically.
     pub(super) fn check(folders: &[Self]) -> Result<(), String> {
         for (at, folder) in folders.iter().enumerate() {
             let guest = &folder.guest;
@@ -73,7 +73,7 @@ impl FolderConfig {
 }
 
 impl Config {
-    /// The folders that are granted and not there.
+    /// The granted folders that do not exist.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
         let granted = self.plugins.values().flat_map(|plugin| &plugin.grants.fs);
         granted.map(|folder| place(&folder.host, self)).filter(|folder| !folder.is_dir()).collect()

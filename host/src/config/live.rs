@@ -1,7 +1,7 @@
-//! Follows the configuration file while a server runs.
+//! Reloads the configuration file while a server runs.
 //!
-//! It looks at the file instead of being told: one look costs microseconds, and it works where
-//! the file is not there yet, is a link that is put elsewhere, or is on a network.
+//! It polls: one check costs microseconds, and it works where the file does not exist yet, is a link
+//! that is replaced, or is on a network file system.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{Config, ConfigError};
 
-/// Between two looks. A change is read when it stands for one: it may be half written before.
+/// Polling interval. A change is read once it is stable for one: it may be half written before.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The configuration as it is now.
@@ -28,7 +28,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Of a configuration that has just been read: a change from here on is taken up.
+    /// Of a configuration that was just read: changes from here on are detected.
     pub fn new(config: Config) -> Self {
         let read = config.file.as_deref().and_then(Seen::of);
         let missing = config.missing_folders();
@@ -45,18 +45,18 @@ impl Live {
         self.current.load_full()
     }
 
-    /// Has the file read again, whether or not it has changed: what it names may have.
+    /// Forces a reload, even if the file has not changed: the files it names may have.
     pub fn read_again(&self) {
         self.again.notify_one();
     }
 
-    /// Wakes when [`Live::get`] has another one.
+    /// Wakes when [`Live::get`] returns a new one.
     pub fn changed(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Reads the file again whenever it changes, or a folder is made that it grants, for ever. One
-    /// that cannot be read changes nothing; `tell` hears of each reading.
+    /// Reloads the file whenever it changes, or a folder that it grants is created, forever. On an
+    /// error the old one stays; `tell` is called for each reload.
     pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
         let Some(path) = self.get().file.clone() else { return };
         let mut read = self.read.clone();
@@ -77,7 +77,7 @@ impl Live {
             }
             missing.retain(|folder| !folder.is_dir());
             read = Seen::of(&path);
-            // A file that is gone says nothing any more: the defaults stand, and nothing is granted.
+            // A file that was deleted means the defaults, and no grants.
             let config = if read.is_none() {
                 Ok(Config { file: Some(path.clone()), ..Config::default() })
             } else {
@@ -96,7 +96,7 @@ impl Live {
     }
 }
 
-/// What tells one state of a file from another.
+/// Identifies one state of a file.
 #[derive(Clone, PartialEq)]
 struct Seen {
     modified: Option<SystemTime>,

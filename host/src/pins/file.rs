@@ -1,6 +1,6 @@
-//! The file of pins, `lock.toml`: replaced whole, by one process at a time.
+//! The pin file, `lock.toml`: replaced atomically, by one process at a time.
 //!
-//! What stands in it is taken as it is; a file that cannot be trusted or read is left alone.
+//! Its content is not interpreted here; a file that cannot be trusted or read is left unchanged.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
@@ -16,19 +16,19 @@ use super::pin::{Pins, VERSION};
 use crate::files::{self, FileError};
 
 const FILE: &str = "lock.toml";
-/// Where the next file is written; only whoever holds the turn does.
+/// Where the next file is written, only under the lock.
 const NEXT: &str = "lock.toml.next";
-/// Whose lock is the turn to write. The file of pins itself is replaced, and with it its lock.
+/// The lock file for writers. The pin file itself is replaced, and a lock on it would go with it.
 const TURN: &str = "lock.toml.turn";
 /// Bytes; a pin has some hundreds.
 const MAX_SIZE: u64 = 4 << 20;
 /// Bytes of a large pin.
 const ROOM: usize = 4 << 10;
-/// Others hold the turn for milliseconds; one that is stopped must not stop everybody.
+/// Others hold the lock for milliseconds; a stopped process must not block all.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Why there are no pins to be had. Reads after "failed to".
+/// Why the pins cannot be used. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {}", path.display())]
 pub struct LockError {
@@ -37,13 +37,13 @@ pub struct LockError {
     pub hint: Option<&'static str>,
 }
 
-/// The file, and the folder that is its own.
+/// The file and its folder.
 #[derive(Debug)]
 pub struct Lock {
     folder: PathBuf,
 }
 
-/// What tells one state of the file from another: it is replaced, never written into.
+/// Identifies one state of the file: it is replaced, never modified.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stamp(u64, Option<SystemTime>, u64);
 
@@ -82,7 +82,7 @@ impl Lock {
     pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, LockError> {
         let failed = |error: io::Error| self.unwritable(&error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
-        // Dropping it ends the turn.
+        // Dropping it releases the lock.
         let _turn = self.turn().map_err(failed)?;
         let before = self.read()?;
         let mut pins = before.clone();
@@ -95,8 +95,8 @@ impl Lock {
         Ok(result)
     }
 
-    /// Writes as much as there is, and a pin more, beside the file, and takes it away again: whether
-    /// [`Lock::update`] can do its part.
+    /// Writes the current pins and one more to a file beside it, and deletes that: checks whether
+    /// [`Lock::update`] can write.
     ///
     /// # Errors
     /// If it could not.
@@ -132,7 +132,7 @@ impl Lock {
     }
 
     fn turn(&self) -> io::Result<File> {
-        // As it is for reading: a FIFO would wait for someone at its other end.
+        // As for reading: opening a FIFO would block until its other end is opened.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = OpenOptions::new()
             .write(true)
@@ -166,7 +166,7 @@ impl Lock {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         if written.is_err() {
-            // What it takes of a full disk, others need.
+            // Do not leave a partial file on a full disk.
             let _ = fs::remove_file(&next);
         }
         written
@@ -184,7 +184,7 @@ impl Lock {
     }
 }
 
-/// Why something may have been written by others, and what to do.
+/// Why the file may have been written by others, and a hint.
 fn distrust(found: &Metadata) -> Option<(&'static str, &'static str)> {
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Some(("the file or its folder is owned by another user", "chown both to the user that runs wharf"));

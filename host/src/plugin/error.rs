@@ -1,4 +1,4 @@
-//! Why bytes or a file did not become a plugin, in words for whoever put them there.
+//! Why a file could not be loaded as a plugin, for the person who installed it.
 //!
 //! Text of the component's own (names, messages) is escaped and cut.
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::text::quote;
 
-/// Functions that are named when none can be served.
+/// Maximum number of functions named when none can be a tool.
 const REASONS: usize = 3;
 
 /// Why there is no plugin. Reads after "failed to".
@@ -99,7 +99,7 @@ impl LoadError {
         Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
     }
 
-    /// What a component gave when it was asked for a list.
+    /// Converts the outcome of a listing call.
     pub(in crate::plugin) fn of_listing<T>(asked: Result<Result<T, String>, Fault>) -> Result<T, Self> {
         match asked {
             Ok(Ok(list)) => Ok(list),
@@ -119,17 +119,17 @@ impl LoadError {
         Self::ListingRefused(quote(why, 300))
     }
 
-    /// Whether it became a plugin that did not say what it offers.
+    /// Whether the component was instantiated but its listing failed.
     pub fn is_of_listing(&self) -> bool {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
     }
 
-    /// Whether it is refused for what it is, and not for what is wrong with it.
+    /// Whether the file is of the wrong kind, not damaged or faulty.
     pub fn is_of_kind(&self) -> bool {
         matches!(self, Self::CoreModule | Self::NoInterface(_))
     }
 
-    /// Whether other keys in the configuration might let it pass.
+    /// Whether other keys in the configuration might make it acceptable.
     pub fn is_of_signature(&self) -> bool {
         matches!(self, Self::Unsigned | Self::BadSignature(_))
     }

@@ -15,11 +15,11 @@ use super::schema::Violation;
 /// Why a call has no outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallError {
-    /// The plugin says so.
+    /// The plugin returned an error.
     Guest(GuestError),
-    /// The arguments break the tool's input schema. The plugin was not asked.
+    /// The arguments violate the tool's input schema. The plugin was not called.
     Input(Vec<Violation>),
-    /// The call did not get that far.
+    /// The call failed before it returned.
     Fault(Fault),
 }
 
@@ -33,7 +33,7 @@ impl Said for CallError {
     fn redact(&mut self, redactor: &Redactor) {
         match self {
             Self::Guest(said) => said.redact(redactor),
-            // In the host's words.
+            // Written by the host.
             Self::Fault(_) | Self::Input(_) => {}
         }
     }
@@ -42,30 +42,30 @@ impl Said for CallError {
 /// How a call failed, as the host saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     Timeout { limit: Duration },
-    /// It computed longer than it may.
+    /// It exceeded its CPU time limit.
     Cpu { limit: Duration },
-    /// It wanted more than this many bytes of memory.
+    /// It exceeded its memory limit, in bytes.
     Memory { limit: u64 },
     /// It crashed.
     Trap,
-    /// Its result has more than this many bytes.
+    /// Its result exceeds this many bytes.
     OutputTooLarge { limit: u64 },
-    /// Its result breaks a rule; which one, in words of the host.
+    /// Its result is invalid; the reason is written by the host.
     BadOutput(String),
-    /// It failed, and it was denied something. `said` is its own word.
+    /// It failed after an access was denied. `said` is the plugin's own message.
     Denied { denial: Denial, said: Option<String> },
     /// Too many calls are waiting.
     Busy,
-    /// It failed so often that it is not called for that long.
+    /// It is quarantined for that long after repeated failures.
     Quarantined { left: Duration },
-    /// The host itself failed; the details are in its log.
+    /// Internal host error; the details are in its log.
     Host,
 }
 
 impl Fault {
-    /// A word for programs.
+    /// The machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Timeout { .. } => "timeout",
@@ -134,7 +134,7 @@ impl Fault {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
             }
             Self::Quarantined { left } => {
-                // Up to the whole second, so that who waits that long is not too early.
+                // Rounded up to a whole second, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);
                 format!("Plugin '{plugin}' is quarantined after repeated failures. Try again in {seconds} s.")
             }

@@ -1,4 +1,4 @@
-//! Which files are taken up, and which are passed over.
+//! Which files are loaded, and which are ignored.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ impl Folder {
         }
     }
 
-    /// Brings one path in step with the file system.
+    /// Synchronizes one path with the file system.
     pub(super) fn look(&mut self, path: PathBuf) {
         if !self.is_there(&path) {
             return self.miss(&path);
@@ -42,7 +42,7 @@ impl Folder {
             Some(Err(reason)) => return self.ignore(path, reason),
             None => return,
         };
-        // Whoever was there first stays, whatever comes and how it sorts.
+        // The first file keeps the name, regardless of how later ones sort.
         if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
             if self.surplus.insert(path.clone()) {
                 self.refuse(path, format!("load more than {MAX_PLUGINS} plugins"));

@@ -1,8 +1,8 @@
-//! What the configuration does not pin any more, and which serves on while the version that it pins
-//! now is loaded.
+//! Lets a version that the configuration no longer pins keep serving while the newly pinned one is
+//! loaded.
 //!
-//! It ends with that load, however that ends: a pin that names what cannot be loaded, or is not in
-//! the folder, keeps nothing in service.
+//! The reprieve ends with that load, whatever its result: a pin of a version that cannot be loaded,
+//! or is not in the folder, keeps nothing in service.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::plugin::{Digest, content_of};
 
 /// Of one file.
 pub(super) struct Reprieve {
-    /// The content that is waited for.
+    /// The digest being waited for.
     named: Digest,
     /// How many loads may still end before it does.
     loads: u8,

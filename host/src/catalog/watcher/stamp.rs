@@ -1,11 +1,10 @@
-//! What tells one state of a file, or one folder, from another.
+//! Stamps that identify the state of a file, or a folder.
 
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Size, time of change and inode: equal stamps mean that nobody wrote in between. `None`: there is
-/// no file.
+/// Size, modification time and inode: equal stamps mean no write in between. `None`: there is no file.
 pub(super) type Stamp = Option<(u64, Option<SystemTime>, u64)>;
 
 pub(super) fn of(path: &Path) -> Stamp {
@@ -39,7 +38,7 @@ impl Identity {
     }
 }
 
-/// Whether a new name was given to a file that is there already: nobody will close it.
+/// Whether an existing file was renamed or linked here: no close will follow.
 pub(super) fn linked(path: &Path) -> bool {
     #[cfg(unix)]
     {
