@@ -1,5 +1,5 @@
-//! What people read of a server: on the terminal and in the log. What they read of all commands is
-//! the affair of `wharf_report`.
+//! A server's output for people: on the terminal and in the log. Output common to all commands is in
+//! `wharf_report`.
 
 mod log;
 #[cfg_attr(not(feature = "dev"), path = "report/no_progress.rs")]
@@ -28,7 +28,7 @@ pub(crate) fn refusal(refusal: &Refusal) {
 /// Starts the log on stderr, of a server through its [`Log`].
 ///
 /// # Errors
-/// If the filter is not one.
+/// If the filter is invalid.
 pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         Failure::usage(format!("read the log level: {error}: {filter}"))
@@ -47,7 +47,7 @@ pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Logs what happens in the plugin folder.
+/// Logs an event of the plugin folder.
 pub(crate) fn log(event: &FolderEvent) {
     match event {
         FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::Settled => {}
@@ -79,7 +79,7 @@ pub(crate) fn log(event: &FolderEvent) {
     }
 }
 
-/// Logs each reading of the configuration file. `start` is what the server was started with.
+/// Logs each reload of the configuration file. `start` is the configuration at the start.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
     let (server, audit, sandbox) = (start.server.clone(), start.audit.clone(), start.sandbox.clone());
     move |read| match read {
@@ -93,8 +93,8 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
     }
 }
 
-/// Tells of the first scan, and shows on a terminal how it goes, until all that it found is in
-/// service or refused.
+/// Reports the events of the first scan, with progress on a terminal, until all files are in service
+/// or refused.
 pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, tell: impl Fn(&FolderEvent)) {
     let progress = Progress::start();
     while let Some(event) = events.recv().await {

@@ -1,5 +1,5 @@
-//! `wharf new`, `wharf build` and `wharf dev`: projects of plugins, begun, built by their
-//! language's own tools, and watched.
+//! `wharf new`, `wharf build` and `wharf dev`: plugin projects, created, built with their language's
+//! tools, and rebuilt on change.
 //!
 //! They start compilers, which a server must not. What they need of the server that plugins are
 //! built for is [`Server`].
@@ -59,7 +59,7 @@ pub enum Command {
 
 /// The server that plugins are built for.
 pub trait Server {
-    /// Loads a component as the server would, without any grant, and says in a few lines what it
+    /// Loads a component as the server would, without any grant, and describes in a few lines what it
     /// offers.
     fn offer(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
 
@@ -76,10 +76,10 @@ pub trait Server {
     fn serving(&self, folder: &Path, address: &str) -> Result<process::Command, Failure>;
 }
 
-/// Does what was asked for.
+/// Runs the command.
 ///
 /// # Errors
-/// What stands against it, for the person who asked.
+/// Why it failed, for people.
 pub async fn run(command: Command, server: &impl Server) -> Result<ExitCode, Failure> {
     match command {
         Command::New { name, lang, dir } => new::run(&name, lang, dir),

@@ -10,20 +10,20 @@ use crate::name::PluginName;
 
 const FILE: &str = "plugin.toml";
 
-/// What `plugin.toml` says, and where it is.
+/// The content and folder of `plugin.toml`.
 #[derive(Debug)]
 pub(crate) struct Project {
-    /// Absolute, and without links: tools are started in it and told of files in it.
+    /// Absolute and without links: tools run in it and are passed paths in it.
     pub(crate) dir: PathBuf,
     pub(crate) name: PluginName,
     pub(crate) language: Language,
     /// The file to begin with, from that folder.
     source: Option<PathBuf>,
-    /// Where the language's wrapper is, from that folder, if nothing else says so.
+    /// The language's wrapper, relative to that folder.
     pub(crate) wrapper: PathBuf,
-    /// What the component is to export, where the language's tools have to be told.
+    /// The exports of the component, for languages whose tools cannot infer them.
     pub(crate) exports: Vec<Export>,
-    /// The same for what it may import beside `wharf:plugin/host`.
+    /// The same for imports beside `wharf:plugin/host`.
     pub(crate) imports: Vec<Import>,
 }
 
@@ -50,7 +50,7 @@ impl Export {
     }
 }
 
-/// Something of the host's that a plugin uses.
+/// A host interface that a plugin uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Import {

@@ -22,7 +22,7 @@ use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::transport::{self, stdio};
 
-/// Where a client is looked for, for a person who has none yet.
+/// Where clients connect, for a person who has none yet.
 const ON_STDIN: &str = "Waiting for an MCP client on stdin: put this command into its configuration.";
 const ON_HTTP: &str = "Waiting for MCP clients at the address above: put it into their configuration.";
 
@@ -109,7 +109,7 @@ fn raise_file_limit() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Says so before clients notice, if not each connection that is allowed could be taken up.
+/// Warns at the start if not every allowed connection could be accepted.
 fn tell_of_few_files(files: u64, connections: usize) {
     if files < connections as u64 + OWN_FILES {
         tracing::warn!(
@@ -120,7 +120,7 @@ fn tell_of_few_files(files: u64, connections: usize) {
     }
 }
 
-/// Tells systemd, if it is there to be told.
+/// Notifies systemd, if it is present.
 fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::debug!(%error, "notify the service manager");
@@ -193,7 +193,7 @@ async fn follow(
     }
 }
 
-/// For a person who started this on a terminal: what it is, and what to do with it.
+/// For a person who started this on a terminal: what is served, and how to try it.
 fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
     for member in snapshot.members() {

@@ -1,4 +1,4 @@
-//! What signals ask of a server: to end, or to read again what it was told.
+//! Signals of a server: shutdown and reload.
 
 use std::io::{self, IsTerminal as _};
 
@@ -8,7 +8,7 @@ use super::http::Renewable;
 use crate::config::{Config, Live};
 use crate::report::Failure;
 
-/// The signals that are heeded from now on.
+/// The installed signal handlers.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -69,7 +69,7 @@ fn read_again(config: &Live, http: Option<&Renewable>) {
 struct Terminal([bool; 3]);
 
 impl Terminal {
-    /// Nobody is at the other end any more.
+    /// Whether the other end was closed.
     fn is_gone(&self) -> bool {
         self.0.iter().zip(Self::now().0).any(|(was, is)| *was && !is)
     }

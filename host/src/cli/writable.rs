@@ -1,12 +1,11 @@
-//! Tells of plugin folders and files that other users can write: they could put their own
-//! plugins in the place of these.
+//! Warns of plugin folders and files that other users can write: they could replace the plugins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::plugin::is_writable_by_others;
 
-/// Paths that are told; who has more has one command for all of them.
+/// Maximum number of paths reported; the rest is reported as a count.
 const TOLD: usize = 10;
 
 /// Warns of those among `plugins`, which are folders and files, and in the folders.

@@ -1,4 +1,4 @@
-//! From a core module to a component, for languages whose compilers make no more than that.
+//! Wraps a core module in a component, for languages whose compilers emit core modules.
 
 use std::collections::BTreeSet;
 use std::fs;
