@@ -184,7 +184,7 @@ impl Catalog {
         self.listings.subscribe()
     }
 
-    /// Says that the first scan is over: whatever was there has been loaded or refused.
+    /// Marks the first scan as complete: every file has been loaded or refused.
     pub fn set_ready(&self) {
         self.first_scan.send_replace(FirstScan::Over);
     }
@@ -218,7 +218,7 @@ impl Catalog {
             || self.current.load().members().iter().any(|member| member.provider.surface().completions)
     }
 
-    /// Says that it is known which files there are.
+    /// Marks the set of files as known.
     pub fn set_looked(&self) {
         self.first_scan.send_if_modified(|now| {
             let first = *now == FirstScan::Ahead;

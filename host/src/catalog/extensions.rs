@@ -23,7 +23,7 @@ pub struct Extensions {
 pub type Capabilities = BTreeMap<String, (PluginId, String)>;
 
 impl Extensions {
-    /// `members` come by plugin id.
+    /// `members` are sorted by plugin id.
     pub(super) fn of(members: &[Member], warnings: &mut Vec<Warning>) -> Self {
         let mut all = Self::default();
         for provider in members.iter().map(|member| &member.provider) {

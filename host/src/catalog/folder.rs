@@ -43,7 +43,7 @@ pub struct PluginSettings {
     pub naming: Naming,
 }
 
-/// A folder, and what it takes to load from it.
+/// A plugin folder, and what is needed to load from it.
 pub struct Folder {
     root: PathBuf,
     catalog: Arc<Catalog>,
@@ -98,7 +98,7 @@ struct File {
     /// Whose signatures counted when one was refused for its own.
     unsigned: Option<Signatures>,
     serving: bool,
-    /// Its exports say so; what serves may be another version.
+    /// According to its exports; the serving version may be another one.
     completions: bool,
     /// The serving version is no longer allowed, and serves until the allowed one is loaded.
     reprieve: Option<Reprieve>,
@@ -170,7 +170,7 @@ impl Folder {
         Self { guard: Arc::new(guard), ..self }
     }
 
-    /// Puts nothing new into service before what `gate` gives is ready.
+    /// Puts nothing new into service before the future returned by `gate` is ready.
     pub fn gated(self, gate: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
         Self { gate: Arc::new(gate), ..self }
     }
@@ -199,7 +199,7 @@ impl Folder {
     /// `settings_changed` signals that the settings must be read again.
     ///
     /// # Errors
-    /// If the folder cannot be read at the start, or the system gives no thread.
+    /// If the folder cannot be read at the start, or the thread cannot be started.
     pub async fn follow(self, settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let (sender, ended) = oneshot::channel();
         let dropped = CancellationToken::new();

@@ -242,12 +242,12 @@ impl<T: Item> Names<T> {
     }
 
     /// Of the names in their order: lists of several processes in which every item has the same
-    /// place have the same. What is said of an item may differ.
+    /// place have the same. Descriptions of items may differ.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// All names, for an error that tells what there is.
+    /// All names, for an error that lists them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
@@ -312,7 +312,7 @@ impl Owners {
         }
     }
 
-    /// Who holds the URI's scheme and authority.
+    /// The plugin that owns the URI's scheme and authority.
     pub(super) fn of_uri(&self, uri: &str) -> Option<&PluginId> {
         self.0.get(scheme_and_authority(uri))
     }

@@ -1,6 +1,6 @@
 //! An immutable snapshot of all plugins: every list, and which plugin owns each entry.
 //!
-//! The host's own come first; then order is by plugin id, and then as the plugin lists, so equal folders list equally.
+//! Ordered: the host's own first, then by plugin id, then as the plugin lists; so equal folders list equally.
 
 use std::sync::Arc;
 

@@ -41,7 +41,7 @@ pub(super) enum Signal {
 
 pub(super) struct Watcher {
     root: PathBuf,
-    /// How some systems call the root in what they say.
+    /// The root as some systems spell it in events.
     canonical: Option<PathBuf>,
     /// `None`: no file watch handles left.
     notify: Option<Box<dyn notify::Watcher + Send>>,
@@ -62,7 +62,7 @@ pub(super) struct Watcher {
     /// When these are looked at next.
     settle_at: Option<Instant>,
     ready: VecDeque<PathBuf>,
-    /// It was told that some folders are polled.
+    /// Whether the polling of folders was logged.
     told: bool,
 }
 
@@ -290,7 +290,7 @@ impl Watcher {
             EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => {
                 let signed = named != path;
                 let looked = self.closed(&named, path.clone());
-                // A signature that goes is a change of what it signed.
+                // Removing a signature is a change of the signed file.
                 if signed { looked } else { Some(Signal::Gone(path)) }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,

@@ -18,7 +18,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// # Errors
-    /// If the system gives none.
+    /// If no handler can be installed.
     pub(super) fn listen() -> Result<Self, Failure> {
         let listen = |kind| signal(kind).map_err(|error| Failure::new(format!("listen for signals: {error}")));
         Ok(Self {
@@ -59,7 +59,7 @@ fn read_again(config: &Live, http: Option<&Renewable>) {
     tracing::info!("SIGHUP: reloading the configuration");
     config.read_again();
     let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
-    // What is wrong with the file is told by who follows it.
+    // Errors of the file are reported by the reload task.
     if let Ok(config) = Config::read(&file) {
         http.read_again(&config);
     }

@@ -71,7 +71,7 @@ impl Folder {
         self.start_loads();
     }
 
-    /// Tells the catalog what to expect of the files that are being loaded.
+    /// Announces to the catalog the capabilities of the files that are being loaded.
     pub(super) fn expect_completions(&self) {
         let expected = |file: &File| file.completions && file.state != State::Resting;
         self.catalog.expect_completions(self.files.values().any(expected));

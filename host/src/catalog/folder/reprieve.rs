@@ -18,8 +18,8 @@ pub(super) struct Reprieve {
 }
 
 impl File {
-    /// Whether what serves goes on although `named` is what is pinned. The file at `path` is loaded
-    /// if that is what it holds; it is read here, at most once for each change of a pin.
+    /// Whether the serving version keeps serving although `named` is pinned. The file at `path` is
+    /// loaded if it has that digest; it is read here, at most once for each change of a pin.
     pub(super) fn is_reprieved(&mut self, path: &Path, named: Digest) -> bool {
         if let Some(reprieve) = self.reprieve.as_ref().filter(|reprieve| reprieve.named == named) {
             return reprieve.loads > 0;
@@ -41,7 +41,7 @@ impl File {
         }
     }
 
-    /// Whether it has to be decided again if what serves goes on.
+    /// Whether the decision must be repeated if the serving version keeps serving.
     pub(super) fn is_reprieve_over(&self) -> bool {
         self.serving && self.reprieve.as_ref().is_some_and(|reprieve| reprieve.loads == 0)
     }

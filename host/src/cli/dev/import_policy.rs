@@ -1,6 +1,6 @@
 //! `wharf import-policy`: a policy file of Wassette as grants for the configuration.
 //!
-//! Prints what means the same here, and tells what does not; it never guesses.
+//! Prints equivalent grants, and reports what has none; it never guesses.
 
 mod policy;
 
@@ -31,13 +31,13 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
     for why in &left_out {
         wharf_report::warning(why);
     }
-    // What is printed is for the configuration file, and so must be what that takes.
+    // The output is for the configuration file, and must parse as one.
     Config::parse(&toml).map_err(|error| Failure::new(format!("write the grants: {error}")))?;
     report::print(&toml)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// As Wassette names a component's policy: `NAME.policy.yaml`.
+/// The plugin of a policy file, named `NAME.policy.yaml` by Wassette.
 fn name_of(file: &Path) -> Result<String, Failure> {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = [".policy.yaml", ".policy.yml"].iter().find_map(|end| name.strip_suffix(end));

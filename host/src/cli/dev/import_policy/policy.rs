@@ -1,7 +1,7 @@
-//! What a policy allows, as grants that allow just that.
+//! Converts a policy to grants that allow exactly the same.
 //!
-//! A policy has patterns and exceptions, and grants have neither: what needs one of them is left
-//! out, and said.
+//! A policy has patterns and exceptions, and grants have neither: entries that need one are left out,
+//! and reported.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::plugin::{HttpGrant, PluginId};
 /// A host is allowed with whatever method.
 const METHODS: &str = r#"["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]"#;
 
-/// The grants, and what is not among them.
+/// The grants, and the entries that were left out.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Imported {
     pub(super) toml: String,
     pub(super) left_out: Vec<String>,
 }
 
-/// Takes a policy apart.
+/// Parses a policy.
 ///
 /// # Errors
 /// If it is none.
