@@ -306,7 +306,7 @@ fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
     let file = home.path("state/wharf/lock.toml");
     for (damaged, mode, said) in [
         ("version = 1\n[plugins.p]\ncontent = \"blake3", 0o600, "failed to read the pins, line 3"),
-        ("version = 2\n", 0o600, "failed to read pins of the form 2"),
+        ("version = 2\n", 0o600, "failed to read pins of format 2"),
         ("version = 1\n", 0o666, "other users can write the file"),
     ] {
         fs::write(&file, damaged).expect("a file");

@@ -39,7 +39,7 @@ pub enum Command {
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
-    /// Build the plugin of a plugin.toml with its language's tools, and show what it offers
+    /// Build a plugin project with its language's tools, and show what it offers
     Build {
         /// The folder with plugin.toml
         #[arg(default_value = ".")]

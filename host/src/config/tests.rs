@@ -132,7 +132,7 @@ fn a_folder_that_is_granted_wrongly_is_an_error() {
     let wrong = |entries: &str| error(&format!("[plugins.files.grants]\nfs = [{entries}]\n")).to_string();
     for guest in ["data", "", "/data/", "/a/../b", "/./a", "//a"] {
         let said = wrong(&format!("{{ host = 'x', guest = '{guest}' }}"));
-        assert!(said.contains("[plugins.files.grants]: fs: guest is an absolute path"), "{said}");
+        assert!(said.contains("[plugins.files.grants]: fs: guest must be an absolute path"), "{said}");
     }
     let twice = wrong("{ host = 'x', guest = '/a' }, { host = 'y', guest = '/a' }");
     assert!(twice.contains("two folders have the same guest path: \"/a\""), "{twice}");

@@ -136,7 +136,7 @@ impl Fault {
             Self::Quarantined { left } => {
                 // Rounded up to a whole second, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);
-                format!("Plugin '{plugin}' is quarantined after repeated failures. Try again in {seconds} s.")
+                format!("Plugin '{plugin}' is temporarily disabled after repeated failures. Try again in {seconds} s.")
             }
             Self::Host => format!("Internal host error while running plugin '{plugin}'."),
         }

@@ -84,10 +84,10 @@ fn a_person_at_a_terminal_decides() {
     let home = home(STRICT);
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
-    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "n"));
+    let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "n"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(status(&home)["state"], "held");
-    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "y"));
+    let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "y"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(status(&home)["state"], "runs");
 }

@@ -68,7 +68,7 @@ fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
     assert_eq!(status(&home)["state"], "held");
     let output = at_terminal(&home, &approve, |person| {
         person.sees("use them for that?", "y");
-        person.sees("Let this version of p run?", "y");
+        person.sees("Approve this version of p?", "y");
     });
     assert_eq!(output.status.code(), Some(0));
     until(&mut client, "2");

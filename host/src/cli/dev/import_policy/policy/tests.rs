@@ -115,7 +115,7 @@ extra: 1
         "left out network localhost:8080: an address is granted with its port, and with `private = true` if it is not public",
         "left out network {\"cidr\":\"10.0.0.0/8\"}: a grant needs a host name",
         "left out environment WITH SPACE: not a valid secret name",
-        "left out runtime: it is of other sandboxes",
+        "left out runtime: it does not apply to this sandbox",
         "left out resources.cpu: there is no such limit",
         "left out memory 1024: its unit is not Ki, Mi or Gi",
         "left out ipc: no plugin has pipes or sockets",
