@@ -26,7 +26,7 @@ fn after_a_link_to_elsewhere(before: &str) -> (String, String) {
     let settings = home.path("config/wharf/wharf.toml");
     symlink(elsewhere.path().join("wharf.toml"), home.path("link")).expect("a link");
     fs::rename(home.path("link"), settings).expect("the link takes its place");
-    (status, client.process().log_with("the configuration"))
+    (status, client.process().log_with("configuration "))
 }
 
 #[test]
