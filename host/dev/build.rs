@@ -1,14 +1,13 @@
-//! Puts into the program what `wharf new` writes: the templates, what plugins are written with
-//! in each language, and the interface.
+//! Embeds what `wharf new` writes: the templates, the SDK of each language, and the interface.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// From the repository's root; the manifest has what the crate of plugins in Rust inherits.
+/// Relative to the repository's root; the Rust SDK's manifest inherits from the root manifest.
 const EMBEDDED: [&str; 3] = ["Cargo.toml", "plugin-sdk", "wit"];
 /// What builds and tests leave behind in a working copy.
 const LEFT_BEHIND: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
-/// Of the wrappers alone: a template's tests are for whoever begins with it.
+/// Excluded from the SDKs only: a template's tests belong to the new project.
 const FOR_US: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
 fn main() -> io::Result<()> {
@@ -37,19 +36,19 @@ fn main() -> io::Result<()> {
 #[derive(Default)]
 struct Found {
     files: Vec<PathBuf>,
-    /// Where a change means another program. Cargo looks at all that is in a folder, so one
-    /// with something in it that is left out is not among them, but what else is in it.
+    /// Paths whose change requires a rebuild. Cargo watches everything in a folder, so a folder with
+    /// excluded entries is replaced by its other entries.
     watched: Vec<PathBuf>,
 }
 
 impl Found {
-    /// Whether nothing in it is left out.
+    /// Whether it has no excluded entries.
     fn collect(&mut self, path: &Path) -> io::Result<bool> {
         let kind = fs::symlink_metadata(path)?;
         if kind.is_file() {
             self.files.push(path.to_owned());
         }
-        // A link leads to what is embedded as itself.
+        // The target of a link is embedded on its own.
         if !kind.is_dir() {
             return Ok(true);
         }

@@ -54,7 +54,7 @@ struct Log {
 }
 
 impl Audit {
-    /// Opens the log and starts the thread that writes it. A file that others can write is
+    /// Opens the log and starts the thread that writes it. A file that other users can write is
     /// refused.
     ///
     /// # Errors

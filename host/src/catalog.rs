@@ -1,4 +1,4 @@
-//! Which plugins there are, and who answers for which name.
+//! The plugins in service, and which plugin owns each name.
 //!
 //! It does not know how a plugin runs, nor what a client may see of it.
 
@@ -31,7 +31,7 @@ use tokio::sync::watch;
 
 use crate::plugin::{Digest, PluginId, Provider};
 
-/// One plugin in service: who answers, and by which names.
+/// One plugin in service: its provider and its public names.
 #[derive(Clone)]
 pub struct Member {
     pub provider: Arc<dyn Provider>,
@@ -59,11 +59,11 @@ pub struct Catalog {
     first_scan: watch::Sender<FirstScan>,
     /// A file that is being loaded will offer completions.
     completions_expected: AtomicBool,
-    /// Plugins that are being asked again, and whether they must be once more.
+    /// Plugins that are being listed again, and whether they must be once more.
     listing: Mutex<HashMap<PluginId, bool>>,
 }
 
-/// How far the first scan is.
+/// Progress of the first scan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FirstScan {
     Ahead,
@@ -111,9 +111,8 @@ impl Catalog {
         })
     }
 
-    /// Runs plugins under other settings from their next calls on, all in one change. Gives those
-    /// back that it took out of service, because what they say by now is not what they must keep
-    /// to.
+    /// Applies new settings to plugins, from their next call on, all in one change. Returns those that
+    /// it took out of service because their surface is not the one they must keep.
     pub fn reconfigure(&self, settings: Vec<NewSettings>) -> (Vec<Warning>, Vec<PluginId>) {
         let mut unfit = Vec::new();
         if settings.is_empty() {
@@ -142,7 +141,7 @@ impl Catalog {
         (warnings, unfit)
     }
 
-    /// Whether the host's own tools bear that name among plugins.
+    /// Whether the host's own tools use that plugin name.
     fn host_uses(&self, id: &PluginId) -> bool {
         self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)
     }
@@ -156,8 +155,8 @@ impl Catalog {
         })
     }
 
-    /// Swaps the whole snapshot, if `edit` says that it has changed something. What that costs
-    /// grows with all that is listed, so changes that come together are made together.
+    /// Swaps the whole snapshot, if `edit` returns that it changed something. The cost grows with all
+    /// that is listed, so simultaneous changes are made together.
     fn change(&self, edit: impl FnOnce(&mut Vec<Member>) -> bool) -> Vec<Warning> {
         let _writing = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let before = self.current.load_full();
@@ -185,7 +184,7 @@ impl Catalog {
         self.listings.subscribe()
     }
 
-    /// Says that the first scan is over: whatever was there has been loaded or refused.
+    /// Marks the first scan as complete: every file has been loaded or refused.
     pub fn set_ready(&self) {
         self.first_scan.send_replace(FirstScan::Over);
     }
@@ -208,7 +207,7 @@ impl Catalog {
 
     async fn scanned(&self, wanted: FirstScan, limit: Duration) {
         let mut first_scan = self.first_scan.subscribe();
-        // An error means that the sender is gone, and it lives in `self`.
+        // An error means that the sender is gone, but `self` owns it.
         let _ = tokio::time::timeout(limit, first_scan.wait_for(|now| *now >= wanted)).await;
     }
 
@@ -219,7 +218,7 @@ impl Catalog {
             || self.current.load().members().iter().any(|member| member.provider.surface().completions)
     }
 
-    /// Says that it is known which files there are.
+    /// Marks the set of files as known.
     pub fn set_looked(&self) {
         self.first_scan.send_if_modified(|now| {
             let first = *now == FirstScan::Ahead;

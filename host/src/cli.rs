@@ -1,6 +1,6 @@
-//! The command line: words to actions, and the ends of actions to exit codes.
+//! The command line: parses arguments, runs commands, maps results to exit codes.
 //!
-//! stdout carries data or the wire; all else goes to stderr through [`crate::report`].
+//! stdout carries data or the protocol; all else goes to stderr through [`crate::report`].
 
 mod approve;
 mod ask;
@@ -48,33 +48,32 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Exit codes: 0 it went well; 1 the answer is no (a plugin would not load, a tool failed); 2 the
-question was wrong (usage, configuration, a folder that is not there).";
+Exit codes: 0 success; 1 check or tool failed; 2 invalid usage or configuration.";
 
 #[derive(Subcommand)]
 enum Command {
     /// Serve the plugins of a folder over MCP, on stdin and stdout or over HTTP
     Serve {
-        /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, made on first use]
+        /// Folder of .wasm files [default: $XDG_DATA_HOME/wharf/plugins, created on first use]
         dir: Option<PathBuf>,
         #[command(flatten)]
         http: http::HttpOptions,
     },
     #[command(flatten)]
     Dev(dev::Command),
-    /// Tell whether plugins would load, what they offer and what they import
+    /// Validate plugins: exports, imports, missing grants
     Check {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Write JSON, one line a file
+        /// Print JSON, one line per file
         #[arg(long)]
         json: bool,
     },
-    /// Show what a client would see
+    /// List the tools that clients see
     List {
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Write the list as MCP has it
+        /// Print the list as MCP's JSON
         #[arg(long)]
         json: bool,
     },
@@ -87,42 +86,42 @@ enum Command {
         /// The arguments, a JSON object; `-` reads it from stdin
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
-        /// Write the result as MCP has it
+        /// Print the result as MCP's JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show which versions run, which are held, and what these would change
+    /// Show which versions run, which are pending approval, and what those would change
     Status {
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Write JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let the version of a plugin run that is in the folder
+    /// Approve the plugin version currently in the folder
     Approve {
-        /// The plugin's name, that of its file without .wasm
+        /// The plugin's name: its file name without .wasm
         name: String,
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Do not ask. It approves the version; what is granted is in the configuration alone
+        /// Skip the confirmation. Approves the version only; grants are set in the configuration
         #[arg(long)]
         yes: bool,
     },
-    /// Stop the version of a plugin that runs, and let it run nowhere until it is approved
+    /// Revoke the running version of a plugin until it is approved again
     Revoke {
         /// The plugin's name
         name: String,
-        /// Where its file is, for the command that takes it back [default: as for serve]. The version
-        /// is stopped in all folders
+        /// Folder of its file, for the command that undoes this [default: as for serve]. The version
+        /// is revoked in all folders
         dir: Option<PathBuf>,
     },
-    /// Look into the audit log
+    /// Inspect the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Print the defaults, as the configuration file that would set them
+    /// Print the default configuration file
     Config,
-    /// Compile the component on stdin; what the sandbox starts as a process of its own
+    /// Compile the component on stdin; started by the sandbox as a separate process
     #[command(hide = true)]
     CompileWorker {
         #[arg(long)]
@@ -130,7 +129,7 @@ enum Command {
     },
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command given on the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::CompileWorker { without_second_wall } = cli.command {
@@ -163,7 +162,7 @@ fn run_server(
 
 fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let options = cli.options;
-    // What a person types shows its result; what went into service is of interest to servers.
+    // Interactive commands print their result; only servers log each loaded plugin.
     if let Command::Serve { dir, http } = cli.command {
         let log = Log::default();
         report::start_log(options.log.as_deref().unwrap_or("info"), Some(&log))?;
@@ -183,7 +182,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Command::Revoke { name, dir } => approve::revoke(&options, &name, dir.as_deref()),
             Command::Audit(command) => audit::run(&options, command),
             Command::Config => report::print(&Config::defaults()).map(|()| ExitCode::SUCCESS),
-            Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("it has been started"),
+            Command::Serve { .. } | Command::CompileWorker { .. } => unreachable!("dispatched above"),
         }
     })
 }
@@ -199,7 +198,7 @@ fn on_runtime(work: impl Future<Output = Result<ExitCode, Failure>>) -> Result<E
         survive_file_size_limit();
         work.await
     });
-    // A read of stdin may be under way, and nothing here is worth waiting for it.
+    // A blocking read of stdin may be pending; do not wait for it.
     runtime.shutdown_background();
     code
 }

@@ -1,7 +1,7 @@
-//! The configuration file, and what stands where it says nothing.
+//! The configuration file and its defaults.
 //!
-//! Never read from the current folder or the plugin folder: whoever drops a file there
-//! would grant himself rights.
+//! Never read from the current folder or the plugin folder: writing a file there must not grant
+//! anything.
 
 mod audit;
 mod base;
@@ -51,7 +51,7 @@ pub struct Config {
     pub audit: AuditConfig,
     pub sandbox: SandboxConfig,
     pub plugins: BTreeMap<String, PluginConfig>,
-    /// Where the secrets are that grants name.
+    /// The sources of the secrets that grants name.
     pub secrets: BTreeMap<String, SecretConfig>,
     /// Where it was read, or would have been.
     #[serde(skip)]
@@ -62,18 +62,18 @@ pub struct Config {
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ServerConfig {
-    /// The name that clients are told.
+    /// The server name in MCP's `serverInfo`.
     pub name: String,
     /// What a model should know of this server; sent to clients as `instructions`.
     pub instructions: Option<String>,
-    /// Entries of a list that are sent at once.
+    /// Entries in one page of a list.
     pub page_size: usize,
-    /// Two tools that find and call the others, for clients that list tools only once.
+    /// Offer two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
-    /// What several processes share that serve the same clients; else each makes its own.
+    /// The key shared by several processes that serve the same clients; else each generates its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_key: Option<SecretConfig>,
-    /// Which versions of plugins run unasked; what stands for it depends on who reaches the server.
+    /// Which versions of plugins run without approval; the default depends on the listen address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<TrustConfig>,
     pub http: HttpConfig,
@@ -93,11 +93,11 @@ impl Default for ServerConfig {
     }
 }
 
-/// What stands around all plugins.
+/// The OS sandbox around all plugins.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SandboxConfig {
-    /// Whether the kernel keeps the host and its compiler from what they have no need of.
+    /// Whether the kernel restricts the host and its compiler to what they need.
     pub second_wall: bool,
 }
 
@@ -107,13 +107,13 @@ impl Default for SandboxConfig {
     }
 }
 
-/// What is said of one plugin, by the stem of its file's name.
+/// The settings of one plugin, by the stem of its file name.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PluginConfig {
     /// Whether its tools are called `<plugin>_<tool>`.
     pub prefix: bool,
-    /// As whom its tools are named.
+    /// The naming scheme of its tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NamesConfig>,
     /// The only content that runs, `blake3:` and 64 hexadecimal digits.
@@ -129,7 +129,7 @@ impl Default for PluginConfig {
     }
 }
 
-/// Whose habit the names of a plain component's tools follow.
+/// The naming scheme of a plain component's tools.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum NamesConfig {
@@ -137,7 +137,7 @@ pub enum NamesConfig {
     Wassette,
 }
 
-/// What is wrong with a configuration, and perhaps what to do.
+/// What is wrong with a configuration, with an optional hint.
 #[derive(Debug, thiserror::Error)]
 #[error("read the configuration: {reason}")]
 pub struct ConfigError {
@@ -149,7 +149,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, or holds a key or a value that means nothing.
+    /// If it cannot be read, is not TOML, or has an unknown key or an invalid value.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = files::read_text(path, MAX_SIZE)
             .map_err(|error| ConfigError { reason: format!("{}: {error}", path.display()), hint: None })?;
@@ -165,14 +165,14 @@ impl Config {
         for (name, plugin) in &config.plugins {
             PluginId::parse(name).map_err(|error| ConfigError {
                 reason: format!("[plugins.{name}]: {error}"),
-                hint: Some("a plugin is named as its file, without '.wasm'".into()),
+                hint: Some("use the plugin's file name without '.wasm'".into()),
             })?;
             let wrong = |why| ConfigError { reason: format!("[plugins.{name}.grants]: {why}"), hint: None };
             plugin.grants.check().map_err(wrong)?;
         }
         config.check_trust()?;
         if config.server.page_size == 0 {
-            return Err(ConfigError { reason: "server.page-size: a page holds at least one entry".into(), hint: None });
+            return Err(ConfigError { reason: "server.page-size: must be at least 1".into(), hint: None });
         }
         if config.server.state_key.as_ref().is_some_and(|key| !key.is_somewhere()) {
             return Err(ConfigError {
@@ -191,10 +191,10 @@ impl Config {
         self.file.as_ref().and_then(|file| file.parent()).map_or_else(|| path.to_owned(), |folder| folder.join(path))
     }
 
-    /// The key of what clients carry for the server, if one is set.
+    /// The key that seals state carried by clients, if one is set.
     ///
     /// # Errors
-    /// If it is not there, or too short to be one.
+    /// If it is missing or too short.
     pub fn state_key(&self) -> Result<Option<[u8; 32]>, ConfigError> {
         let Some(key) = &self.server.state_key else { return Ok(None) };
         let secret = key.read(self, "server.state-key: the key", SHORTEST_STATE_KEY)?;
@@ -219,17 +219,17 @@ impl Config {
         own.map(|own| &own.grants).unwrap_or(&GrantsConfig::default()).grants(self, place)
     }
 
-    /// Whether the names of a plugin's tools carry its own.
+    /// Whether the names of a plugin's tools are prefixed with its own.
     pub fn prefix(&self, id: &PluginId) -> bool {
         self.plugins.get(id.as_ref()).is_none_or(|own| own.prefix)
     }
 
-    /// Whose habit its names follow, if not ours.
+    /// Its naming scheme, if not the default.
     pub fn names(&self, id: &PluginId) -> Option<NamesConfig> {
         self.plugins.get(id.as_ref())?.names
     }
 
-    /// The defaults, as the file that would set them.
+    /// The default configuration file.
     pub fn defaults() -> String {
         let limits = LimitsConfig::from(&Limits::default());
         let shown = Self { limits, ..Self::default() };
@@ -248,36 +248,36 @@ const EXAMPLES: &str = "
 # In [server], where several processes serve the same clients:
 # state-key = { env = \"WHARF_STATE_KEY\" }  # or { file = \"state-key\" }; the same for all
 
-# In [server.http], for clients that come over HTTP:
-# address = \"127.0.0.1:8080\"  # serve there and not on stdin; or \"unix:/path\", or \"systemd\"
+# In [server.http], for clients over HTTP:
+# address = \"127.0.0.1:8080\"  # listen here instead of stdin; or \"unix:/path\", or \"systemd\"
 # tokens = [{ name = \"ci\", env = \"WHARF_TOKEN\" }, { name = \"me\", file = \"token\" }]
 # tls = { cert = \"cert.pem\", key = \"key.pem\" }
 
-# Where secrets are that grants name; never in this file itself:
+# Sources of the secrets that grants name; never the secrets themselves:
 # [secrets]
 # weather = { env = \"WEATHER_TOKEN\" }  # or { file = \"weather-token\" }
 
-# Which versions run unasked: \"default\", those that use no grant for other words; \"strict\",
-# those that were approved, which is so where other machines reach the server; \"dev\", all.
+# Which versions run without approval: \"default\", all but updates with grants that change their tool
+# descriptions or imports; \"strict\", none (the default where other machines connect); \"dev\", all.
 # trust = \"strict\"            # in [server]
 
-# Whose signatures count, each in NAME.wasm.minisig beside its file:
+# Trusted signers; a signature is NAME.wasm.minisig beside its file:
 # [signatures]
 # keys = [\"RW…\"]             # public keys of minisign
 # required = true             # nothing unsigned is loaded
 
 # In [audit], what is recorded of calls and plugins:
-# enabled = false             # or true: serve nothing without
+# enabled = false             # or true: serve nothing without it
 # path = \"audit.jsonl\"        # else $XDG_STATE_HOME/wharf/audit.jsonl
 
 # For one plugin, by the name of its file without '.wasm':
 # [plugins.example]
 # prefix = true               # tools are called example_<tool>
-# names = \"wassette\"        # those of a plain component <package>_<interface>_<function>
+# names = \"wassette\"        # a plain component's tools are <package>_<interface>_<function>
 # pin = \"blake3:…\"           # only this version runs; wharf status shows it
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
-# [plugins.example.grants]    # what it may do beside computing; nothing unless it is here
+# [plugins.example.grants]    # what it may access; nothing by default
 # keyvalue = true             # keep values between calls, 1MiB in all; or { quota = \"4MiB\" }
 # http = [\"https://api.example.com/v1\"]  # GET and HEAD there; see docs/configuration.md for more
 # secrets = [\"weather\"]       # read this one of [secrets]
@@ -286,8 +286,8 @@ const EXAMPLES: &str = "
 # roots = true                # ask which folders the user works in
 # fs = [{ host = \"./data\", guest = \"/data\", mode = \"write\", quota = \"64MiB\" }]  # or \"read\"
 # env = { LANG = \"C\" }       # its environment
-# config = { unit = \"metric\" }  # what it finds in wasi:config
-# change-lists = true         # say other things of itself at any time, while it holds grants
+# config = { unit = \"metric\" }  # its wasi:config values
+# change-lists = true         # change its tool descriptions at any time, while it holds grants
 ";
 
 /// Sizes as people write them: `64MiB`, `1500`.

@@ -1,7 +1,7 @@
-//! Which version of a plugin may run: what was seen and approved before, kept in one file for
-//! all processes, and the rules that hold a version against it.
+//! Which version of a plugin may run: the pins of earlier versions, in one file for all processes,
+//! and the rules that check a version against them.
 //!
-//! It loads nothing and knows no folder; what a surface says is text to it.
+//! It loads nothing and knows no folder; a surface is opaque text here.
 
 mod decision;
 mod file;

@@ -1,5 +1,5 @@
-//! What people read of a server: on the terminal and in the log. What they read of all commands is
-//! the affair of `wharf_report`.
+//! A server's output for people: on the terminal and in the log. Output common to all commands is in
+//! `wharf_report`.
 
 mod log;
 #[cfg_attr(not(feature = "dev"), path = "report/no_progress.rs")]
@@ -20,7 +20,7 @@ use crate::config::{Config, ConfigError};
 use crate::pins::Outcome;
 
 pub(crate) fn refusal(refusal: &Refusal) {
-    let still = if refusal.still_serving { " (the version before it goes on serving)" } else { "" };
+    let still = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
     tell(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{still}", refusal.path.display(), refusal.reason));
     hint(refusal.hint.as_deref());
 }
@@ -28,7 +28,7 @@ pub(crate) fn refusal(refusal: &Refusal) {
 /// Starts the log on stderr, of a server through its [`Log`].
 ///
 /// # Errors
-/// If the filter is not one.
+/// If the filter is invalid.
 pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         Failure::usage(format!("read the log level: {error}: {filter}"))
@@ -47,7 +47,7 @@ pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Logs what happens in the plugin folder.
+/// Logs an event of the plugin folder.
 pub(crate) fn log(event: &FolderEvent) {
     match event {
         FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::Settled => {}
@@ -58,7 +58,7 @@ pub(crate) fn log(event: &FolderEvent) {
             let (plugin, version) = (&decision.plugin, decision.content.short());
             match decision.outcome {
                 Ok(Outcome::Followed { other_words: true }) => {
-                    tracing::info!(%plugin, version, "it says other things of itself than the version before it");
+                    tracing::info!(%plugin, version, "tool descriptions changed from the previous version");
                 }
                 _ => tracing::debug!(%plugin, version, "admitted: {}", decision.event()),
             }
@@ -69,7 +69,7 @@ pub(crate) fn log(event: &FolderEvent) {
             let Err(reason) = &decision.outcome else { return };
             tracing::warn!(%plugin, version, file = %path.display(), still_serving, hint, "held: {reason}");
         }
-        FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "took up its settings"),
+        FolderEvent::Reconfigured(id) => tracing::info!(plugin = %id, "settings reloaded"),
         FolderEvent::Removed(id) => tracing::info!(plugin = %id, "removed"),
         FolderEvent::Refused(refusal) => {
             let still_serving = refusal.still_serving;
@@ -79,22 +79,22 @@ pub(crate) fn log(event: &FolderEvent) {
     }
 }
 
-/// Logs each reading of the configuration file. `start` is what the server was started with.
+/// Logs each reload of the configuration file. `start` is the configuration at the start.
 pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigError>) + use<> {
     let (server, audit, sandbox) = (start.server.clone(), start.audit.clone(), start.sandbox.clone());
     move |read| match read {
         Ok(config) if config.server != server || config.audit != audit || config.sandbox != sandbox => {
             tracing::warn!(
-                "read the configuration again; what changed in [server], [audit] and [sandbox] counts from the next start"
+                "configuration reloaded; changes of [server], [audit] and [sandbox] take effect at the next start"
             );
         }
-        Ok(_) => tracing::info!("read the configuration again"),
-        Err(error) => tracing::error!(hint = error.hint, "the configuration stays as it was: failed to {error}"),
+        Ok(_) => tracing::info!("configuration reloaded"),
+        Err(error) => tracing::error!(hint = error.hint, "configuration unchanged: failed to {error}"),
     }
 }
 
-/// Tells of the first scan, and shows on a terminal how it goes, until all that it found is in
-/// service or refused.
+/// Reports the events of the first scan, with progress on a terminal, until all files are in service
+/// or refused.
 pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, tell: impl Fn(&FolderEvent)) {
     let progress = Progress::start();
     while let Some(event) = events.recv().await {

@@ -121,7 +121,7 @@ fn h39_versions_nobody_approved(stage: Stage) -> Arena {
     arena.loads_guest("everything", "fickle");
     let listed = arena.listed("tools");
     arena.says("fickle_test_trigger_tool_change", json!({}), "The tools changed.");
-    arena.log_with("it says other things of itself than what was approved; that is not taken up");
+    arena.log_with("tool descriptions changed from the approved ones; keeping the approved ones");
     assert_eq!(arena.listed("tools"), listed);
     arena
 }

@@ -64,7 +64,7 @@ fn h03_components_that_are_no_plugins(stage: Stage) -> Arena {
         ("empty-component", "find a plugin interface"),
         ("other-world", "find a plugin interface"),
         ("hollow-exports", "find a function"),
-        ("wrong-exports", "of another type"),
+        ("wrong-exports", "whose type differs"),
     ] {
         arena.refuses(name, &source(name), word);
     }
@@ -137,11 +137,11 @@ fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
         arena.refused(name, "symbolic link");
     }
     mknodat(CWD, file(&arena, "pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
-    arena.refused("pipe", "no regular file");
+    arena.refused("pipe", "not a regular file");
     let _socket = UnixListener::bind(file(&arena, "socket")).expect("a socket");
-    arena.refused("socket", "no regular file");
+    arena.refused("socket", "not a regular file");
     fs::create_dir(file(&arena, "folder")).expect("a folder");
-    arena.refused("folder", "no regular file");
+    arena.refused("folder", "not a regular file");
     let written = |arena: &Arena, name: &str, change: &dyn Fn(&std::path::Path)| {
         let aside = arena.home.path(name);
         fs::write(&aside, &bytes).expect("a file");
@@ -150,11 +150,11 @@ fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
     };
     let opened = |path: &std::path::Path| fs::set_permissions(path, Permissions::from_mode(0o666)).expect("my file");
     written(&arena, "writable", &opened);
-    arena.refused("writable", "others can write");
+    arena.refused("writable", "other users can write");
     // Who is not the superuser cannot make these, and need not fear them from himself.
     if rustix::process::geteuid().is_root() {
         mknodat(CWD, file(&arena, "device"), FileType::CharacterDevice, Mode::RUSR, makedev(1, 5)).expect("a device");
-        arena.refused("device", "no regular file");
+        arena.refused("device", "not a regular file");
         written(&arena, "foreign", &|path| chown(path, Some(65_534), None).expect("anybody's file"));
         arena.refused("foreign", "another user");
     }

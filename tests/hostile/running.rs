@@ -74,7 +74,7 @@ fn h17_all_memory_taken_or_declared(stage: Stage) -> Arena {
     let guest = Guest::saying("1").does("memory", &body("take-memory")).build();
     let plugins = ["first", "second", "third", "fourth", "fifth"];
     let mut arena = stage.open("");
-    arena.refuses("declares", &source("take-4-gib"), "that it declares");
+    arena.refuses("declares", &source("take-4-gib"), "that the component declares");
     let modules = "(core module (memory 1024))".repeat(60);
     arena.refuses("modules", &bytes_of(&format!("(component {modules})")), "core modules than 16");
     for plugin in plugins {

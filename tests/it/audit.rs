@@ -274,7 +274,7 @@ fn what_must_be_recorded_is_not_done_without() {
         assert!(answered < 5000, "1 MiB holds no more than that");
     };
     assert_eq!((&refused["data"]["reason"], &refused["data"]["done"]), (&json!("not_recorded"), &json!(false)));
-    client.process().log_with("calls are refused until they can be recorded");
+    client.process().log_with("calls are refused until they can be audited");
     // Neither is a plugin put into service meanwhile.
     home.put("everything", "another");
     for _ in 0..20 {
@@ -291,7 +291,7 @@ fn what_must_be_recorded_is_not_done_without() {
     assert_eq!((&of("lost")["count"], &of("lost")["refused"]), (&json!(0), &json!(1)));
     assert_eq!(of("load")["plugin"], "another");
     let (holds, said) = verify(&home);
-    assert!(!holds && said.contains("a server noticed before line 1: it was removed, moved or replaced"), "{said}");
+    assert!(!holds && said.contains("a server detected before line 1: it was removed, moved or replaced"), "{said}");
 }
 
 #[test]
@@ -324,18 +324,18 @@ fn it_is_there_as_the_configuration_says() {
     let text = fs::read_to_string(home.path("config/wharf/here.jsonl")).expect("a log beside the configuration");
     assert!(text.contains(r#""in":"{\"message\":\"seen\"}""#), "{text}");
 
-    // Of a log that others can write nothing is believed.
+    // Of a log that other users can write nothing is believed.
     fs::create_dir_all(home.path("state/wharf")).expect("a folder");
     fs::write(log(&home), "").expect("a file");
     fs::set_permissions(log(&home), fs::Permissions::from_mode(0o666)).expect("my file");
     home.configure("");
     let mut client = Client::start(&home);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    client.process().log_with("calls are not recorded: failed to trust the audit log: others can write it");
+    client.process().log_with("calls are not audited: failed to trust the audit log: other users can write it");
     home.configure("[audit]\nenabled = true\n");
     let output = run(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("others can write it"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("other users can write it"));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn nothing_is_decided_that_must_be_recorded_and_cannot_be() {
     set(0o666);
     let output = approve();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("others can write it"), "{said}");
+    assert!(output.status.code() == Some(1) && said.contains("other users can write it"), "{said}");
     assert_eq!(pins(), None);
     set(0o600);
     assert!(approve().status.success());

@@ -153,7 +153,7 @@ fn no_plugin_takes_the_hosts_name() {
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("wharf.wasm") && told.contains("the host itself"), "{told}");
+    assert!(told.contains("wharf.wasm") && told.contains("which is reserved"), "{told}");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("wharf_version"));
 }
 

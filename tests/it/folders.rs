@@ -177,7 +177,7 @@ fn a_folder_that_is_made_later_is_given_then() {
     let log = client.process().log_with(&said);
     assert!(log.contains("make the folder: a server that runs takes it up then"), "{log}");
     fs::create_dir(&later).expect("a folder");
-    client.process().log_with("took up its settings");
+    client.process().log_with("settings reloaded");
     assert_eq!(on(&mut client, "folders", ""), "ok /0 /1");
     assert_eq!(attempt(&mut client, "create", json!({"path": "new", "folder": 1})), "ok");
     assert_eq!(names_in(&later), ["new"]);
@@ -194,9 +194,11 @@ fn a_call_that_fails_without_its_folder_is_told_of_it() {
     assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
     assert_eq!(result["_meta"]["wharf/fault"]["access"], "fs", "{result}");
     let said = first_text(&result);
-    let lack = "denied 'fs', which its grants cover, but its folder '/data' could not be given: make the folder";
+    let lack = "grant `fs` cannot be used: its folder '/data' could not be given: make the folder";
     assert!(said.contains(lack) && !said.contains(&nowhere.display().to_string()), "{said}");
-    client.process().log_with(&format!("denied what it is granted: the folder {} is not there", nowhere.display()));
+    client
+        .process()
+        .log_with(&format!("access denied: grant cannot be used: the folder {} is not there", nowhere.display()));
 }
 
 #[test]
@@ -229,9 +231,10 @@ fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
     home.configure("[secrets]\nkey = { env = 'WHARF_TEST_NOT_SET' }\n[plugins.folders.grants]\nsecrets = ['key']\n");
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
-    let log =
-        client.process().log_with("denied what it is granted: its secret 'key' could not be read: it is not there");
-    assert!(log.contains("set its variable, then start the server again"), "{log}");
+    let log = client
+        .process()
+        .log_with("access denied: grant cannot be used: its secret 'key' could not be read: it is not there");
+    assert!(log.contains("set its variable, then restart the server"), "{log}");
 }
 
 #[test]

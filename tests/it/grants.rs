@@ -52,7 +52,7 @@ fn who_may_not_ask_is_denied_and_everybody_is_told() {
             let fault = json!({"plugin": "stranger", "code": "denied", "access": access});
             assert_eq!(result["_meta"]["wharf/fault"], fault, "{result}");
             let text = first_text(&result);
-            assert!(text.contains("'stranger'") && text.contains(&format!("'{access}'")), "{text}");
+            assert!(text.contains("'stranger'") && text.contains(&format!("missing grant `{access}`")), "{text}");
             assert!(!text.contains(home.path("").to_str().expect("UTF-8")), "{text}");
             let log = client.process().log_with(&format!("put `{access} = true` under `[plugins.stranger.grants]`"));
             assert!(log.contains("wharf.toml"), "{log}");
@@ -87,7 +87,7 @@ fn the_file_is_taken_up_while_it_serves() {
     home.configure(KEYVALUE);
     call_until(&mut client, "notes_list", served);
     home.configure("[plugins.notes.grants]\nkeyvalu = true\n");
-    let log = client.process().log_with("the configuration stays as it was");
+    let log = client.process().log_with("configuration unchanged");
     assert!(log.contains("keyvalu") && log.contains("did you mean `keyvalue`?"), "{log}");
     assert!(served(&client.call("notes_list", json!({}))));
     fs::remove_file(home.path("config/wharf/wharf.toml")).expect("the settings file");

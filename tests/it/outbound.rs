@@ -371,15 +371,17 @@ fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
     let (site, home) = telling("");
     let file = home.path("config/wharf/api");
     let mut client = Client::start_modern(&home);
-    let lack = "its secret 'api' could not be read: put it into its file, then send the server SIGHUP";
-    for why in ["is not 1 or more visible ASCII characters: ", "is not there: "] {
+    let lack = "its secret 'api' could not be read: write it to its file, then send the server SIGHUP";
+    for why in ["is not at least 1 visible ASCII characters: ", "is not there: "] {
         let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
-        assert!(said.contains(&format!("denied 'http', which its grants cover, but {lack}.")), "{said}");
+        assert!(said.contains(&format!("grant `http` cannot be used: {lack}.")), "{said}");
         assert!(said.contains(&format!("a grant covers this request, but {lack}")), "{said}");
         assert!(!said.contains(&file.display().to_string()), "{said}");
         let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
         assert!(said.contains(lack), "{said}");
-        let log = client.process().log_with("denied what it is granted: its secret 'api' could not be read: it is not");
+        let log = client
+            .process()
+            .log_with("access denied: grant cannot be used: its secret 'api' could not be read: it is not");
         assert!(log.contains(why) && log.contains(&file.display().to_string()), "{log}");
         assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
         // It may be gone by then.
@@ -391,7 +393,7 @@ fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
     refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     std::fs::write(&file, SECRET).expect("a secret");
     client.process().signal(Signal::HUP);
-    client.process().log_with("took up its settings");
+    client.process().log_with("settings reloaded");
     assert_eq!(client.text("online_fetch", json!({"url": site.url("/")})), "200 \nBearer [redacted api]");
 }
 

@@ -90,7 +90,7 @@ fn other_words_of_a_plugin_with_grants_are_held_until_they_are_approved() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     home.put_bytes(&version("2", "Does a thing.\nAnd \u{1F600} sends it."), "p");
-    let log = client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    let log = client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     let folder = home.plugins().display().to_string();
     assert!(log.contains(&format!("wharf approve p {folder}")) && log.contains("still_serving=true"), "{log}");
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -154,7 +154,7 @@ fn strict_trust_runs_nothing_unasked() {
     let home = home(STRICT);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
-    client.process().log_with("held: nobody has approved it");
+    client.process().log_with("held: it has not been approved");
     assert_eq!(status(&home)["code"], "unapproved");
     approve(&home, "p");
     client.tools_until(|tools| tools == ["p_version", "p_act"]);
@@ -187,7 +187,7 @@ fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
     }
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
-    let log = client.process().log_with("held: nobody has approved it");
+    let log = client.process().log_with("held: it has not been approved");
     let output = folder_command(&home, &["status"]);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     for (name, _, reason) in &broken {
@@ -306,8 +306,8 @@ fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
     let file = home.path("state/wharf/lock.toml");
     for (damaged, mode, said) in [
         ("version = 1\n[plugins.p]\ncontent = \"blake3", 0o600, "failed to read the pins, line 3"),
-        ("version = 2\n", 0o600, "failed to read pins of the form 2"),
-        ("version = 1\n", 0o666, "others can write the file"),
+        ("version = 2\n", 0o600, "failed to read pins of format 2"),
+        ("version = 1\n", 0o666, "other users can write the file"),
     ] {
         fs::write(&file, damaged).expect("a file");
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("its mode");

@@ -113,7 +113,7 @@ fn build_writes_a_component_and_says_where_it_is() {
     assert_eq!(out(&built), format!("{}\n", file.display()), "stdout is the path and nothing else");
     assert!(err(&built).contains("built made\n  tools     echo, add\n"), "{}", err(&built));
     assert_eq!(fs::read(&file).expect("it is there"), fs::read(component("echo")).expect("a component"));
-    assert_eq!(file.metadata().expect("a file").mode() & 0o022, 0, "others can write to it");
+    assert_eq!(file.metadata().expect("a file").mode() & 0o022, 0, "other users can write to it");
     let left: Vec<_> = fs::read_dir(project.dir.join("dist")).expect("a folder").collect();
     assert_eq!(left.len(), 1, "{left:?}");
     let elsewhere = project.home.path("home/elsewhere.wasm");

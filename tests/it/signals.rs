@@ -34,17 +34,17 @@ fn tokens_and_the_configuration_are_read_again_in_place() {
     fs::rename(home.path("config/wharf/next"), &token).expect("a file");
     assert_eq!(reached(OLD), 200, "not before it is asked to");
     process.signal(Signal::HUP);
-    process.log_with("read the tokens again");
+    process.log_with("tokens reloaded");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
-    process.log_with("read the configuration again");
+    process.log_with("configuration reloaded");
     // What cannot be read takes nothing away, and opens nothing.
     fs::remove_file(&token).expect("the file");
     process.signal(Signal::HUP);
-    process.log_with("the tokens stay as they were");
+    process.log_with("tokens unchanged");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
     home.configure("[server.http]\naddress = '127.0.0.1:0'\n");
     process.signal(Signal::HUP);
-    process.log_with("only a start opens a server to all");
+    process.log_with("only a restart can turn authentication off");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
     process.signal(Signal::TERM);
     assert!(process.wait().success());
@@ -56,7 +56,7 @@ fn over_stdio_it_ends_nothing() {
     let mut client = Client::start(&home);
     client.tools();
     client.process().signal(Signal::HUP);
-    client.process().log_with("as SIGHUP asks");
+    client.process().log_with("SIGHUP: reloading the configuration");
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     client.finish();
 }
@@ -77,7 +77,7 @@ fn a_server_whose_terminal_is_gone_ends() {
     let hang_up = || kill_process(Pid::from_child(&child), Signal::HUP).expect("it runs");
     told("listening on");
     hang_up();
-    told("as SIGHUP asks");
+    told("SIGHUP: reloading the configuration");
     drop(master);
     hang_up();
     assert!(child.wait().expect("an end").success());

@@ -26,24 +26,24 @@ fn after_a_link_to_elsewhere(before: &str) -> (String, String) {
     let settings = home.path("config/wharf/wharf.toml");
     symlink(elsewhere.path().join("wharf.toml"), home.path("link")).expect("a link");
     fs::rename(home.path("link"), settings).expect("the link takes its place");
-    (status, client.process().log_with("the configuration"))
+    (status, client.process().log_with("configuration "))
 }
 
 #[test]
 fn the_host_reads_nothing_that_it_was_not_told_of() {
     let (status, log) = after_a_link_to_elsewhere("");
-    if log.contains("there is no second wall") {
+    if log.contains("no OS sandbox") {
         // Nothing is shown where the kernel has none, but that it serves all the same.
         return;
     }
-    assert!(log.contains("the configuration stays as it was") && log.contains("Permission denied"), "{log}");
+    assert!(log.contains("configuration unchanged") && log.contains("Permission denied"), "{log}");
     assert!(status.is_empty() || status.contains("NoNewPrivs:\t1"), "{status}");
 }
 
 #[test]
 fn the_wall_can_be_switched_off() {
     let (status, log) = after_a_link_to_elsewhere(OFF);
-    assert!(log.contains("read the configuration again"), "{log}");
+    assert!(log.contains("configuration reloaded"), "{log}");
     assert!(status.is_empty() || status.contains("NoNewPrivs:\t0"), "{status}");
     // The compiler does without its own too.
     let home = Home::with(&["echo"]);
@@ -66,9 +66,9 @@ fn the_host_cannot_write_its_own_plugins() {
         })
     };
     // The folders of somebody who starts for the first time.
-    let log = serve(None).log_with("second wall");
-    let Some(reach) = log.lines().find(|line| line.contains("the second wall stands")) else {
-        assert!(log.contains("there is no second wall"), "{log}");
+    let log = serve(None).log_with("OS sandbox");
+    let Some(reach) = log.lines().find(|line| line.contains("OS sandbox active")) else {
+        assert!(log.contains("no OS sandbox"), "{log}");
         return;
     };
     let write = reach.split_once("write: [").and_then(|(_, rest)| rest.split_once(']')).expect("what it writes").0;
@@ -80,7 +80,7 @@ fn the_host_cannot_write_its_own_plugins() {
     // A folder that the server has to write is a bad place for plugins, and is no secret.
     let inside = home.path("state/wharf/plugins");
     fs::create_dir_all(&inside).expect("a folder");
-    serve(Some(inside)).log_with("the second wall lets the server write its own plugins");
+    serve(Some(inside)).log_with("the OS sandbox lets the server write its own plugins");
 }
 
 /// Where groups are private, what is made is their group's to write, unless it is made otherwise.
@@ -90,7 +90,7 @@ fn what_the_host_keeps_is_made_for_its_user_alone() {
     fs::remove_dir(home.path("state")).expect("it is made anew");
     let mut client = Client::legacy(Process::serve_after(&home, "umask 002"), "2025-11-25");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    assert!(!client.process().log().contains("calls are not recorded"), "{}", client.process().log());
+    assert!(!client.process().log().contains("calls are not audited"), "{}", client.process().log());
     client.finish();
     let output = run(&home, ["status".as_ref(), home.plugins().as_os_str()]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -119,7 +119,7 @@ fn a_limit_of_open_files_that_is_too_low_is_told() {
         // By then it has said what it has to say of its settings.
         let log = process.log_with("loaded plugin=echo");
         let said = log.contains(&format!("files={limit} connections={connections}"));
-        assert_eq!((said, log.contains("fewer files")), (is_told, is_told), "{limit}: {log}");
+        assert_eq!((said, log.contains("open file limit too low")), (is_told, is_told), "{limit}: {log}");
     }
 }
 
@@ -140,11 +140,11 @@ fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() 
     let mut client: Client<Process> = Client::start_modern(&home);
     client.tools();
     granted("read");
-    client.process().log_with("took up its settings");
+    client.process().log_with("settings reloaded");
     if read(&mut client) == "ok hello" {
         // No wall is in the way.
         let log = client.process().log();
-        return assert!(log.contains("there is no second wall") && !log.contains("next start of the server"), "{log}");
+        return assert!(log.contains("no OS sandbox") && !log.contains("next start of the server"), "{log}");
     }
     let log = client.process().log_with("counts from the next start of the server");
     assert!(log.contains(&format!("not granted: the folder {} is out of reach", shared.display())), "{log}");
@@ -173,7 +173,7 @@ fn what_a_restart_is_needed_for_is_told_and_what_is_never_given_at_once() {
         all.map(|(at, host)| format!("{{ host = '{}', guest = '/{at}' }}", host.display())).collect();
     home.configure(&format!("[plugins.folders.grants]\nfs = [{}]\n", entries.join(", ")));
     let log = client.process().log_with(&format!("not granted: the folder {} is not there", later.display()));
-    if !log.contains("there is no second wall") {
+    if !log.contains("no OS sandbox") {
         assert!(log.contains("make the folder, and start the server again"), "{log}");
         assert!(!log.contains("takes it up then"), "{log}");
     }
@@ -191,7 +191,7 @@ fn what_is_replaced_is_within_reach() {
     client.tools();
     fs::write(home.path("config/wharf/fresh"), "[limits]\ntimeout = \"20s\"\n").expect("a file");
     fs::rename(home.path("config/wharf/fresh"), home.path("config/wharf/wharf.toml")).expect("it takes its place");
-    client.process().log_with("read the configuration again");
+    client.process().log_with("configuration reloaded");
 }
 
 #[test]
@@ -201,5 +201,5 @@ fn a_configuration_that_is_made_later_is_within_reach() {
     let mut client = Client::start_modern(&home);
     client.tools();
     home.configure("");
-    client.process().log_with("read the configuration again");
+    client.process().log_with("configuration reloaded");
 }

@@ -1,4 +1,4 @@
-//! `wharf build`: from sources to a component, with the language's own tools.
+//! `wharf build`: builds a component from sources with the language's tools.
 
 mod c;
 mod component;
@@ -28,7 +28,7 @@ pub struct BuildOptions {
     /// Where to write the component [default: dist/NAME.wasm in the folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Install what the build needs and is not there, with the commands that it would only name
+    /// Install missing build tools by running the commands that the hint would show
     #[arg(long)]
     install: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: &BuildOptions) ->
     let project = Project::read(dir)?;
     tokio::select! {
         outcome = build_and_tell(server, &project, how) => outcome,
-        // What was started ends with what is dropped here.
+        // Dropping the build ends its child processes.
         () = interrupted => Ok(ExitCode::from(130)),
     }
 }
@@ -54,12 +54,12 @@ async fn build_and_tell(server: &impl Server, project: &Project, how: &BuildOpti
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the project and puts the component there.
+/// Builds the project and installs the component at `out`.
 pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Result<(), Failure> {
     let work = project.dir.join("dist/.build");
-    // What the last build left there may be of other sources.
+    // Files of the last build may be stale.
     let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("make {}: {error}", work.display())))?;
+    fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.display())))?;
     let tools = Tools { project, install };
     let component = match project.language {
         Language::Rust => rust::build(&tools, &work).await?,
@@ -71,13 +71,13 @@ pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Resul
     fs::read(&component)
         .and_then(|component| write_whole(out, &component))
         .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.display())))?;
-    // After a failure it is there to be looked into.
+    // Kept after a failure, for inspection.
     let _ = fs::remove_dir_all(&work);
     Ok(())
 }
 
-/// Nobody who watches the folder sees half of it, and nobody else may write to it: such a file
-/// would not be served.
+/// Written atomically, so that no watcher sees half of it, and not writable by other users: such a
+/// file would not be served.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let aside = path.with_file_name(format!(".{name}.part"));

@@ -8,16 +8,16 @@ use wharf_report::Failure;
 
 use crate::os;
 
-/// Ready when the person or the system wants this process to end. Groups of their own hear
-/// nothing of a Ctrl-C, nor of a terminal that is closed.
+/// Ready on a termination signal. Separate process groups receive neither Ctrl-C nor the hangup of a
+/// closed terminal.
 pub(crate) fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
     os::interrupted().map_err(|error| Failure::new(format!("listen for signals: {error}")))
 }
 
-/// A process and its descendants, as a process group of their own. Ended when dropped.
+/// A process and its descendants in a separate process group. Terminated on drop.
 pub(crate) struct Group {
     pub(crate) child: Child,
-    /// `None` once it has ended: its number may be another's then.
+    /// `None` once it has exited: its id may be reused then.
     id: Option<u32>,
 }
 
@@ -28,14 +28,14 @@ impl Group {
         Ok(Self { child, id })
     }
 
-    /// Its end. Cancel-safe.
+    /// Waits for its exit. Cancel-safe.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.id = None;
         Ok(status)
     }
 
-    /// Asks all of it to end.
+    /// Asks the whole group to terminate.
     pub(crate) fn terminate(&self) {
         if let Some(id) = self.id {
             os::terminate_group(id);

@@ -1,7 +1,7 @@
-//! `wharf dev`: sources are built whenever they change, into a folder that is served meanwhile.
+//! `wharf dev`: rebuilds sources on each change, into a folder that is being served.
 //!
-//! The server is `wharf serve` in a process of its own, behind its own walls. This process
-//! starts compilers, which a server must not.
+//! The server is `wharf serve` in a separate process with its own OS sandbox. This process starts
+//! compilers, which a server must not.
 
 mod sources;
 
@@ -19,18 +19,18 @@ use crate::build::{build, write_whole};
 use crate::child::{Group, interrupted};
 use crate::project::Project;
 
-/// For the server's last words.
+/// Time for the server to shut down.
 const ENDING: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct DevOptions {
-    /// Folder to put the component into, and to serve [default: as for serve]
+    /// Folder to install the component into and to serve [default: as for serve]
     #[arg(long, value_name = "FOLDER")]
     serve: Option<PathBuf>,
-    /// Where to serve, as for serve
+    /// Address to listen on, as for serve
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     http: String,
-    /// Install what the build needs and is not there
+    /// Install missing build tools
     #[arg(long)]
     install: bool,
 }
@@ -44,25 +44,25 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
     let mut server = Group::spawn(server.serving(&folder, &how.http)?)
         .map_err(|error| Failure::new(format!("start the server: {error}")))?;
     let (shown, name) = (folder.display(), &project.name);
-    tell(&format!("{NAME}{name}{NAME:#} is built into {shown} at each change; stop with Ctrl-C"));
+    tell(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change; stop with Ctrl-C"));
     tokio::select! {
         never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
         ended = server.wait() => Err(match ended {
-            // It has said why.
-            Ok(status) => Failure::new(format!("serve {shown}: the server ended with {status}"))
-                .hint("choose another address with --http, or 127.0.0.1:0 for any that is free".to_owned()),
+            // It has logged why.
+            Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
+                .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
             Err(error) => Failure::new(format!("wait for the server: {error}")),
         }),
         () = interrupted => {
             server.terminate();
-            // Whatever it says now, it is over.
+            // Its exit status does not matter during shutdown.
             let _ = timeout(ENDING, server.wait()).await;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-/// Builds once, and again whenever what was built is no longer what is there.
+/// Builds once, and again whenever the sources differ from those that were built.
 async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool) -> std::convert::Infallible {
     let (mut built, mut failed) = (None, false);
     loop {
@@ -79,13 +79,13 @@ async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool)
                     true
                 }
             };
-            // What the build itself wrote; a change of the sources is seen by the next look.
+            // Discard events of the build itself; source changes are detected by their hash.
             sources.forget();
             continue;
         }
         sources.changed().await;
         if failed {
-            // What was missing may be outside of the sources, and somebody saved to try again.
+            // After a failure, retry on any save: the cause may be outside of the sources.
             built = None;
         }
     }

@@ -1,9 +1,9 @@
-//! The languages that a plugin can be begun and built in.
+//! The languages supported by `wharf new` and `wharf build`.
 
 use clap::ValueEnum;
 use serde::Deserialize;
 
-/// As `--lang` and `plugin.toml` call it.
+/// Its name in `--lang` and `plugin.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {

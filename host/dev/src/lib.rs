@@ -1,5 +1,5 @@
-//! `wharf new`, `wharf build` and `wharf dev`: projects of plugins, begun, built by their
-//! language's own tools, and watched.
+//! `wharf new`, `wharf build` and `wharf dev`: plugin projects, created, built with their language's
+//! tools, and rebuilt on change.
 //!
 //! They start compilers, which a server must not. What they need of the server that plugins are
 //! built for is [`Server`].
@@ -28,18 +28,18 @@ pub use self::name::PluginName;
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Begin a plugin: a small project that builds as it is
+    /// Create a new plugin project
     New {
         /// The plugin's name: 1 to 48 of a-z, 0-9 and -
         name: String,
         /// The language to write it in
         #[arg(long, value_name = "LANG")]
         lang: Language,
-        /// Where to put it [default: a folder of its name, here]
+        /// Folder to create [default: ./NAME]
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
-    /// Build a plugin with its language's own tools, as plugin.toml says, and tell what it offers
+    /// Build a plugin project with its language's tools, and show what it offers
     Build {
         /// The folder with plugin.toml
         #[arg(default_value = ".")]
@@ -47,7 +47,7 @@ pub enum Command {
         #[command(flatten)]
         how: BuildOptions,
     },
-    /// Build a plugin whenever its sources change, and serve it over HTTP meanwhile
+    /// Rebuild a plugin whenever its sources change, and serve it over HTTP
     Dev {
         /// The folder with plugin.toml
         #[arg(default_value = ".")]
@@ -59,7 +59,7 @@ pub enum Command {
 
 /// The server that plugins are built for.
 pub trait Server {
-    /// Loads a component as the server would, without any grant, and says in a few lines what it
+    /// Loads a component as the server would, without any grant, and describes in a few lines what it
     /// offers.
     fn offer(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
 
@@ -76,10 +76,10 @@ pub trait Server {
     fn serving(&self, folder: &Path, address: &str) -> Result<process::Command, Failure>;
 }
 
-/// Does what was asked for.
+/// Runs the command.
 ///
 /// # Errors
-/// What stands against it, for the person who asked.
+/// Why it failed, for people.
 pub async fn run(command: Command, server: &impl Server) -> Result<ExitCode, Failure> {
     match command {
         Command::New { name, lang, dir } => new::run(&name, lang, dir),

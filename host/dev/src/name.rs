@@ -1,5 +1,4 @@
-//! Names of plugins. The server has the same rule (`PluginId`), and a test of it holds the two
-//! together.
+//! Names of plugins. The server has the same rule (`PluginId`); a test keeps the two equal.
 
 use std::fmt;
 
@@ -13,7 +12,7 @@ const SHOWN: usize = 120;
 pub struct PluginName(String);
 
 impl PluginName {
-    /// Takes the name if it has the right shape.
+    /// Parses the name.
     ///
     /// # Errors
     /// What is wrong with it; reads after "failed to".
@@ -23,12 +22,10 @@ impl PluginName {
             return Ok(Self(name.to_owned()));
         }
         let shown: String = name.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-        Err(format!(
-            "use the name as a plugin's, which is 1 to {MAX} of a-z, 0-9 and -, and does not start with -: {shown}"
-        ))
+        Err(format!("parse the plugin name, which must be 1 to {MAX} of a-z, 0-9 and -, not starting with -: {shown}"))
     }
 
-    /// The nearest name to one that other tools allow.
+    /// The closest valid name to one that other tools allow.
     pub(crate) fn near(name: &str) -> Option<Self> {
         let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let mut near: String = name.trim().chars().map(dashed).collect();

@@ -1,4 +1,4 @@
-//! `wharf new`: a project to begin a plugin with, that builds as it is.
+//! `wharf new`: creates a plugin project that builds as it is.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,11 +14,11 @@ use crate::name::PluginName;
 pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let id = plugin_name(name)?;
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
-    let failed = |error: io::Error| Failure::new(format!("make the project: {error}: {}", dir.display()));
+    let failed = |error: io::Error| Failure::new(format!("create the project: {error}: {}", dir.display()));
     refuse_used(&dir)?;
     let files = embedded::files_of(language);
     for (path, bytes) in &files {
-        // What the language's wrapper has in braces is its own.
+        // Braces in the language's wrapper are not placeholders.
         let (path, bytes) = if path.starts_with("wharf") {
             (path.to_owned(), bytes.to_owned())
         } else {
@@ -30,7 +30,7 @@ pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name as a plugin's. Names that other tools allow are common here, so it says the nearest.
+/// Parses the plugin name. Names that other tools allow are common here, so the error suggests one.
 fn plugin_name(name: &str) -> Result<PluginName, Failure> {
     PluginName::parse(name).map_err(|reason| {
         let near = PluginName::near(name).map(|near| format!("did you mean `{near}`?"));
@@ -38,23 +38,23 @@ fn plugin_name(name: &str) -> Result<PluginName, Failure> {
     })
 }
 
-/// Nothing is written over.
+/// Existing files are never overwritten.
 fn refuse_used(dir: &Path) -> Result<(), Failure> {
     match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),
-        Ok(true) => Err(Failure::usage(format!("make the project: the folder is not empty: {}", dir.display()))
-            .hint("choose another one with --dir, or another name".to_owned())),
+        Ok(true) => Err(Failure::usage(format!("create the project: the folder is not empty: {}", dir.display()))
+            .hint("choose another folder with --dir, or another name".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Failure::usage(format!("make the project: {error}: {}", dir.display()))),
+        Err(error) => Err(Failure::usage(format!("create the project: {error}: {}", dir.display()))),
     }
 }
 
-/// A text with the plugin's names in their places.
+/// The text with the plugin's names substituted.
 fn filled(text: &str, id: &PluginName) -> String {
     text.replace("{{name}}", id.as_ref()).replace("{{ident}}", &id.as_ref().replace('-', "_"))
 }
 
-/// The same for what is in a file; one that is no text stays as it is.
+/// The same for a file's content; binary files are unchanged.
 fn with_names(bytes: &[u8], id: &PluginName) -> Vec<u8> {
     std::str::from_utf8(bytes).map_or_else(|_| bytes.to_owned(), |text| filled(text, id).into_bytes())
 }
@@ -64,11 +64,11 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::File::create_new(path)?.write_all(bytes)
 }
 
-/// What was made, and the next three commands.
+/// What was created, and the next three commands.
 fn made(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
     let folder = dir.display();
     format!(
-        "made {NAME}{folder}{NAME:#}: the plugin {id} in {}, {files} files. Its README says how to test it. Next:\n  \
+        "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files. Its README explains how to test it. Next:\n  \
          cd {folder}\n  \
          wharf build\n  \
          wharf call dist/{id}.wasm greet '{{\"name\":\"Ada\"}}'",

@@ -1,5 +1,4 @@
-//! What Unix and Windows do differently: signals, groups of processes, and which files are
-//! programs.
+//! Platform differences of Unix and Windows: signals, process groups, executables.
 
 #[cfg(unix)]
 pub(crate) use self::unix::*;
@@ -39,10 +38,10 @@ mod unix {
         command.process_group(0)
     }
 
-    /// Asks the processes of that group to end, and those that they started.
+    /// Asks the processes of that group to terminate.
     pub(crate) fn terminate_group(id: u32) {
         if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-            // It may have ended just now.
+            // It may have exited already.
             let _ = kill_process_group(id, Signal::TERM);
         }
     }
@@ -54,10 +53,10 @@ mod unix {
         (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(file)
     }
 
-    /// What runs a line with `&&` in it.
+    /// The shell that runs a command line.
     pub(crate) const SHELL: [&str; 2] = ["sh", "-c"];
 
-    /// A new file that nobody else may write to.
+    /// A new file that other users cannot write.
     pub(crate) fn create_new(file: &Path) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).mode(0o644).open(file)
     }
@@ -95,11 +94,11 @@ mod windows {
         command.creation_flags(NEW_GROUP)
     }
 
-    /// Ends a process and those that it started. There is no signal that would ask them to.
+    /// Kills a process and its descendants. There is no signal to ask them to terminate.
     pub(crate) fn terminate_group(id: u32) {
         let mut command = std::process::Command::new("taskkill");
         command.args(["/T", "/F", "/PID", &id.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-        // It may have ended just now.
+        // It may have exited already.
         let _ = command.status();
     }
 

@@ -10,20 +10,20 @@ use crate::name::PluginName;
 
 const FILE: &str = "plugin.toml";
 
-/// What `plugin.toml` says, and where it is.
+/// The content and folder of `plugin.toml`.
 #[derive(Debug)]
 pub(crate) struct Project {
-    /// Absolute, and without links: tools are started in it and told of files in it.
+    /// Absolute and without links: tools run in it and are passed paths in it.
     pub(crate) dir: PathBuf,
     pub(crate) name: PluginName,
     pub(crate) language: Language,
     /// The file to begin with, from that folder.
     source: Option<PathBuf>,
-    /// Where the language's wrapper is, from that folder, if nothing else says so.
+    /// The language's wrapper, relative to that folder.
     pub(crate) wrapper: PathBuf,
-    /// What the component is to export, where the language's tools have to be told.
+    /// The exports of the component, for languages whose tools cannot infer them.
     pub(crate) exports: Vec<Export>,
-    /// The same for what it may import beside `wharf:plugin/host`.
+    /// The same for imports beside `wharf:plugin/host`.
     pub(crate) imports: Vec<Import>,
 }
 
@@ -50,7 +50,7 @@ impl Export {
     }
 }
 
-/// Something of the host's that a plugin uses.
+/// A host interface that a plugin uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Import {
@@ -78,7 +78,7 @@ impl Project {
         let shown = file.display();
         let text = std::fs::read_to_string(&file).map_err(|error| {
             failed(format!("{error}: {shown}"))
-                .hint("name a plugin's folder; `wharf new NAME --lang LANG` makes one".to_owned())
+                .hint("name a plugin project's folder; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
         let manifest: Manifest =
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
@@ -102,7 +102,7 @@ impl Project {
             return Ok(source);
         }
         Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).display()))
-            .hint(format!("{FILE} says where it is: source = \"{usual}\"")))
+            .hint(format!("set its path in {FILE}: source = \"{usual}\"")))
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(project.exports, [Export::Tools, Export::Prompts]);
         assert_eq!(project.imports, [Import::Http]);
         let failure = format!("{:?}", project.source("plugin.py").expect_err("the folder is gone"));
-        assert!(failure.contains("plugin.py") && failure.contains("plugin.toml says"), "{failure}");
+        assert!(failure.contains("plugin.py") && failure.contains("in plugin.toml"), "{failure}");
     }
 
     #[test]

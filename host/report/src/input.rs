@@ -1,8 +1,8 @@
-//! TOML that people wrote: what is wrong with it, where, and what was probably meant.
+//! Parses TOML written by people: errors with their place and a suggestion.
 
 use serde::de::DeserializeOwned;
 
-/// Reads TOML; what is wrong is told with its place, and perhaps with what was meant.
+/// Parses TOML; errors have their place, and perhaps a suggestion.
 ///
 /// # Errors
 /// The reason, and a hint if there is one.
@@ -25,7 +25,7 @@ pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, (String, Option<S
     })
 }
 
-/// The known word that an unknown one was probably meant to be.
+/// The known name closest to an unknown one.
 fn did_you_mean(message: &str) -> Option<String> {
     let unknown = ["unknown field ", "unknown variant "].iter().find_map(|start| message.strip_prefix(start))?;
     let mut names = unknown.split('`').skip(1).step_by(2);

@@ -1,7 +1,7 @@
-//! What people read of Wharf's commands, and what is wrong in a file that they wrote.
+//! Output of Wharf's commands for people, and errors in files that they wrote.
 //!
 //! Text follows one rule: a lowercase fragment that reads after "failed to", the value
-//! last, and advice on a line of its own.
+//! last, and a hint on a separate line.
 
 mod input;
 
@@ -17,23 +17,23 @@ const HINT: Style = AnsiColor::Cyan.on_default().bold();
 /// Names of tools and plugins.
 pub const NAME: Style = Style::new().bold();
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
     /// Reads after "failed to".
     what: String,
     hint: Option<String>,
-    /// 1 or 2, as the help says.
+    /// The exit code: 1 or 2, as documented in the help.
     pub code: u8,
 }
 
 impl Failure {
-    /// The answer is no.
+    /// Exit code 1: a check or tool failed.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), hint: None, code: 1 }
     }
 
-    /// The question was wrong.
+    /// Exit code 2: invalid usage or configuration.
     pub fn usage(what: impl Into<String>) -> Self {
         Self { code: 2, ..Self::new(what) }
     }
@@ -42,7 +42,7 @@ impl Failure {
         Self { hint: hint.into(), ..self }
     }
 
-    /// Another way, beside that of the hint.
+    /// Adds an alternative to the hint.
     pub fn or_hint(self, other: &str) -> Self {
         let hint = self.hint.map_or_else(|| other.to_owned(), |hint| format!("{hint}; or: {other}"));
         Self { hint: Some(hint), ..self }
@@ -77,12 +77,12 @@ pub fn failure(failure: &Failure) {
     hint(failure.hint.as_deref());
 }
 
-/// What was done in part, and in which not.
+/// A warning that something was done only in part.
 pub fn warning(text: &str) {
     tell(&format!("{WARNING}warning{WARNING:#}: {text}"));
 }
 
-/// What to do now, if that is known.
+/// The hint, if there is one.
 pub fn hint(text: Option<&str>) {
     if let Some(text) = text {
         tell(&format!("{HINT}hint{HINT:#}: {text}"));

@@ -90,7 +90,7 @@ pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io:
 type Checked = ((u64, String), Option<String>);
 
 fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<Checked, &'static str> {
-    let place: Place = serde_json::from_slice(line).map_err(|_| "it is no record")?;
+    let place: Place = serde_json::from_slice(line).map_err(|_| "it is not a record")?;
     let start = Link::START;
     let start = (start.seq, start.hash.to_hex().to_string());
     // A file whose predecessor is not at hand is believed its first line, unless that is the first of all.

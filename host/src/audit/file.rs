@@ -31,7 +31,7 @@ pub enum OpenError {
     Io(#[from] io::Error),
     #[error("trust the audit log: {why}: {}", .path.display())]
     Untrusted { path: PathBuf, why: &'static str },
-    #[error("reserve room for the audit log: {error}: {}", .path.display())]
+    #[error("reserve space for the audit log: {error}: {}", .path.display())]
     NoRoom { path: PathBuf, error: io::Error },
 }
 
@@ -79,7 +79,10 @@ impl LogFile {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private::make_folder(folder)?;
             if private::distrust(&fs::metadata(folder)?, Rule::Around).is_some() {
-                return Err(OpenError::Untrusted { path: folder.to_owned(), why: "others can write to its folder" });
+                return Err(OpenError::Untrusted {
+                    path: folder.to_owned(),
+                    why: "other users can write to its folder",
+                });
             }
         }
         let (lock, _) = open(&with_suffix(&path, "lock"))?;
@@ -142,7 +145,7 @@ impl LogFile {
                 file.set_len(length)?;
             }
             if let Err(error) = self.put_aside() {
-                tracing::warn!("failed to put the audit log aside, it grows on: {error}: {}", self.path.display());
+                tracing::warn!("failed to rotate the audit log, it keeps growing: {error}: {}", self.path.display());
             }
         }
         self.current = (self.reserve > 0).then_some(file);
@@ -161,7 +164,7 @@ impl LogFile {
             let shorter = found.len() < left.length;
             return Ok(match holds(file, found)? {
                 true => None,
-                false if shorter => Some("it was made shorter"),
+                false if shorter => Some("it was truncated"),
                 false => Some("records in it were changed"),
             });
         }
@@ -169,7 +172,7 @@ impl LogFile {
         for number in 1..self.files {
             let Ok((mut file, found)) = files::open(&generation(&self.path, number), Links::Followed) else { continue };
             if is_left(&file)? {
-                return Ok((!holds(&mut file, &found)?).then_some("records were changed after it was put aside"));
+                return Ok((!holds(&mut file, &found)?).then_some("records were changed after rotation"));
             }
             aside += 1;
         }
@@ -258,9 +261,9 @@ fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>>
 fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
     let untrusted = |why| OpenError::Untrusted { path: path.to_owned(), why };
     private::open(path, For::Appending).map_err(|error| match error {
-        FileError::NotAFile(_) => untrusted("it is no regular file"),
+        FileError::NotAFile(_) => untrusted("it is not a regular file"),
         FileError::Untrusted(Distrust::OtherOwner) => untrusted("it belongs to another user"),
-        FileError::Untrusted(Distrust::OthersWrite) => untrusted("others can write it"),
+        FileError::Untrusted(Distrust::OthersWrite) => untrusted("other users can write it"),
         FileError::System(error) => io::Error::new(error.kind(), format!("{error}: {}", path.display())).into(),
         error => io::Error::other(format!("{error}: {}", path.display())).into(),
     })

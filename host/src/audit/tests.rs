@@ -211,8 +211,8 @@ fn where_it_is_required_it_does_not_open_without_room() {
 fn a_log_that_is_changed_while_it_is_written_is_told() {
     type Change = fn(&Path);
     let changes: [(&str, Change); 5] = [
-        ("it was made shorter", |path| drop(File::create(path).expect("the log"))),
-        ("it was made shorter", |path| {
+        ("it was truncated", |path| drop(File::create(path).expect("the log"))),
+        ("it was truncated", |path| {
             let text = fs::read(path).expect("the log");
             let end = text.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
             fs::write(path, &text[..end]).expect("the log");

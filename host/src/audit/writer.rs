@@ -48,7 +48,7 @@ impl Writer {
                 false
             }
             Err(_) => {
-                tracing::warn!("the end of the audit log could not be written in time");
+                tracing::warn!("timed out writing the end of the audit log");
                 false
             }
         }
@@ -163,10 +163,10 @@ impl Thread {
         let failed = std::mem::replace(&mut self.failing, failure.is_some());
         match failure {
             Some(error) if !failed && self.queue.is_required() => {
-                tracing::error!("calls are refused until they can be recorded: failed to {error}");
+                tracing::error!("calls are refused until they can be audited: failed to {error}");
             }
             Some(error) if !failed => tracing::error!("calls go on without audit: failed to {error}"),
-            None if failed => tracing::warn!("the audit log goes on"),
+            None if failed => tracing::warn!("audit log working again"),
             _ => {}
         }
         if looks && !self.failing {

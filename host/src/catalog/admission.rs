@@ -1,7 +1,6 @@
-//! From a file to a plugin that may serve: read, its signature checked, asked what it offers, held
-//! against what is pinned, and pinned.
+//! Admission of a file: read, check its signature, list it, check it against the pins, pin it.
 //!
-//! A version that nobody has seen before does not get its plugin's grants to be asked.
+//! A version that is not pinned is listed without its plugin's grants.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::plugin::{
     Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
 };
 
-/// A plugin that has said what it offers. It may not serve before it is pinned.
+/// A plugin that has been listed. It may not serve before it is pinned.
 pub struct Asked {
     plugin: Plugin,
     version: Version,
@@ -29,7 +28,7 @@ pub struct Admission {
 #[derive(Debug)]
 pub enum Denial {
     Refused(LoadError),
-    /// Until a person has decided.
+    /// Pending approval.
     Held(Box<(Seen, Decision)>),
 }
 
@@ -83,7 +82,7 @@ pub async fn ask(
     seen.surface = Some(Digest::of(words.as_bytes()));
     if !trusted && !seen.grants.is_empty() {
         guard.may_ask(id, &seen).await.map_err(|reason| held(&seen, reason))?;
-        // It says what the pinned version said; with its grants it must say that too.
+        // Its surface equals the pinned one; with its grants it must be the same.
         plugin = plugin.granted(limits, settings.grants.clone()).await?;
         words = plugin.surface().canonical();
         seen.surface = Some(Digest::of(words.as_bytes()));
@@ -104,8 +103,8 @@ pub async fn admit(guard: &Arc<Guard>, asked: Vec<Asked>) -> Vec<Result<Admissio
     asked.into_iter().zip(outcomes).map(admitted).collect()
 }
 
-/// Why a file is not served. One that cannot be a plugin is told as that: no signature and no approval
-/// would let it run.
+/// Why a file is not served. A file that cannot be a plugin is reported as such first: no signature or
+/// approval would let it run.
 async fn denial(component: Vec<u8>, limits: &Limits, denial: Denial) -> Denial {
     let limits = limits.clone();
     match tokio::task::spawn_blocking(move || could_be_plugin(&component, &limits)).await {

@@ -1,6 +1,6 @@
-//! Asks a plugin again what it offers, when it says that a list of it has changed.
+//! Lists a plugin again when it announces that one of its lists has changed.
 //!
-//! What a new file does to the catalog is the folder's affair.
+//! New files are handled by the folder.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::{Catalog, Item, Member};
 use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
 
-/// Between two listings of one plugin: one that says it all the time is asked now and then.
+/// Minimum interval between two listings of one plugin, however often it announces changes.
 const PAUSE: Duration = Duration::from_millis(250);
 
 impl Catalog {
-    /// Returns at once. However often it is called meanwhile, a plugin is asked one at a
-    /// time, and once more at the end. Who is asked is what serves then: another version of the
-    /// plugin, or the same under other settings, may have taken its place.
+    /// Returns at once. Calls coalesce: a plugin is listed once at a time, and once more at the end.
+    /// What is listed is the version serving then: another version, or the same under other
+    /// settings, may have replaced it.
     pub fn list_again(self: &Arc<Self>, id: &PluginId) {
         let mut listing = self.listing();
         if let Some(again) = listing.get_mut(id) {
@@ -30,9 +30,9 @@ impl Catalog {
         let (catalog, id) = (self.clone(), id.clone());
         tokio::spawn(async move {
             loop {
-                // A panic is a bug of ours, and must not keep the plugin from being asked again.
+                // A panic is a bug of the host, and must not prevent later listings.
                 let current = AssertUnwindSafe(catalog.ask(&id)).catch_unwind().await.unwrap_or_else(|_| {
-                    tracing::error!(plugin = %id, "the host failed while listing again, the old lists stay");
+                    tracing::error!(plugin = %id, "host panic while listing again, keeping the previous lists");
                     true
                 });
                 if !current {
@@ -46,7 +46,7 @@ impl Catalog {
         });
     }
 
-    /// Whether who was asked still served when it had answered.
+    /// Whether the listed version was still serving at the end of the listing.
     async fn ask(self: &Arc<Self>, plugin: &PluginId) -> bool {
         let Some(asked) = self.provider(plugin) else { return true };
         match asked.list_again().await {
@@ -57,14 +57,14 @@ impl Catalog {
                 let taken_up = tokio::task::spawn_blocking(move || catalog.take_up(&asked, newer)).await;
                 taken_up.unwrap_or_else(|failed| match failed.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    // The process is about to end.
+                    // The process is shutting down.
                     Err(_) => true,
                 })
             }
             Err(error) => {
                 let current = self.provider(plugin).is_none_or(|now| Arc::ptr_eq(&now, &asked));
                 if current {
-                    tracing::warn!(%plugin, "failed to list again, the old lists stay: {error}");
+                    tracing::warn!(%plugin, "failed to list again, keeping the previous lists: {error}");
                 }
                 current
             }
@@ -92,7 +92,7 @@ impl Catalog {
         current
     }
 
-    /// Whether the plugin is to be asked once more; if not, it is done.
+    /// Whether the plugin must be listed once more; if not, it is done.
     fn another(&self, id: &PluginId) -> bool {
         let mut listing = self.listing();
         match listing.get_mut(id) {
@@ -111,14 +111,13 @@ impl Catalog {
 #[derive(Debug, PartialEq)]
 enum Replaced {
     Taken,
-    /// There is nothing new in what it says, or it may not say that.
+    /// Nothing changed, or the change is not allowed.
     Same,
-    /// Another one serves by now; what this one said says nothing of that.
+    /// Another version serves by now; this listing does not apply to it.
     Outdated,
 }
 
-/// Puts what was asked again in the place of who was asked. One whose words are fixed keeps to
-/// them.
+/// Replaces a member with its newly listed version. One with a pinned surface keeps it.
 fn replace(members: &mut [Member], asked: &Arc<dyn Provider>, newer: Arc<dyn Provider>) -> Replaced {
     let Some(member) = members.iter_mut().find(|member| member.provider.id() == asked.id()) else {
         return Replaced::Same;
@@ -128,7 +127,7 @@ fn replace(members: &mut [Member], asked: &Arc<dyn Provider>, newer: Arc<dyn Pro
     }
     if member.surface.is_some_and(|fixed| fixed != newer.surface().digest()) {
         let plugin = newer.id();
-        tracing::warn!(%plugin, "it says other things of itself than what was approved; that is not taken up");
+        tracing::warn!(%plugin, "tool descriptions changed from the approved ones; keeping the approved ones");
         return Replaced::Same;
     }
     if list_alike(member.provider.surface(), newer.surface()) {
@@ -138,7 +137,7 @@ fn replace(members: &mut [Member], asked: &Arc<dyn Provider>, newer: Arc<dyn Pro
     Replaced::Taken
 }
 
-/// Whether nobody would learn anything from the one who knows the other.
+/// Whether clients see no difference between the two.
 fn list_alike(one: &Surface, other: &Surface) -> bool {
     fn same<T: Item>(one: &Surface, other: &Surface) -> bool {
         let (one, other) = (T::all(one), T::all(other));

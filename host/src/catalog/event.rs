@@ -1,6 +1,4 @@
-//! What happens in a plugin folder, as values for people and records.
-//!
-//! Nothing happens here.
+//! Events of a plugin folder, for logs and records.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,40 +6,40 @@ use std::time::Duration;
 use crate::pins::Decision;
 use crate::plugin::{Digest, PluginId};
 
-/// Why a file is not a plugin in service.
+/// Why a file is not served.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     pub path: PathBuf,
     /// Reads after "failed to".
     pub reason: String,
     pub hint: Option<String>,
-    /// An older version of it goes on serving.
+    /// The previous version keeps serving.
     pub still_serving: bool,
 }
 
-/// A version that does not run until a person has decided.
+/// A version that is pending approval.
 #[derive(Clone, Debug)]
 pub struct Held {
     pub path: PathBuf,
     pub decision: Decision,
     /// What a person can do: which command to run.
     pub hint: String,
-    /// The version before it goes on serving.
+    /// The previous version keeps serving.
     pub still_serving: bool,
 }
 
 impl Held {
-    /// The same for those to whom it is one more file that is not served.
+    /// The same as a refusal, for callers that do not distinguish the two.
     pub fn refusal(&self) -> Refusal {
         let (path, hint) = (self.path.clone(), Some(self.hint.clone()));
         Refusal { path, reason: self.decision.refusal(), hint, still_serving: self.still_serving }
     }
 }
 
-/// What happens in the folder, for whoever shows it to people.
+/// An event in the folder.
 #[derive(Clone, Debug)]
 pub enum FolderEvent {
-    /// The first scan found so many files.
+    /// The number of files found by the first scan.
     Found(usize),
     Loading(PluginId),
     /// All that the first scan found is in service or refused.
@@ -54,10 +52,10 @@ pub enum FolderEvent {
         tools: usize,
         took: Duration,
     },
-    /// It may run, and does when it is said to be loaded.
+    /// It may run; `Loaded` follows when it does.
     Admitted(Decision),
     Held(Held),
-    /// It serves on under other limits or grants.
+    /// It keeps serving under other limits or grants.
     Reconfigured(PluginId),
     Removed(PluginId),
     Refused(Refusal),

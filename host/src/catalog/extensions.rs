@@ -1,6 +1,6 @@
-//! What all plugins together add to the protocol: methods and capabilities.
+//! The methods and capabilities that plugins add to the protocol.
 //!
-//! It does not know which names the protocol uses itself.
+//! It does not know which names the protocol itself uses.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Extensions {
 pub type Capabilities = BTreeMap<String, (PluginId, String)>;
 
 impl Extensions {
-    /// `members` come by plugin id.
+    /// `members` are sorted by plugin id.
     pub(super) fn of(members: &[Member], warnings: &mut Vec<Warning>) -> Self {
         let mut all = Self::default();
         for provider in members.iter().map(|member| &member.provider) {
@@ -36,7 +36,7 @@ impl Extensions {
         all
     }
 
-    /// Who answers a method, and its own name for it.
+    /// The plugin that handles a method, and its name within the plugin.
     pub fn method<'n>(&self, name: &'n str) -> Option<(&Arc<dyn Provider>, &'n str)> {
         let (_, own) = name.split_once('/')?;
         Some((self.methods.get(name)?, own))

@@ -1,6 +1,6 @@
 //! Which files of a folder are plugins: `*.wasm` in it and in its direct subfolders.
 //!
-//! It looks at names only; what is in a file is found out when it is loaded.
+//! It looks at names only; contents are read when a file is loaded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,8 +12,8 @@ use crate::plugin::PluginId;
 /// Plugins are few; a folder that holds more than this is a mistake or an attack.
 pub(super) const MAX_PLUGINS: usize = 256;
 
-/// Entries that a scan reads, of all folders together, and subfolders that it looks into. What is
-/// beyond that is not seen: a folder with more is not one of plugins.
+/// Maximum entries that a scan reads in all folders together, and maximum subfolders. The rest is
+/// ignored: a folder with more is not a plugin folder.
 pub(super) const MAX_ENTRIES: usize = 32_768;
 const MAX_FOLDERS: usize = 256;
 
@@ -23,25 +23,25 @@ const FRESH: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) plugins: BTreeMap<PathBuf, PluginId>,
-    /// Names that look like plugins and cannot be, with the reason: a fragment that reads
+    /// Names that look like plugins but are invalid, with the reason: a fragment that reads
     /// after "failed to".
     pub(super) ignored: Vec<(PathBuf, String)>,
     /// The folder itself and its subfolders: what has to be watched.
     pub(super) folders: Vec<PathBuf>,
-    /// There is more than was read.
+    /// A limit was reached; not everything was read.
     pub(super) cut: bool,
     /// Those that are looked at later, since they are still being written.
     pub(super) unfinished: BTreeSet<PathBuf>,
     read: usize,
 }
 
-/// The plugin that a path stands for. `None` for what is none of our business.
+/// The plugin id of a path. `None` if it is not a plugin file.
 pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
     if path.extension()? != "wasm" {
         return None;
     }
     let Some(stem) = path.file_stem()?.to_str() else {
-        return Some(Err("read the file's name, which is not UTF-8".into()));
+        return Some(Err("read the file name, which is not UTF-8".into()));
     };
     // Editors and copying programs keep unfinished work in dot files.
     if stem.starts_with('.') {
@@ -94,7 +94,7 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
         }
     }
     if scan.cut {
-        let reason = format!("look at more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders of the folder");
+        let reason = format!("scan more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders");
         scan.ignored.push((root.to_owned(), reason));
     }
     Ok(scan)

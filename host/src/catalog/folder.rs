@@ -1,7 +1,7 @@
 //! Keeps the catalog equal to a folder of plugin files.
 //!
-//! A new version is loaded beside the old one and swapped in whole; one that fails leaves
-//! the old one serving. It decides when to load, not what loading means.
+//! A new version is loaded beside the old one and swapped in atomically; if it fails, the old one
+//! keeps serving. This module decides when to load, not how.
 
 mod decide;
 mod gone;
@@ -32,7 +32,7 @@ use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use unserved::Unserved;
 
-/// Loads under way at once: one that compiles must not hold up those that need not.
+/// Concurrent loads: one that compiles must not block those that need not.
 const PARALLEL_LOADS: usize = 4;
 
 /// How a plugin is run and named.
@@ -43,7 +43,7 @@ pub struct PluginSettings {
     pub naming: Naming,
 }
 
-/// A folder, and what it takes to load from it.
+/// A plugin folder, and what is needed to load from it.
 pub struct Folder {
     root: PathBuf,
     catalog: Arc<Catalog>,
@@ -54,13 +54,13 @@ pub struct Folder {
     events: mpsc::UnboundedSender<FolderEvent>,
     /// Files that belong to a plugin in service or being loaded.
     files: BTreeMap<PathBuf, File>,
-    /// Which file holds a plugin id; a second file of the same name has to wait for it.
+    /// Which file owns a plugin id; a second file of the same name waits for it.
     owners: HashMap<PluginId, PathBuf>,
-    /// Ignored files that were spoken of already.
+    /// Ignored files that were reported already.
     ignored: HashSet<PathBuf>,
-    /// Files that there is no room for, as long as none of the others goes.
+    /// Files over the limit, until one of the others is removed.
     surplus: BTreeSet<PathBuf>,
-    /// Those of both that are still to be told.
+    /// Those of both that are not reported yet.
     unserved: Unserved,
     loads: JoinSet<Loaded>,
     /// What each of them loads.
@@ -71,25 +71,25 @@ pub struct Folder {
     pinning: JoinSet<Vec<Result<Admission, Denial>>>,
     /// What that pins.
     to_pin: Vec<Load>,
-    /// How often what a person decides may have changed.
+    /// Incremented whenever decisions of people may have changed.
     decisions: u64,
-    /// How many files were taken up so far.
+    /// Number of files seen so far.
     taken_up: u64,
 }
 
-/// What has to be waited for before anything new is put into service.
+/// Awaited before anything new is put into service.
 type Gate = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 struct File {
     id: PluginId,
-    /// Tells it from one that had its path before.
+    /// Distinguishes it from an earlier file at its path.
     number: u64,
     state: State,
     /// What serves, if the last load went well.
     loaded: Option<Digest>,
     /// What serves does so under these.
     settings: Option<PluginSettings>,
-    /// What serves must keep to that surface.
+    /// The surface that the serving version must keep.
     surface: Option<Digest>,
     /// What was seen of what serves.
     seen: Option<Seen>,
@@ -98,9 +98,9 @@ struct File {
     /// Whose signatures counted when one was refused for its own.
     unsigned: Option<Signatures>,
     serving: bool,
-    /// Its exports say so; what serves may be another version.
+    /// According to its exports; the serving version may be another one.
     completions: bool,
-    /// What serves may not stay, and goes on until what may has been loaded.
+    /// The serving version is no longer allowed, and serves until the allowed one is loaded.
     reprieve: Option<Reprieve>,
     /// There is no file of that name any more; until when it serves on.
     gone: Option<time::Instant>,
@@ -133,7 +133,7 @@ struct Load {
 type Loaded = Result<Option<Asked>, Denial>;
 
 impl Folder {
-    /// `events` hears of everything that happens; it may be dropped.
+    /// `events` receives every event; its receiver may be dropped.
     pub fn new(
         root: PathBuf,
         catalog: Arc<Catalog>,
@@ -142,7 +142,7 @@ impl Folder {
         events: mpsc::UnboundedSender<FolderEvent>,
     ) -> Self {
         Self {
-            // The watcher speaks of absolute paths, and a path is compared as it is spelt.
+            // The watcher reports absolute paths, and paths are compared by their spelling.
             root: std::path::absolute(&root).unwrap_or(root),
             catalog,
             sandbox,
@@ -165,12 +165,12 @@ impl Folder {
         }
     }
 
-    /// Holds versions against what is pinned; otherwise every version runs.
+    /// Checks versions against the pins; otherwise every version runs.
     pub fn guarded(self, guard: Guard) -> Self {
         Self { guard: Arc::new(guard), ..self }
     }
 
-    /// Puts nothing new into service before what `gate` gives is ready.
+    /// Puts nothing new into service before the future returned by `gate` is ready.
     pub fn gated(self, gate: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
         Self { gate: Arc::new(gate), ..self }
     }
@@ -194,13 +194,12 @@ impl Folder {
         Ok(())
     }
 
-    /// Follows the folder for ever, on a thread of its own: looking at files and rebuilding lists
-    /// takes its time where there are many. A folder that is deleted empties the catalog, and is
-    /// taken up again when it is back. `settings_changed` says when the settings are to be asked
-    /// for again.
+    /// Watches the folder forever, on a dedicated thread: scanning files and rebuilding lists is slow
+    /// for many. A deleted folder empties the catalog, and is loaded again when it is back.
+    /// `settings_changed` signals that the settings must be read again.
     ///
     /// # Errors
-    /// If the folder cannot be read at the start, or the system gives no thread.
+    /// If the folder cannot be read at the start, or the thread cannot be started.
     pub async fn follow(self, settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let (sender, ended) = oneshot::channel();
         let dropped = CancellationToken::new();
@@ -215,15 +214,15 @@ impl Folder {
                     }
                 })
             });
-            // Nobody waits when it was dropped.
+            // The receiver may have been dropped.
             let _ = sender.send(failed);
         })?;
         match ended.await {
             Ok(Err(error)) => Err(error),
             Ok(Ok(Some(never))) => match never {},
-            // A bug of ours; what is served is served on.
+            // A bug of the host; loaded plugins keep serving.
             Ok(Ok(None)) | Err(_) => {
-                tracing::error!("the host failed while following the plugin folder; what changes there is not seen");
+                tracing::error!("host panic while watching the plugin folder; changes are no longer detected");
                 std::future::pending().await
             }
         }
@@ -232,7 +231,7 @@ impl Folder {
     async fn follow_here(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let mut watcher = Watcher::new(self.root.clone());
         let mut pins = self.guard.watch();
-        // Watch, then scan: what changes in between is seen twice rather than never.
+        // Watch, then scan: a change in between is seen twice rather than missed.
         watcher.watch(&files::scan(&self.root)?.folders);
         let scan = files::scan(&self.root)?;
         watcher.watch(&scan.folders);
@@ -269,14 +268,14 @@ impl Folder {
         }
     }
 
-    /// Takes up all that is there, in the folder that is there now.
+    /// Scans the current folder and handles every file.
     fn rescan(&mut self, watcher: &mut Watcher) {
         watcher.watch(&files::scan(&self.root).unwrap_or_default().folders);
         // Again, for what appeared in a new subfolder before it was watched.
         let mut scan = match files::scan(&self.root) {
             // One that cannot be read is not empty.
             Err(error) if self.root.exists() => {
-                let reason = format!("read the plugin folder; what serves goes on: {error}");
+                let reason = format!("read the plugin folder; loaded plugins keep serving: {error}");
                 return self.ignore(self.root.clone(), reason);
             }
             scan => scan.unwrap_or_default(),
@@ -345,7 +344,7 @@ impl Folder {
     }
 
     fn tell(&self, event: FolderEvent) {
-        // Nobody has to listen.
+        // The receiver may have been dropped.
         let _ = self.events.send(event);
     }
 }

@@ -1,7 +1,6 @@
-//! Whether a person may take one plugin's name for another's.
+//! Whether a person may confuse two plugin names.
 //!
-//! Names are ASCII in lower case, digits and `-`, so what Unicode has of look-alikes need not
-//! be known here.
+//! Names are lowercase ASCII, digits and `-`, so Unicode confusables do not matter here.
 
 /// Names of fewer characters differ by one all the time.
 const LONG: usize = 5;
@@ -24,7 +23,7 @@ fn skeleton(name: &str) -> String {
     name.chars().filter_map(same).collect()
 }
 
-/// One character more, fewer, other or in another place; but not just another number.
+/// One character inserted, deleted, replaced or transposed; but not just another number.
 fn near(one: &str, other: &str) -> bool {
     let numbered = one.len() == other.len()
         && one.bytes().zip(other.bytes()).all(|(a, b)| a == b || (a.is_ascii_digit() && b.is_ascii_digit()));

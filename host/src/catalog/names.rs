@@ -1,6 +1,6 @@
-//! One list of all plugins together: under which name clients know an item, and who answers.
+//! One list of all plugins together: the public name of each item, and its plugin.
 //!
-//! It is the same for every kind of item; what a kind is, is said by [`Item`].
+//! Generic over the kind of item, which implements [`Item`].
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -29,7 +29,7 @@ pub trait Item: 'static {
     fn claim(name: &str) -> &str {
         name
     }
-    /// Whether a client that knows `other` would learn nothing from this.
+    /// Whether clients see no difference from `other`.
     fn lists_as(&self, other: &Self) -> bool;
 }
 
@@ -188,12 +188,12 @@ impl<T: Item> Entry<T> {
     }
 }
 
-/// Something that is served differently from what its author or user may expect.
+/// A warning that an item is served differently from what its author or user may expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// The name was taken; its owner keeps it.
+    /// The name is in use; its owner keeps it.
     NameTaken { name: PublicName, owner: PluginId, refused: PluginId },
-    /// Another plugin declares that capability; its settings are told.
+    /// Another plugin declares that capability; its settings are used.
     CapabilityTaken { name: String, owner: PluginId, refused: PluginId },
     /// Some clients refuse names of more than 64 characters.
     NameLong { name: PublicName },
@@ -203,12 +203,12 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NameTaken { name, owner, refused } => {
-                write!(f, "plugin '{refused}' may not use the name '{name}': plugin '{owner}' holds it")
+                write!(f, "plugin '{refused}' may not use the name '{name}': it belongs to plugin '{owner}'")
             }
             Self::CapabilityTaken { name, owner, refused } => {
                 write!(f, "plugin '{refused}' may not declare the capability '{name}': plugin '{owner}' does")
             }
-            Self::NameLong { name } => write!(f, "some clients refuse names over 64 characters: '{name}'"),
+            Self::NameLong { name } => write!(f, "some clients reject names over 64 characters: '{name}'"),
         }
     }
 }
@@ -242,12 +242,12 @@ impl<T: Item> Names<T> {
     }
 
     /// Of the names in their order: lists of several processes in which every item has the same
-    /// place have the same. What is said of an item may differ.
+    /// place have the same. Descriptions of items may differ.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// All names, for an error that tells what there is.
+    /// All names, for an error that lists them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
@@ -290,9 +290,8 @@ fn digest<T>(entries: &[Entry<T>]) -> u64 {
     u64::from_le_bytes(digest)
 }
 
-/// Who may use which name. What two plugins want stays with the one that clients know it of,
-/// if they have been told, else goes to the one that comes first: what a first scan makes
-/// does not hang on who loads fastest.
+/// Which plugin owns which name. A name claimed by two plugins stays with the one that clients have
+/// seen, else goes to the first by order: the result of a first scan does not depend on load times.
 #[derive(Default)]
 pub(super) struct Owners(HashMap<Box<str>, PluginId>);
 
@@ -313,7 +312,7 @@ impl Owners {
         }
     }
 
-    /// Who holds the URI's scheme and authority.
+    /// The plugin that owns the URI's scheme and authority.
     pub(super) fn of_uri(&self, uri: &str) -> Option<&PluginId> {
         self.0.get(scheme_and_authority(uri))
     }

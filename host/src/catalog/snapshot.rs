@@ -1,6 +1,6 @@
-//! An immutable picture of all plugins: every list, and who answers for what.
+//! An immutable snapshot of all plugins: every list, and which plugin owns each entry.
 //!
-//! The host's own come first; then order is by plugin id, and then as the plugin lists, so equal folders list equally.
+//! Ordered: the host's own first, then by plugin id, then as the plugin lists; so equal folders list equally.
 
 use std::sync::Arc;
 
@@ -37,9 +37,9 @@ impl Snapshot {
         &self.members
     }
 
-    /// The plugin that may be asked for a URI: the one that listed it, else one with a template
-    /// that makes it. Of several templates the one with the most literal characters says most
-    /// about the URI; of equals the first. None answers for another's scheme and authority.
+    /// The plugin that serves a URI: the one that listed it, else one with a matching template. Of
+    /// several templates the one with the most literal characters wins; of equals the first. No
+    /// plugin serves another's scheme and authority.
     pub fn provider_of(&self, uri: &str) -> Option<Arc<dyn Provider>> {
         if let Some(entry) = self.resources.get(uri) {
             return Some(entry.provider.clone());
@@ -71,9 +71,8 @@ impl Snapshot {
         }
     }
 
-    /// The snapshot that follows this one when `members` are in service, and what there is
-    /// to say about names that were not in it before. Names that `told` clients know stay
-    /// with their owners.
+    /// The next snapshot, with `members` in service, and the warnings about names that were not in
+    /// this one. Names already `told` to clients stay with their owners.
     pub(super) fn succeed(&self, mut members: Vec<Member>, told: bool) -> (Self, Vec<Warning>) {
         members.sort_by_key(|member| (!member.provider.is_host(), member.provider.id().clone()));
         let mut warnings = Vec::new();

@@ -1,7 +1,7 @@
-//! Tells when a plugin file has reached a state worth loading.
+//! Reports when a plugin file is ready to be loaded.
 //!
-//! It never reads a file. Where the system says that a writer has closed a file, that is
-//! the moment; elsewhere a file is ready when two looks at it, a while apart, agree.
+//! It never reads a file. Where the system reports that a writer closed a file, the file is ready
+//! then; elsewhere when two stamps of it, an interval apart, are equal.
 
 mod polled;
 
@@ -20,13 +20,13 @@ use crate::os::files::Links;
 use crate::os::stamp::{Identity, Stamp, is_linked};
 use polled::Polled;
 
-/// Between two looks at a file whose writer cannot be heard.
+/// Interval between two checks of a file whose close is not reported.
 const SETTLE: Duration = Duration::from_millis(150);
 /// Between two looks at whether folders are still those that are watched, and at what is in those
 /// that the system cannot watch.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A writer that was not heard of for so long may be none.
+/// After this long without an event, an open writer is assumed to be gone.
 const SILENT: Duration = Duration::from_secs(60);
 
 /// What has to be done.
@@ -34,20 +34,19 @@ const SILENT: Duration = Duration::from_secs(60);
 pub(super) enum Signal {
     /// This path appeared or changed.
     Look(PathBuf),
-    /// What had this path has it no more. What may have it by now is told of by itself: it may not
-    /// be whole yet.
+    /// The file at this path is gone. A new file there is reported separately: it may be incomplete.
     Gone(PathBuf),
-    /// Something was missed, or a folder came or went: look at everything.
+    /// Events were lost, or a folder appeared or disappeared: scan everything.
     Rescan,
 }
 
 pub(super) struct Watcher {
     root: PathBuf,
-    /// How some systems call the root in what they say.
+    /// The root as some systems spell it in events.
     canonical: Option<PathBuf>,
-    /// `None`: the system has no handle left to watch files with.
+    /// `None`: no file watch handles left.
     notify: Option<Box<dyn notify::Watcher + Send>>,
-    /// The system says when a writer has closed a file.
+    /// Whether the system reports that a writer closed a file.
     hears_close: bool,
     events: mpsc::UnboundedReceiver<notify::Result<Event>>,
     /// So that there is one also where nothing is watched.
@@ -55,17 +54,16 @@ pub(super) struct Watcher {
     folders: HashMap<PathBuf, Followed>,
     /// When they are looked at next.
     look_at: Instant,
-    /// Files that have just been given a name; whoever opens one next writes it.
+    /// Files that were just created; the next open of one is its writer.
     created: HashSet<PathBuf>,
-    /// Files that somebody has open to write, as far as was heard, and when that was last: their
-    /// close comes.
+    /// Files open for writing as far as reported, and when that was last; their close will follow.
     writing: HashMap<PathBuf, Instant>,
     /// Files that may still be written to, and how they looked last.
     settling: HashMap<PathBuf, Option<Stamp>>,
     /// When these are looked at next.
     settle_at: Option<Instant>,
     ready: VecDeque<PathBuf>,
-    /// It was told that some folders are polled.
+    /// Whether the polling of folders was logged.
     told: bool,
 }
 
@@ -77,16 +75,16 @@ struct Followed {
 }
 
 impl Watcher {
-    /// Where the system has no handle left to watch files with, they are polled.
+    /// Where no file watch handles left, they are polled.
     pub(super) fn new(root: PathBuf) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
         let heard = sender.clone();
         let handler = move |event| {
-            // The receiver is gone only when nobody cares any more.
+            // The receiver is gone only during shutdown.
             let _ = heard.send(event);
         };
         let notify = notify::recommended_watcher(handler)
-            .inspect_err(|error| tracing::debug!(%error, "the system has no handle left to watch files with"));
+            .inspect_err(|error| tracing::debug!(%error, "no file watch handles left"));
         Self {
             root,
             canonical: None,
@@ -134,7 +132,7 @@ impl Watcher {
         self.folders.insert(folder.to_owned(), Followed { identity, polled });
     }
 
-    /// Whether the system says what happens in that folder from here on.
+    /// Whether the system reports events of that folder from here on.
     fn hear(&mut self, folder: &Path) -> bool {
         let Some(notify) = &mut self.notify else { return false };
         let heard = notify.watch(folder, RecursiveMode::NonRecursive);
@@ -166,18 +164,18 @@ impl Watcher {
             let (folder, more, every) = (folder.display(), polled.count(), LOOK.as_secs());
             tracing::warn!(
                 %folder, more,
-                "the system cannot watch a folder; it is looked at every {every} s (on Linux, the sysctls \
+                "a folder cannot be watched; it is polled every {every} s (on Linux, the sysctls \
                  fs.inotify.max_user_watches and max_user_instances limit that)"
             );
         }
     }
 
-    /// Somebody seems to have that file open to write.
+    /// The file seems to be open for writing.
     pub(super) fn is_written(&self, path: &Path) -> bool {
         self.writing.contains_key(path)
     }
 
-    /// Looks at a file when it does not change any more.
+    /// Checks a file once it has stopped changing.
     pub(super) fn settle(&mut self, path: PathBuf) {
         self.settling.insert(path, None);
         self.settle_at.get_or_insert_with(|| Instant::now() + SETTLE);
@@ -189,7 +187,7 @@ impl Watcher {
             if let Some(path) = self.ready.pop_front() {
                 return Signal::Look(path);
             }
-            // A moment and no time from now on: whoever polls this anew must not put it off.
+            // A deadline, not a duration: polling this again must not postpone it.
             let (look_at, settle_at) = (self.look_at, self.settle_at);
             tokio::select! {
                 event = self.events.recv() => match event {
@@ -197,7 +195,7 @@ impl Watcher {
                         return signal;
                     },
                     Some(Err(error)) => {
-                        tracing::warn!(%error, "the file watcher stumbled");
+                        tracing::warn!(%error, "file watcher error, rescanning");
                         return Signal::Rescan;
                     }
                     // A sender lives in `self`.
@@ -217,7 +215,7 @@ impl Watcher {
         }
     }
 
-    /// Whether another folder stands where one is followed, or one came or went.
+    /// Whether a watched folder was replaced, created or removed.
     fn look_around(&mut self) -> bool {
         let is_other = |(folder, followed): (&PathBuf, &Followed)| {
             let other = self.identity(folder) != Some(followed.identity);
@@ -248,7 +246,7 @@ impl Watcher {
             }
         }
         self.tell_polled();
-        // A close that nobody told of.
+        // A close that was not reported.
         self.writing.retain(|path, heard| {
             let rests = heard.elapsed() > SILENT;
             if rests {
@@ -261,7 +259,7 @@ impl Watcher {
 
     fn translate(&mut self, mut event: Event) -> Option<Signal> {
         if event.need_rescan() {
-            // A close may be among what was missed.
+            // A close may be among the lost events.
             self.writing.clear();
             return Some(Signal::Rescan);
         }
@@ -293,7 +291,7 @@ impl Watcher {
             EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => {
                 let signed = named != path;
                 let looked = self.closed(&named, path.clone());
-                // A signature that goes is a change of what it signed.
+                // Removing a signature is a change of the signed file.
                 if signed { looked } else { Some(Signal::Gone(path)) }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,
@@ -338,7 +336,7 @@ impl Watcher {
         Some(Signal::Look(path))
     }
 
-    /// Takes the files that look as they did last time for ready.
+    /// Reports files as ready whose stamp has not changed since the last check.
     fn settled(&mut self) {
         self.created.clear();
         let ready = &mut self.ready;

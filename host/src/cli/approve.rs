@@ -1,4 +1,4 @@
-//! `wharf approve` and `wharf revoke`: what a person decides of a version.
+//! `wharf approve` and `wharf revoke`: a person's decision on a version.
 //!
 //! Neither grants anything: grants are in the configuration alone.
 
@@ -43,8 +43,8 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         && silent.is_of_listing()
         && !with_grants
     {
-        report::tell(&format!("without its grants it does not say what it offers: failed to {silent}"));
-        confirm(&format!("Let this version of {id} use them to say it?"), yes)?;
+        report::tell(&format!("it cannot list what it offers without its grants: failed to {silent}"));
+        confirm(&format!("Let this version of {id} use them for that?"), yes)?;
         asked = candidate.ask(&config, &sandbox, &id, grants.clone()).await;
         with_grants = true;
     }
@@ -52,21 +52,21 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
 
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
     if pin.is_some() && pinned.is_none() {
-        report::tell("what the pinned version said of itself is not there any more; this is all that this one says");
+        report::tell("the tool descriptions of the pinned version are lost; these are all of this version");
     }
     show(&id, pinned.as_deref(), &version);
-    confirm(&format!("Let this version of {id} run?"), yes)?;
-    // A person has seen what it says without its grants. From here on it may use them, and
-    // must not say other things behind that.
+    confirm(&format!("Approve this version of {id}?"), yes)?;
+    // The surface without grants was reviewed. From here on it may use its grants; if its surface
+    // differs with them, that is reviewed too.
     let mut approved = version.clone();
     if !with_grants {
         let granted = plugin.granted(config.limits(&id), grants).await;
         let granted = granted.map_err(|error| refused(local::refused(error)))?;
         approved = candidate.said(&granted);
         if approved.words != version.words {
-            report::tell("with its grants it says other things:");
+            report::tell("with its grants its tool descriptions differ:");
             show(&id, Some(&version.words), &approved);
-            confirm("Let it run with these words?", yes)?;
+            confirm("Approve it with these tool descriptions?", yes)?;
         }
     }
     lock.approve(&id, &approved).map_err(unusable)?;
@@ -90,35 +90,35 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
             report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {}", takes_back(&id, dir)));
             Ok(ExitCode::SUCCESS)
         }
-        None => Err(Failure::usage(format!("revoke what has never run: {id}"))
-            .hint("delete its file, and it is not served".to_owned())),
+        None => Err(Failure::usage(format!("revoke a plugin that has never run: {id}"))
+            .hint("delete its file to stop serving it".to_owned())),
     }
 }
 
-/// What takes a revocation back. A pin does not say in which folder its file is.
+/// The command that undoes a revocation. A pin does not record the folder of its file.
 fn takes_back(id: &PluginId, dir: Option<&Path>) -> String {
     let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
     if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
-        return format!("to take it back: {}", approval(id, dir));
+        return format!("to undo: {}", approval(id, dir));
     }
-    format!("to take it back: {}, where DIR is the folder of its file", approval(id, Some(Path::new("DIR"))))
+    format!("to undo: {}, where DIR is the folder of its file", approval(id, Some(Path::new("DIR"))))
 }
 
 fn plugin(name: &str) -> Result<PluginId, Failure> {
     PluginId::parse(name.strip_suffix(".wasm").unwrap_or(name)).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// A pin in the configuration is above what is approved.
+/// A pin in the configuration takes precedence over approvals.
 fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
     let Some(pin) = config.plugins.get(id.as_ref()).and_then(|own| own.pin.as_deref()) else { return Ok(()) };
     if pin.trim_start_matches("blake3:") == candidate.seen.content.to_string() {
         return Ok(());
     }
     let hint = format!("change or remove `pin` under [plugins.{id}]; the file is blake3:{}", candidate.seen.content);
-    Err(Failure::new(format!("approve what the configuration does not pin: {id}")).hint(hint))
+    Err(Failure::new(format!("approve a version other than the one pinned in the configuration: {id}")).hint(hint))
 }
 
-/// What a person has to know before he says yes.
+/// What a person has to know to decide.
 fn show(id: &PluginId, old: Option<&str>, new: &Version) {
     let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
         let names: Vec<&str> = kinds.collect();
@@ -133,9 +133,9 @@ fn show(id: &PluginId, old: Option<&str>, new: &Version) {
     text += &format!("  granted  {}\n", names(&mut new.seen.grants.iter().map(|access| access.name())));
     let changes = changes(old, &new.words);
     text += match (changes.is_empty(), old) {
-        (true, _) => "  says what it said before",
+        (true, _) => "  no changes",
         (false, Some(_)) => "  changes\n",
-        (false, None) => "  says\n",
+        (false, None) => "  offers\n",
     };
     text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
     report::tell(&text);
@@ -146,12 +146,13 @@ fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(Failure::usage("ask whether to approve it: nobody is at a terminal")
-            .hint("give --yes after you have read what is above".to_owned()));
+        return Err(
+            Failure::usage("ask for approval: not a terminal").hint("review the text above, then add --yes".to_owned())
+        );
     }
     match Confirm::new().with_prompt(question).default(false).interact() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::new("approve it: the answer was no")),
+        Ok(false) => Err(Failure::new("approve it: declined")),
         Err(error) => Err(Failure::new(format!("ask on the terminal: {error}"))),
     }
 }

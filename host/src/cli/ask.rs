@@ -1,6 +1,6 @@
-//! Puts a plugin's questions to whoever sits at the terminal, for `wharf call`.
+//! Asks a plugin's elicitation requests on the terminal, for `wharf call`.
 //!
-//! It knows forms and pages to visit; it is no model and has no folders to offer.
+//! Supports forms and URLs; neither sampling nor roots.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal};
@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::report::{self, Failure, NAME};
 
-/// What can be asked for here: nothing if nobody is there to answer.
+/// The client capabilities: none if this is not a terminal.
 pub(super) fn capabilities() -> Value {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         json!({ "elicitation": { "form": {}, "url": {} } })
@@ -53,7 +53,7 @@ fn elicit(params: &Value) -> Result<Value, Failure> {
     Ok(json!({ "action": "accept", "content": content }))
 }
 
-/// One field's value; `None` if it was left empty and may be.
+/// One field's value; `None` if it is optional and was left empty.
 fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Failure> {
     let label = ["title", "description"].iter().find_map(|key| field[*key].as_str()).unwrap_or(name);
     let label = label.trim_end_matches('.');
@@ -81,7 +81,7 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
     }
 }
 
-/// What was typed; `None` for nothing where that is allowed.
+/// The typed value; `None` for empty input where that is allowed.
 fn typed<T>(label: &str, default: &Value, required: bool) -> Result<Option<T>, Failure>
 where
     T: FromStr,
@@ -105,7 +105,7 @@ where
     Ok(asked.parse().ok().filter(|_| required || !asked.is_empty()))
 }
 
-/// The values of a choice and what people call them.
+/// The values of a choice and their titles.
 fn options(field: &Value) -> (Vec<Value>, Vec<String>) {
     let title = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if let Some(titled) = field["oneOf"].as_array().or(field["anyOf"].as_array()) {

@@ -1,4 +1,4 @@
-//! The audit log at its two ends: opened for a server, and `wharf audit verify`.
+//! Opens the audit log for a server; `wharf audit verify`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
@@ -16,42 +16,42 @@ use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
 
-/// How long the last records may take.
+/// Time limit for writing the last records.
 pub(super) const CLOSING: Duration = Duration::from_secs(1);
 
 #[derive(Subcommand)]
 pub(super) enum AuditCommand {
-    /// Check that the records hang together: none changed, removed, added or moved
+    /// Verify the hash chain: no record changed, removed, added or moved
     Verify {
-        /// Logs, each on its own [default: the log of the configuration, with the files before it]
+        /// Log files, each verified separately [default: the configured log and its rotated files]
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
 }
 
-/// Opens the log that the configuration wants.
+/// Opens the configured log.
 pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
     if config.audit.enabled == Some(false) {
         return Ok((Audit::default(), None));
     }
     let opened = match config.audit() {
         Some(settings) => Audit::open(settings).map_err(|error| error.to_string()),
-        None => Err("open the audit log: there is no home folder".to_owned()),
+        None => Err("open the audit log: no home folder".to_owned()),
     };
     match opened {
         Ok((audit, writer)) => Ok((audit, Some(writer))),
         Err(why) if config.audit.enabled.is_some() => {
-            Err(Failure::new(why).hint("to do without it, put `enabled = false` under [audit]".to_owned()))
+            Err(Failure::new(why).hint("to run without it, put `enabled = false` under [audit]".to_owned()))
         }
         Err(why) => {
-            let hint = "mend it, or put `enabled = false` under [audit]; with `true` nothing is served without";
-            tracing::warn!(hint, "calls are not recorded: failed to {why}");
+            let hint = "repair it, or put `enabled = false` under [audit]; with `true` nothing is served without it";
+            tracing::warn!(hint, "calls are not audited: failed to {why}");
             Ok((Audit::default(), None))
         }
     }
 }
 
-/// What the log keeps of what happens in the plugin folder.
+/// The record of an event in the plugin folder.
 pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     let of = |event, id: &PluginId| Record { plugin: Some(id.to_string()), ..Record::new(event) };
     Some(match event {
@@ -78,8 +78,8 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     })
 }
 
-/// Records what a person decided of a version. The log was opened before that, and where it is
-/// required has room reserved, so that nothing is decided which could not be recorded.
+/// Records a decision on a version. The log was opened before it, with space reserved where it is
+/// required, so that no decision is made that could not be recorded.
 ///
 /// # Errors
 /// If it is not recorded although it must be.
@@ -96,7 +96,7 @@ pub(super) fn decided(
     if recorded || config.audit.enabled != Some(true) {
         return Ok(());
     }
-    let hint = format!("it has been done all the same, and there is no '{}' record", event.name());
+    let hint = format!("it was done nevertheless, without a '{}' record", event.name());
     Err(Failure::new(format!("write to the audit log: {id}")).hint(hint))
 }
 
@@ -116,7 +116,7 @@ pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, 
         holds &= found.altered.is_empty();
         if found.broken.is_some() {
             holds = false;
-            // What comes after it follows something else.
+            // The next file does not continue this chain.
             after = None;
         }
     }
@@ -127,15 +127,15 @@ fn of_configuration(options: &Options) -> Result<Vec<PathBuf>, Failure> {
     let settings = options
         .config()?
         .audit()
-        .ok_or_else(|| Failure::usage("find the audit log: there is no home folder").hint("name a file".to_owned()))?;
+        .ok_or_else(|| Failure::usage("find the audit log: no home folder").hint("name a file".to_owned()))?;
     let files = audit::generations(&settings.path, settings.files);
     if files.is_empty() {
-        return Err(Failure::usage(format!("find the audit log: nothing is there: {}", settings.path.display())));
+        return Err(Failure::usage(format!("find the audit log: no such file: {}", settings.path.display())));
     }
     Ok(files)
 }
 
-/// As far as the file goes at the start: it may be written meanwhile.
+/// Reads up to the length at the start: the file may grow meanwhile.
 fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -150,10 +150,10 @@ fn told(path: &Path, found: &Verified) -> String {
         (None, None) => {}
     }
     for (line, how) in &found.altered {
-        text += &format!("; a server noticed before line {line}: {}", quote(how, 200));
+        text += &format!("; a server detected before line {line}: {}", quote(how, 200));
     }
     if found.cut > 0 {
-        text += &format!("; {} bytes of a record that was not finished", found.cut);
+        text += &format!("; {} bytes of an incomplete record", found.cut);
     }
     text
 }

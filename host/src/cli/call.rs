@@ -30,7 +30,7 @@ pub(super) async fn run(
         return Err(Failure::usage(format!("read the plugins: no such file or folder: {}", path.display())));
     }
     let mut local = Local::load(options, path).await?;
-    // Of a single file, the name within the plugin is plain enough.
+    // For a single file, the name within the plugin is unambiguous.
     let own = if is_component(path) { local.public_name(tool) } else { None };
     let name = own.unwrap_or_else(|| tool.to_owned());
     let mut params = Map::from_iter([("name".to_owned(), Value::String(name)), ("arguments".to_owned(), arguments)]);
@@ -42,11 +42,11 @@ pub(super) async fn run(
         if parsed["resultType"] != "input_required" {
             break (result, parsed);
         }
-        // The plugin runs nothing meanwhile, so this thread may wait for a person.
+        // No call is running now, so this thread may block on the terminal.
         params.insert("inputResponses".to_owned(), ask::answers(&parsed["inputRequests"])?);
         params.insert("requestState".to_owned(), parsed["requestState"].take());
     };
-    // What a plugin says steers no terminal.
+    // Plugin output must not control the terminal.
     report::print(&if json { escape_hidden_in_json(result.get()) } else { printable(&text(&parsed)) })?;
     Ok(if parsed["isError"] == true { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -57,7 +57,7 @@ fn read_stdin() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What a result says to a person.
+/// The result as text for people.
 fn text(result: &Value) -> String {
     let content = result["content"].as_array().map_or(&[][..], Vec::as_slice);
     let lines: Vec<String> = content.iter().map(block).collect();

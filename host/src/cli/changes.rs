@@ -1,4 +1,4 @@
-//! What one version of a plugin says of itself that another did not, for people to read.
+//! The differences between the surfaces of two versions of a plugin, for people to read.
 //!
 //! It compares texts of `Surface::canonical`, whose members are lists of entries with a name.
 
@@ -24,7 +24,7 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
         Ok(Value::Object(lists)) => Some(lists),
         _ => None,
     };
-    // What cannot be taken apart is shown as it is, never left out.
+    // What cannot be parsed is shown unchanged, never omitted.
     let Some(new) = read(new) else {
         let whole = |text: &str| Some(Value::from(text));
         return vec![Change { what: "everything".to_owned(), old: old.and_then(whole), new: whole(new) }];
@@ -34,7 +34,7 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
     for list in keys(&old, &new) {
         let kind = list.strip_suffix('s').filter(|_| list != "completions").unwrap_or(list);
         let (Some(before), Some(after)) = (entries(&old, list), entries(&new, list)) else {
-            // What is no list says whether there is something.
+            // A value that is not a list is a flag.
             let said =
                 |surface: &Map<String, Value>| surface.get(list).filter(|value| **value != Value::Bool(false)).cloned();
             let (old, new) = (said(&old), said(&new));
@@ -48,7 +48,7 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
             let of = |entries: &[(&str, &Value)]| {
                 let entry = entries.iter().find(|(other, _)| *other == name);
                 let mut members = entry.and_then(|(_, entry)| entry.as_object().cloned()).unwrap_or_default();
-                // It is said already what it is called.
+                // The name is part of the path already.
                 members.retain(|key, member| key != "name" || member != name);
                 members
             };
@@ -74,7 +74,7 @@ fn entries<'a>(surface: &'a Map<String, Value>, list: &str) -> Option<Vec<(&'a s
     }
 }
 
-/// Goes down into objects that are on both sides.
+/// Recurses into objects present on both sides.
 fn compare(place: &str, mut old: Map<String, Value>, mut new: Map<String, Value>, found: &mut Vec<Change>) {
     let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
     for name in names {
@@ -88,9 +88,8 @@ fn compare(place: &str, mut old: Map<String, Value>, mut new: Map<String, Value>
 }
 
 impl Change {
-    /// Lines that begin with `-` for what was said and `+` for what is said, nothing cut off
-    /// and what cannot be seen spelt out. Two sides that would look alike are written character
-    /// by character.
+    /// Lines that begin with `-` for old and `+` for new values, untruncated and with invisible
+    /// characters escaped. Two sides that would look alike are escaped character by character.
     pub(super) fn to_text(&self) -> String {
         let (old, new) = (self.old.as_ref(), self.new.as_ref());
         let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&plain(old), &plain(new)));
@@ -109,7 +108,7 @@ impl Change {
     }
 }
 
-/// As a person reads it: a text as it is, but what could be taken for other JSON in its quotes.
+/// Readable form: strings unquoted, unless they could be mistaken for other JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) if json::check(text, json::MAX_DEPTH).is_err() && !text.contains('\\') => text.clone(),
@@ -117,7 +116,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// As JSON of visible ASCII and blanks alone.
+/// JSON with only visible ASCII and spaces.
 fn exact(value: &Value) -> String {
     let mut units = [0; 2];
     let text = value.to_string();
@@ -128,8 +127,8 @@ fn exact(value: &Value) -> String {
     letters.collect()
 }
 
-/// Whether a person may take two texts for one: they have the same visible ASCII, or have a few
-/// characters in place of others that are not all ASCII, as an accent of its own or a letter of another alphabet.
+/// Whether a person may confuse two texts: their visible ASCII is equal, or they differ in a few
+/// characters that are not all ASCII, such as a combining accent or a letter of another alphabet.
 fn look_alike(old: &str, new: &str) -> bool {
     const A_FEW: usize = 16;
     let seen = |text: &str| text.chars().filter(char::is_ascii_graphic).collect::<String>();

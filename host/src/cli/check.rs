@@ -1,4 +1,4 @@
-//! `wharf check`: would these files load, and what are they?
+//! `wharf check`: validates files without serving them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         grants: Grants::default(),
         refusal: None,
     };
-    // What it imports is worth knowing also of a file that would not load.
+    // Imports are reported even if the file would not load.
     if let Ok(component) = read_component(file).await {
         let portrait = portray(&component);
         findings.inspection = inspect(&component).unwrap_or_else(|_| of_module(&portrait));
@@ -70,7 +70,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
         Ok(id) => {
             let settings = plugin_settings(config, &id);
             findings.grants = settings.grants.clone();
-            // It may be a stranger, and only has to say what it offers.
+            // It may be untrusted: it is listed without its grants.
             let grants = settings.grants.none();
             let loaded = load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await;
             loaded.map_err(|error| {

@@ -1,5 +1,5 @@
-//! What only people need who write plugins or move to Wharf: the commands of `wharf_dev`, with what
-//! they need of the server, and `wharf import-policy`.
+//! Commands for plugin authors: those of `wharf_dev`, with what they need of the server, and
+//! `wharf import-policy` for migration.
 
 mod import_policy;
 
@@ -20,18 +20,18 @@ use crate::os::process::this_program;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
 
-/// What goes into service, what plugins log, and each call.
+/// Log filter: loaded plugins, plugin logs, and each call.
 const SHOWN: &str = "info,guest=debug,call=debug";
 
 #[derive(Subcommand)]
 pub(super) enum Command {
     #[command(flatten)]
     Project(wharf_dev::Command),
-    /// Print a policy file of Wassette as grants for the configuration file
+    /// Convert a Wassette policy file to grants for the configuration file
     ImportPolicy {
         /// policy.yaml
         file: PathBuf,
-        /// The plugin that it is for [default: NAME of a file that is called NAME.policy.yaml]
+        /// The plugin to grant them to [default: NAME of a file called NAME.policy.yaml]
         #[arg(long, value_name = "PLUGIN")]
         name: Option<String>,
     },

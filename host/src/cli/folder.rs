@@ -12,14 +12,14 @@ pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
         Some(dir) => (dir, false),
         None => {
             let base = config::base().ok_or_else(|| {
-                Failure::usage("find the plugin folder: there is no home folder")
+                Failure::usage("find the plugin folder: no home folder")
                     .hint("name a folder after the command".to_owned())
             })?;
             (base.plugins, true)
         }
     };
     if own {
-        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("make {}: {error}", dir.display())))?;
+        std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("create {}: {error}", dir.display())))?;
     }
     match std::fs::metadata(&dir) {
         Ok(found) if found.is_dir() => Ok(dir),
@@ -28,7 +28,7 @@ pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
                 .then(|| format!("wharf serves folders; to try one file: wharf call {} TOOL", shell_word(&dir))),
         )),
         Err(error) => Err(Failure::usage(format!("read the plugin folder: {error}: {}", dir.display()))
-            .hint(format!("make it first: mkdir -p {}", shell_word(&dir)))),
+            .hint(format!("create it first: mkdir -p {}", shell_word(&dir)))),
     }
 }
 

@@ -1,6 +1,4 @@
-//! `wharf serve --http`: from the flags and the file to a socket and its settings.
-//!
-//! It serves nothing itself.
+//! `wharf serve --http`: turns flags and configuration into a listener and its settings.
 
 use clap::Args;
 
@@ -10,27 +8,27 @@ use crate::transport::http::{Address, Listener, SessionSettings, Settings, Tls, 
 
 #[derive(Args)]
 pub(super) struct HttpOptions {
-    /// Serve over HTTP at /mcp, and not on stdin: IP:PORT (port 0 is any free one), localhost:PORT,
-    /// unix:PATH, or systemd for a socket that it hands over [default: server.http.address]
+    /// Serve over HTTP at /mcp instead of stdin: IP:PORT (port 0 picks a free one), localhost:PORT,
+    /// unix:PATH, or systemd for socket activation [default: server.http.address]
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Listen on an address that other machines reach although no token is configured: everyone
-    /// who reaches it may call every tool
+    /// Allow a non-loopback address without a configured token: anyone who can connect may call every
+    /// tool
     #[arg(long)]
     allow_remote_without_auth: bool,
-    /// Serve HTTP+SSE too, the transport of 2024-11-05, at /sse
+    /// Also serve HTTP+SSE, the transport of revision 2024-11-05, at /sse
     #[arg(long)]
     sse: bool,
 }
 
 impl HttpOptions {
-    /// Where to listen, as it was written; on stdin if it was not.
+    /// The address to listen on, as written; `None`: stdin.
     pub(super) fn address<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
         self.http.as_deref().or(config.server.http.address.as_deref())
     }
 }
 
-/// Starts to listen, if HTTP is wanted, and tells where.
+/// Starts to listen if HTTP is configured, and prints the URL.
 pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(Listener, Settings)>, Failure> {
     let Some(text) = options.address(config) else { return Ok(None) };
     let address: Address = text.parse().map_err(|error| {
@@ -47,24 +45,24 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     let listener = Listener::bind(&address)
         .map_err(|error| Failure::new(error.to_string()).hint(error.hint.map(str::to_owned)))?;
     let tls = settings.tls.is_some();
-    // Of a socket that was handed over, the address is known only now.
+    // The address of a passed socket is known only now.
     if !listener.is_local() {
         allow_remote(options, &settings, text)?;
     }
     report::tell(&format!("listening on {}", listener.url(tls)));
     if !listener.is_local() && !tls {
-        tracing::warn!("tokens and all else can be read on the way: set server.http.tls, or put a proxy in front");
+        tracing::warn!("traffic is not encrypted, tokens included: set server.http.tls, or use a TLS proxy");
     }
     let is_unspecified = listener.local_address().is_some_and(|address| address.ip().to_canonical().is_unspecified());
     if is_unspecified && settings.allowed_hosts.is_empty() {
         tracing::warn!(
-            "clients on other machines are refused until server.http.allowed-hosts has the names that they use"
+            "clients on other machines are refused until server.http.allowed-hosts has the host names they use"
         );
     }
     Ok(Some((listener, settings)))
 }
 
-/// Whether the file has the server listen where other machines reach it.
+/// Whether the configured address is not loopback.
 pub(super) fn is_remote(config: &Config) -> bool {
     let address = config.server.http.address.as_deref().map(str::parse);
     matches!(address, Some(Ok(Address::Tcp(address))) if !address.ip().to_canonical().is_loopback())
@@ -75,12 +73,11 @@ fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Re
         return Ok(());
     }
     let hint =
-        "set server.http.tokens, or give --allow-remote-without-auth if everyone who reaches it may call every tool";
-    Err(Failure::usage(format!("listen where other machines reach it without a token: {address}"))
-        .hint(hint.to_owned()))
+        "set server.http.tokens, or add --allow-remote-without-auth if anyone who can connect may call every tool";
+    Err(Failure::usage(format!("listen on a non-loopback address without a token: {address}")).hint(hint.to_owned()))
 }
 
-/// What of a server over HTTP can be read again while it runs.
+/// The settings of an HTTP server that can be reloaded while it runs.
 pub(super) struct Renewable {
     tokens: TokenSet,
     tls: Option<Tls>,
@@ -91,19 +88,19 @@ impl Renewable {
         Self { tokens: settings.tokens.clone(), tls: settings.tls.clone() }
     }
 
-    /// Reads the tokens of a configuration, and the files of the certificate. What cannot be read
-    /// changes nothing, and a server that wants tokens does not let everybody in.
+    /// Reloads the tokens and the certificate. On a read error the old ones stay, and a server that
+    /// requires tokens never stops requiring them.
     pub(super) fn read_again(&self, config: &Config) {
         match tokens(config) {
             Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
-                "the tokens stay as they were: there is none in the configuration, and only a start opens a server to all"
+                "tokens unchanged: the configuration has none, and only a restart can turn authentication off"
             ),
             Ok(tokens) => {
                 let count = tokens.len();
                 self.tokens.replace(tokens);
-                tracing::info!(count, "read the tokens again");
+                tracing::info!(count, "tokens reloaded");
             }
-            Err(error) => tracing::error!(hint = error.hint, "the tokens stay as they were: failed to {error}"),
+            Err(error) => tracing::error!(hint = error.hint, "tokens unchanged: failed to {error}"),
         }
         if let Some(tls) = &self.tls {
             tls.read_again();
@@ -142,7 +139,7 @@ mod tests {
     use crate::config::Config;
     use crate::transport::http::Settings;
 
-    /// They are written down in two places, of which neither may know the other.
+    /// They are defined in two places, neither of which may depend on the other.
     #[test]
     fn the_files_defaults_are_the_transports() {
         let bounds = |settings: &Settings| {

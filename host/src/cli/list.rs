@@ -1,4 +1,4 @@
-//! `wharf list`: what a client would see.
+//! `wharf list`: the tools that clients see.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

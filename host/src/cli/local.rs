@@ -1,5 +1,4 @@
-//! A client in the same process: the commands ask the server that clients ask, and so see
-//! what clients see.
+//! An in-process client: the commands use the same server as clients, and so see what clients see.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Loads a folder, or one file; what is refused is told on stderr.
+    /// Loads a folder, or one file; refusals are reported on stderr.
     pub(super) async fn load(options: &Options, path: &Path) -> Result<Self, Failure> {
         let config = Arc::new(options.config()?);
         let catalog = Arc::new(Catalog::default());
@@ -79,15 +78,14 @@ impl Local {
         Ok(Self { catalog, connection: server.connect(outbox, "local"), answers, refusals })
     }
 
-    /// The name that clients know a tool by, of a plugin that calls it by that one.
+    /// The public name of a tool, given its name within the plugin.
     pub(super) fn public_name(&self, own: &str) -> Option<String> {
         let snapshot = self.catalog.snapshot();
         let entry = snapshot.tools.entries().iter().find(|entry| entry.item().tool.name == own)?;
         Some(entry.name.to_string())
     }
 
-    /// The result of one request, in the newest revision, for a client that can do what
-    /// `capabilities` say.
+    /// The result of one request in the newest revision, sent with these client capabilities.
     pub(super) async fn request(
         &mut self,
         method: &str,
@@ -103,7 +101,7 @@ impl Local {
         );
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
-        let failed = |reason: String| Failure::new(format!("get an answer to {method}: {reason}"));
+        let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
         let answer = self.answers.recv().await.ok_or_else(|| failed("the server gave none".into()))?;
         let answer: Answer = json::read(&answer.text).map_err(|error| failed(error.to_string()))?;
         match (answer.result, answer.error) {
@@ -132,30 +130,30 @@ impl ErrorAnswer {
         let names = self.data["availableTools"].as_array().map(|names| {
             let names: Vec<&str> = names.iter().filter_map(Value::as_str).take(5).collect();
             if names.is_empty() {
-                "there are no tools here".to_owned()
+                "there are no tools".to_owned()
             } else {
-                format!("the nearest: {}", names.join(", "))
+                format!("similar tools: {}", names.join(", "))
             }
         });
         let alone = self.data["reason"] == "missing_client_capability";
-        let terminal = alone.then(|| "on a terminal, wharf call asks you what a plugin wants to know".to_owned());
+        let terminal = alone.then(|| "run wharf call on a terminal to answer the plugin's questions".to_owned());
         Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(terminal))
     }
 }
 
-/// Why a file is not a plugin, and what to do.
+/// Why a file is not a plugin, and a hint.
 pub(super) type Refused = (String, Option<String>);
 
 pub(super) fn refused(error: LoadError) -> Refused {
     (error.to_string(), error.hint().map(str::to_owned))
 }
 
-/// The plugin that a file would be in a folder.
+/// The plugin id that the file would have in a folder.
 pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
     match plugin_of(path) {
         Some(Ok(id)) => Ok(id),
         Some(Err(reason)) => Err((reason, None)),
-        None => Err(("find a plugin's name, since the file's does not end in .wasm".into(), None)),
+        None => Err(("derive a plugin name: the file name does not end in .wasm".into(), None)),
     }
 }
 
@@ -176,7 +174,7 @@ async fn admitted(
     let asked = ask(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
     match admit(&guard, asked.into_iter().collect()).await.pop() {
         Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
-        None => Err(("load what serves already".into(), None)),
+        None => Err(("load a version that is already serving".into(), None)),
     }
 }
 

@@ -15,14 +15,14 @@ use crate::report::Failure;
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it is there]
+    /// Configuration file [default: $XDG_CONFIG_HOME/wharf/wharf.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE", env = "WHARF_CONFIG")]
     pub(super) config: Option<PathBuf>,
-    /// What is told on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for
-    /// serve, else warn]
+    /// Log level on stderr: error, warn, info, debug, trace, or a tracing filter [default: info for serve,
+    /// else warn]
     #[arg(long, global = true, value_name = "LEVEL", env = "WHARF_LOG")]
     pub(super) log: Option<String>,
-    /// Where compiled plugins are kept [default: $XDG_CACHE_HOME/wharf]
+    /// Cache folder of compiled plugins [default: $XDG_CACHE_HOME/wharf]
     #[arg(long, global = true, value_name = "DIR", env = "WHARF_CACHE")]
     pub(super) cache: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The pins as the commands use them, and a look at one file without its grants.
+//! Pins as the commands use them, and the inspection of one file without its grants.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,23 +14,22 @@ use crate::plugin::{
 };
 use crate::report::Failure;
 
-/// What a server of that configuration holds versions against.
+/// The guard that a server with that configuration uses.
 pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
     let signatures = config.clone();
     let lock = config::base().map(|base| Lock::new(base.state));
     Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
 }
 
-/// The same for those who pin nothing. The address of a server that is started with a flag is
-/// not known to them.
+/// The same, read-only. An address given to a server with `--http` is not known here.
 pub(super) fn reading(config: &Arc<Config>) -> Guard {
     let shared = config.clone();
     guard(move || shared.clone(), config.trust(is_remote(config))).reading()
 }
 
-/// The file of pins.
+/// The pin file.
 pub(super) fn lock() -> Result<Lock, Failure> {
-    let base = config::base().ok_or_else(|| Failure::usage("find the file of pins: there is no home folder"))?;
+    let base = config::base().ok_or_else(|| Failure::usage("find the pin file: no home folder"))?;
     Ok(Lock::new(base.state))
 }
 
@@ -38,7 +37,7 @@ pub(super) fn unusable(error: LockError) -> Failure {
     Failure::new(error.to_string()).hint(error.hint.map(str::to_owned))
 }
 
-/// A file and what is seen of it before it may run.
+/// A file, and what is known of it before it may run.
 pub(super) struct Candidate {
     pub(super) path: PathBuf,
     pub(super) seen: Seen,
@@ -55,7 +54,7 @@ impl Candidate {
         Ok(Self { path: path.to_owned(), seen })
     }
 
-    /// Asks it what it offers, under these grants.
+    /// Loads it under these grants and lists what it offers.
     pub(super) async fn ask(
         &mut self,
         config: &Config,
@@ -72,7 +71,7 @@ impl Candidate {
         Ok((plugin, version))
     }
 
-    /// Takes down what a plugin of this file says.
+    /// Records the surface of a plugin loaded from this file.
     pub(super) fn said(&mut self, plugin: &Plugin) -> Version {
         let words = plugin.surface().canonical();
         self.seen.surface = Some(Digest::of(words.as_bytes()));

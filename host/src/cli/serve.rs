@@ -22,9 +22,9 @@ use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::transport::{self, stdio};
 
-/// Where a client is looked for, for a person who has none yet.
-const ON_STDIN: &str = "An MCP client is expected on stdin: put this command into its configuration.";
-const ON_HTTP: &str = "MCP clients are expected at the address above: put it into their configuration.";
+/// Where clients connect, for a person who has none yet.
+const ON_STDIN: &str = "Waiting for an MCP client on stdin: put this command into its configuration.";
+const ON_HTTP: &str = "Waiting for MCP clients at the address above: put it into their configuration.";
 
 /// Files beside connections: the host's own are some 40, and what plugins have open of their
 /// folders comes on top.
@@ -88,7 +88,7 @@ pub(super) async fn run(
         };
         let settings = transport::http::Settings { idle, ..settings };
         let served = transport::http::serve(server, listener, settings, shutdown).await;
-        served.map_err(|error| Failure::new(format!("start the threads that serve connections: {error}")))
+        served.map_err(|error| Failure::new(format!("start the connection threads: {error}")))
     };
     let ended = tokio::select! {
         served = serve => served.map(|()| ExitCode::SUCCESS),
@@ -106,7 +106,7 @@ fn tell_of_few_files(files: u64, connections: usize) {
         tracing::warn!(
             files,
             connections,
-            "fewer files may be open than connections need: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower server.http.connections"
+            "open file limit too low for server.http.connections: raise the hard limit (ulimit -Hn, LimitNOFILE), or lower it"
         );
     }
 }
@@ -177,7 +177,7 @@ async fn follow(
     }
 }
 
-/// For a person who started this on a terminal: what it is, and what to do with it.
+/// For a person who started this on a terminal: what is served, and how to try it.
 fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
     for member in snapshot.members() {
@@ -192,7 +192,7 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
         text += &format!("  {NAME}{id}{NAME:#}  {}\n", tools.join(", "));
     }
     if snapshot.members().is_empty() {
-        text += "  no plugins yet; copy a .wasm file into that folder, and it is served\n";
+        text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";
     }
     text += &format!("{client} To try a tool by hand:\n");
     text += &format!("  {}\n", example(dir, snapshot));

@@ -1,4 +1,4 @@
-//! In place of `dev.rs` in a build of the server alone: the commands that it has not.
+//! Replaces `dev.rs` in a server-only build: reports the commands it lacks.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ pub(super) enum Command {
     ImportPolicy(Arguments),
 }
 
-/// Whatever they are.
+/// Any arguments.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

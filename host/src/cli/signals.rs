@@ -1,4 +1,4 @@
-//! What signals ask of a server: to end, or to read again what it was told.
+//! Signals of a server: shutdown and reload.
 
 use std::io::{self, IsTerminal as _};
 
@@ -7,7 +7,7 @@ use crate::config::{Config, Live};
 use crate::os::signals::{self, Asked};
 use crate::report::Failure;
 
-/// The signals that are heeded from now on.
+/// The installed signal handlers.
 pub(super) struct Signals {
     signals: signals::Signals,
     terminal: Terminal,
@@ -15,7 +15,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// # Errors
-    /// If the system gives none.
+    /// If no handler can be installed.
     pub(super) fn listen() -> Result<Self, Failure> {
         let signals =
             signals::Signals::listen().map_err(|error| Failure::new(format!("listen for signals: {error}")))?;
@@ -44,10 +44,10 @@ impl Signals {
 }
 
 fn read_again(config: &Live, http: Option<&Renewable>) {
-    tracing::info!("reading the configuration again, as SIGHUP asks");
+    tracing::info!("SIGHUP: reloading the configuration");
     config.read_again();
     let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
-    // What is wrong with the file is told by who follows it.
+    // Errors of the file are reported by the reload task.
     if let Ok(config) = Config::read(&file) {
         http.read_again(&config);
     }
@@ -57,7 +57,7 @@ fn read_again(config: &Live, http: Option<&Renewable>) {
 struct Terminal([bool; 3]);
 
 impl Terminal {
-    /// Nobody is at the other end any more.
+    /// Whether the other end was closed.
     fn is_gone(&self) -> bool {
         self.0.iter().zip(Self::now().0).any(|(was, is)| *was && !is)
     }

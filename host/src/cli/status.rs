@@ -1,6 +1,6 @@
-//! `wharf status`: which versions run, which are held, and what these would change.
+//! `wharf status`: which versions run, which are pending approval, and what those would change.
 //!
-//! It asks no server: it looks at the folder and at what is pinned, as a server does.
+//! It does not contact a server: it reads the folder and the pins, as a server does.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What it takes to look.
+/// The inputs of an examination.
 struct Look {
     config: Arc<Config>,
     guard: Guard,
@@ -58,11 +58,11 @@ struct Look {
     dir: PathBuf,
 }
 
-/// What there is to say of one plugin.
+/// The status of one plugin.
 struct Status {
     id: PluginId,
     pin: Option<Pin>,
-    /// What the configuration grants now, whatever the pinned version held.
+    /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
     /// Of the file, if it can be read.
     seen: Option<Seen>,
@@ -98,11 +98,11 @@ impl Look {
             status.seen = Some(candidate.seen.clone());
             let is_silent = match asked {
                 Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
-                // Nobody could approve it.
+                // It cannot be approved.
                 Err(error) => return Err(NotRunning::Refused(refused(error))),
                 Ok(_) => false,
             };
-            // One that says nothing without its grants may be held for another reason.
+            // One that cannot be listed without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
             return if is_silent && !with_grants { Err(NotRunning::Held(Reason::Silent)) } else { Ok(()) };
         }
@@ -128,7 +128,7 @@ impl Status {
         }
     }
 
-    /// What is granted, and what was when the version was pinned if that was something else.
+    /// What is granted now, and what was when the version was pinned if that differs.
     fn granted_line(&self) -> String {
         let now: BTreeSet<&str> = self.granted.iter().map(|access| access.name()).collect();
         let pinned: BTreeSet<&str> = self.pin.iter().flat_map(|pin| &pin.grants).map(String::as_str).collect();
@@ -137,7 +137,7 @@ impl Status {
             false => names.iter().copied().collect::<Vec<_>>().join(", "),
         };
         if self.pin.is_some() && pinned != now {
-            return format!("  granted  {} (when it was pinned: {})\n", written(&now), written(&pinned));
+            return format!("  granted  {} (when pinned: {})\n", written(&now), written(&pinned));
         }
         listed("granted", now.into_iter())
     }
@@ -147,7 +147,7 @@ impl Status {
         match &self.pin {
             None => text += "  pinned   nothing\n",
             Some(pin) => {
-                let by = if pin.approved { "approved" } else { "by the rules" };
+                let by = if pin.approved { "approved" } else { "auto-approved" };
                 let time = humantime::format_rfc3339_seconds(pin.time);
                 text += &format!("  pinned   blake3:{}, {by}, {time}\n", pin.content);
                 text += &listed("needs", pin.needs.iter().map(String::as_str));
@@ -166,17 +166,17 @@ impl Status {
             }
         }
         match &self.state {
-            Ok(()) if self.pin.is_none() => text += "  state    runs when it is first served\n",
+            Ok(()) if self.pin.is_none() => text += "  state    will run when first served\n",
             Ok(()) => text += "  state    runs\n",
             Err(NotRunning::Held(reason)) => text += &format!("  state    held: {reason}\n"),
             Err(NotRunning::Refused((reason, _))) => text += &format!("  state    refused: failed to {reason}\n"),
         }
-        // What runs unasked says what it says; the list of tools has it.
+        // A new plugin that runs without approval is not repeated here: `wharf list` shows it.
         if !self.changes.is_empty() && (self.pin.is_some() || self.state.is_err()) {
-            text += if self.pin.is_some() { "  changes\n" } else { "  says\n" };
+            text += if self.pin.is_some() { "  changes\n" } else { "  offers\n" };
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
-        text += &listed("needs, in addition", self.more_needs().into_iter());
+        text += &listed("additionally needs", self.more_needs().into_iter());
         if let Some(hint) = self.hint(dir) {
             text += &format!("  hint     {hint}\n");
         }

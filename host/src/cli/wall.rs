@@ -22,22 +22,22 @@ const SHALLOW: usize = 2;
 /// already stay outside.
 pub(super) fn raise(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) {
     if !config.sandbox.second_wall {
-        tracing::debug!("there is no second wall: sandbox.second-wall is false");
+        tracing::debug!("no OS sandbox: sandbox.second-wall is false");
         return;
     }
     if let Some(why) = sandbox::MISSING {
-        tracing::warn!("there is no second wall: {why}");
+        tracing::warn!("no OS sandbox: {why}");
         return;
     }
     let reach = reach(options, config, dir, http);
     match only_files(&reach) {
-        Ok(Standing::Not) => tracing::warn!("there is no second wall: this kernel has no landlock"),
-        Err(error) => tracing::warn!("there is no second wall: {error}"),
+        Ok(Standing::Not) => tracing::warn!("no OS sandbox: this kernel has no landlock"),
+        Err(error) => tracing::warn!("no OS sandbox: {error}"),
         Ok(standing) => {
-            tracing::debug!(?standing, ?reach, "the second wall stands");
+            tracing::debug!(?standing, ?reach, "OS sandbox active");
             if let Some(folder) = around_plugins(&reach, dir) {
                 let (dir, folder) = (dir.display(), folder.display());
-                tracing::warn!("the second wall lets the server write its own plugins: {dir} lies in {folder}");
+                tracing::warn!("the OS sandbox lets the server write its own plugins: {dir} lies in {folder}");
             }
         }
     }

@@ -1,12 +1,11 @@
-//! Tells of plugin folders and files that other users can write: they could put their own
-//! plugins in the place of these.
+//! Warns of plugin folders and files that other users can write: they could replace the plugins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::plugin::is_writable_by_others;
 
-/// Paths that are told; who has more has one command for all of them.
+/// Maximum number of paths reported; the rest is reported as a count.
 const TOLD: usize = 10;
 
 /// Warns of those among `plugins`, which are folders and files, and in the folders.
@@ -15,14 +14,14 @@ pub(super) fn tell(plugins: &[PathBuf]) {
     for path in found.iter().take(TOLD) {
         let what = if path.is_dir() { "a folder of plugins" } else { "a plugin's file" };
         let hint = format!("chmod go-w {}", quoted(path));
-        tracing::warn!(hint, "others can write {what}, and say so what runs: {}", path.display());
+        tracing::warn!(hint, "other users can write {what}, and so decide what runs: {}", path.display());
     }
     if found.len() > TOLD {
-        tracing::warn!("others can write {} more files and folders of plugins", found.len() - TOLD);
+        tracing::warn!("other users can write {} more files and folders of plugins", found.len() - TOLD);
     }
 }
 
-/// The path itself, the folders in it and the plugins in all of those, as far as others can write
+/// The path itself, the folders in it and the plugins in all of those, as far as other users can write
 /// them.
 fn within(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();

@@ -11,18 +11,18 @@ use crate::audit::Settings;
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AuditConfig {
-    /// `true`: nothing is served without. Else it is there if it can be.
+    /// `true`: nothing is served without it. Unset: used if it can be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// May be written from the folder of the configuration file.
+    /// May be relative to the folder of the configuration file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// Keep arguments and results, not only their sizes and hashes.
     pub bodies: bool,
-    /// At which a file is put aside.
+    /// Bytes at which a file is rotated.
     #[serde(serialize_with = "plain_size")]
     pub rotate_size: ByteSize,
-    /// Files that are kept, the one that is written included.
+    /// Files that are kept, including the current one.
     pub rotate_files: u32,
 }
 
@@ -36,10 +36,10 @@ impl AuditConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let wrong = |reason: &str| Err(ConfigError { reason: format!("audit.{reason}"), hint: None });
         if self.rotate_files < 2 {
-            return wrong("rotate-files: the one that is written and one before it are the least");
+            return wrong("rotate-files: must be at least 2");
         }
         if self.rotate_size < ByteSize::kib(64) {
-            return wrong("rotate-size: 64 KiB is the least");
+            return wrong("rotate-size: must be at least 64KiB");
         }
         Ok(())
     }

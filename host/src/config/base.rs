@@ -1,4 +1,4 @@
-//! Where the user's files are.
+//! The user's folders.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,13 @@ pub struct Base {
     pub config: PathBuf,
     /// `$XDG_DATA_HOME/wharf/plugins`
     pub plugins: PathBuf,
-    /// The database of what plugins store, in a folder of its own: the plugins beside it are not for
-    /// a server to write.
+    /// The key-value database, in a separate folder: the server must not write the plugins beside it.
     pub store: PathBuf,
     pub cache: PathBuf,
     pub home: PathBuf,
     /// `$XDG_DATA_HOME/wharf`, which holds plugins and the database.
     pub data: PathBuf,
-    /// `$XDG_STATE_HOME/wharf`: what was pinned, and the audit log.
+    /// `$XDG_STATE_HOME/wharf`: the pins and the audit log.
     pub state: PathBuf,
 }
 

@@ -1,6 +1,6 @@
-//! How granted folders are written, and where they are.
+//! The syntax of granted folders, and their paths.
 //!
-//! Looks only whether a folder is there; what is in it is looked at when a plugin is loaded.
+//! Checks only whether a folder exists; its content is checked when a plugin is loaded.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ use crate::plugin::{FolderGrant, FolderMode};
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FolderConfig {
-    /// Absolute, or from the file's own folder, or from the home folder with `~/`.
+    /// Absolute, or relative to the file's folder, or to the home folder with `~/`.
     pub host: PathBuf,
     /// The absolute path at which the plugin finds it.
     pub guest: String,
     #[serde(default)]
     pub mode: FolderModeConfig,
-    /// What the folder may hold in all, if it may be written.
+    /// Total bytes that a writable folder may hold.
     #[serde(default, serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
 }
@@ -35,7 +35,7 @@ pub enum FolderModeConfig {
 }
 
 impl FolderConfig {
-    /// What is wrong with these as they are written.
+    /// What is wrong with these syntactically.
     pub(super) fn check(folders: &[Self]) -> Result<(), String> {
         for (at, folder) in folders.iter().enumerate() {
             let guest = &folder.guest;
@@ -44,16 +44,16 @@ impl FolderConfig {
                     .is_some_and(|rest| rest.is_empty() || rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
             };
             if !plain(guest) {
-                return Err(format!("guest is an absolute path without '.', '..' and a '/' at its end: {guest:?}"));
+                return Err(format!("guest must be an absolute path without '.', '..' or a trailing '/': {guest:?}"));
             }
             if folders[..at].iter().any(|other| other.guest == *guest) {
-                return Err(format!("two folders cannot have one guest path: {guest:?}"));
+                return Err(format!("two folders have the same guest path: {guest:?}"));
             }
             if folder.host.as_os_str().is_empty() {
-                return Err("host is the path of a folder: \"\"".into());
+                return Err("host must be the path of a folder: \"\"".into());
             }
             if folder.quota.is_some() && folder.mode == FolderModeConfig::Read {
-                return Err(format!("a folder that is only read has no quota: {guest:?}"));
+                return Err(format!("a read-only folder has no quota: {guest:?}"));
             }
         }
         Ok(())
@@ -72,7 +72,7 @@ impl FolderConfig {
 }
 
 impl Config {
-    /// The folders that are granted and not there.
+    /// The granted folders that do not exist.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
         let granted = self.plugins.values().flat_map(|plugin| &plugin.grants.fs);
         granted.map(|folder| place(&folder.host, self)).filter(|folder| !folder.is_dir()).collect()

@@ -1,6 +1,6 @@
-//! What the file grants a plugin beside computing.
+//! The grants of a plugin in the configuration file.
 //!
-//! A grant that is not written is denied; what a grant allows is in `plugin`.
+//! A missing grant is denied; what a grant allows is defined in `plugin`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,18 +35,18 @@ pub struct GrantsConfig {
     /// Folders of this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fs: Vec<FolderConfig>,
-    /// Its environment, as it stands here: nothing of the host's own is passed on.
+    /// Its environment variables: the host's own are not inherited.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// What it finds in `wasi:config`.
+    /// Its values in `wasi:config`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,
-    /// To say other things of itself whenever it is asked, although it holds grants.
+    /// To change its lists at any time, although it holds grants.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub change_lists: bool,
 }
 
-/// The grant in short, or with what it allows.
+/// The grant in short form, or with options.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(untagged, expecting = "keyvalue is true, false or { quota = \"4MiB\" }")]
 pub enum KeyvalueConfig {
@@ -57,22 +57,22 @@ pub enum KeyvalueConfig {
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct KeyvalueLimits {
-    /// Of all keys and values together.
+    /// Bytes of all keys and values together.
     #[serde(default, serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
     pub quota: Option<ByteSize>,
 }
 
 impl GrantsConfig {
-    /// What is wrong with it as it is written.
+    /// What is wrong with it syntactically.
     pub(super) fn check(&self) -> Result<(), String> {
         let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
         if let Some(name) = self.env.keys().find(|name| !named(name)) {
-            return Err(format!("env: no variable can be called {name:?}"));
+            return Err(format!("env: not a valid variable name: {name:?}"));
         }
         FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
     }
 
-    /// What the sandbox is told; `place` is where more could be granted.
+    /// The grants for the sandbox; `place` is where more could be granted.
     pub(super) fn grants(&self, config: &Config, place: String) -> Grants {
         let is_own = |name: &str| self.secrets.iter().any(|own| own == name);
         let read = |name: &str| Secret::new(name.to_owned(), is_own(name), config.secret(name));
@@ -84,7 +84,7 @@ impl GrantsConfig {
             sample: self.sample,
             roots: self.roots,
             folders: self.fs.iter().map(|folder| folder.grant(config)).collect(),
-            // Where they are is of no concern to a plugin without folders.
+            // Private files matter only to plugins with folders.
             private: if self.fs.is_empty() { Vec::new() } else { config.private_files() },
             env: self.env.clone().into_iter().collect(),
             config: self.config.clone().into_iter().collect(),

@@ -1,6 +1,6 @@
-//! What the file says of HTTP: where to listen, who may come in, and the bounds.
+//! The HTTP settings in the file: listen address, authentication and limits.
 //!
-//! It checks how names are written; what they are for is in `transport`.
+//! It checks the syntax of names; they are used in `transport`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,29 +18,29 @@ const SHORTEST_TOKEN: usize = 16;
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HttpConfig {
-    /// Serve there, and not on stdin.
+    /// Serve there instead of on stdin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Names of the server beside those of its own machine, as they stand in `Host`.
+    /// Names of the server beside the loopback names, as in `Host`.
     pub allowed_hosts: Vec<String>,
-    /// Web sites whose pages may use the server.
+    /// Origins of web pages that may use the server.
     pub allowed_origins: Vec<String>,
-    /// Without any, everybody who reaches the server may use it.
+    /// Without any, anyone who can connect may use the server.
     pub tokens: Vec<TokenConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsConfig>,
-    /// HTTP+SSE too, the transport of 2024-11-05.
+    /// Also serve HTTP+SSE, the transport of revision 2024-11-05.
     pub sse: bool,
-    /// Close a stream whose answer takes longer; clients of 2025-11-25 come back for it.
+    /// Close a stream whose response takes longer; clients of 2025-11-25 reconnect for it.
     #[serde(with = "super::duration", skip_serializing_if = "Option::is_none")]
     pub poll_after: Option<Duration>,
-    /// For a request's headers, and between two requests.
+    /// Timeout for a request's headers, and for an idle connection.
     #[serde(with = "super::duration")]
     pub header_timeout: Duration,
-    /// For a request's body.
+    /// Timeout for a request's body.
     #[serde(with = "super::duration")]
     pub body_timeout: Duration,
-    /// How long a client may read nothing of what is written to it.
+    /// Timeout for a client that reads nothing of what is written.
     #[serde(with = "super::duration")]
     pub write_timeout: Duration,
     /// Connections at the same time.
@@ -68,16 +68,16 @@ impl Default for HttpConfig {
     }
 }
 
-/// Where a token is, which is never in the file itself.
+/// The source of a token, which is never in the file itself.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TokenConfig {
-    /// Whose it is.
+    /// The principal's name.
     pub name: String,
     /// A variable of the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
-    /// A file that holds it and nothing else.
+    /// A file with nothing but it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
@@ -86,15 +86,14 @@ pub struct TokenConfig {
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlsConfig {
-    /// The server's certificate, and after it those that lead to the root.
+    /// The server's certificate chain.
     pub cert: PathBuf,
     pub key: PathBuf,
 }
 
 impl HttpConfig {
     /// # Errors
-    /// If a name is not written as it is in headers, a token has no place or two, or a bound
-    /// leaves nothing.
+    /// If a name is malformed, a token has not exactly one source, or a limit is zero.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         for host in &self.allowed_hosts {
             if host.contains('@') || host.parse::<Authority>().is_err() {
@@ -116,7 +115,7 @@ impl HttpConfig {
         }
         let times = [self.header_timeout, self.body_timeout, self.write_timeout];
         if times.contains(&Duration::ZERO) || self.connections == 0 || self.connections_per_address == 0 {
-            return wrong("timeouts and numbers of connections are more than nothing".into(), "leave them out");
+            return wrong("timeouts and connection limits must not be zero".into(), "leave them out");
         }
         Ok(())
     }
@@ -126,7 +125,7 @@ impl TokenConfig {
     /// The token itself.
     ///
     /// # Errors
-    /// If it is not there, or too short to be one.
+    /// If it is missing or too short.
     pub fn read(&self, config: &Config) -> Result<String, ConfigError> {
         let what = format!("server.http.tokens: the token of {:?}", self.name);
         self.secret().read(config, &what, SHORTEST_TOKEN)

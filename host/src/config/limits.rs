@@ -1,6 +1,4 @@
-//! What the file says of how much a call may use, for all plugins or for one.
-//!
-//! It holds nobody to it: the sandbox does.
+//! The resource limits of calls in the file, for all plugins or for one. The sandbox enforces them.
 
 use std::time::Duration;
 
@@ -9,21 +7,21 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plugin::Limits;
 
-/// Without any of it no call could run.
-const NOTHING: &str = "with 0 no call could run: write more, or leave it out for the default";
+/// Hint for a zero limit, under which no call could run.
+const NOTHING: &str = "with 0 no call could run: use a larger value, or omit it for the default";
 
 /// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LimitsConfig {
-    /// From a call's start to its end.
+    /// Wall-clock time of a call.
     #[serde(
         serialize_with = "super::duration::serialize",
         deserialize_with = "time",
         skip_serializing_if = "Option::is_none"
     )]
     pub timeout: Option<Duration>,
-    /// Of the processor, in one call.
+    /// CPU time of a call.
     #[serde(
         serialize_with = "super::duration::serialize",
         deserialize_with = "time",
@@ -39,10 +37,10 @@ pub struct LimitsConfig {
     /// Calls that run at the same time.
     #[serde(deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
-    /// Calls that wait for their turn; one more is refused.
+    /// Length of the call queue; one more call is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
-    /// What one call may write to the log.
+    /// Bytes that one call may write to the log.
     #[serde(serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
 }

@@ -11,7 +11,7 @@ use super::{Config, ConfigError};
 use crate::os::changes::{Changes, Seen};
 use crate::os::files::Links;
 
-/// Between two looks. A change is read when it stands for one: it may be half written before.
+/// Polling interval. A change is read once it is stable for one: it may be half written before.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The configuration as it is now.
@@ -27,7 +27,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Of a configuration that has just been read: a change from here on is taken up.
+    /// Of a configuration that was just read: changes from here on are detected.
     pub fn new(config: Config) -> Self {
         let file = config.file.clone().map(|file| Changes::of(vec![file], Links::Followed));
         let missing = config.missing_folders();
@@ -44,18 +44,18 @@ impl Live {
         self.current.load_full()
     }
 
-    /// Has the file read again, whether or not it has changed: what it names may have.
+    /// Forces a reload, even if the file has not changed: the files it names may have.
     pub fn read_again(&self) {
         self.again.notify_one();
     }
 
-    /// Wakes when [`Live::get`] has another one.
+    /// Wakes when [`Live::get`] returns a new one.
     pub fn changed(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Reads the file again whenever it changes, or a folder is made that it grants, for ever. One
-    /// that cannot be read changes nothing; `tell` hears of each reading.
+    /// Reloads the file whenever it changes, or a folder that it grants is created, forever. On an
+    /// error the old one stays; `tell` is called for each reload.
     pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
         let (Some(path), Some(mut file)) = (self.get().file.clone(), self.file.clone()) else { return };
         let mut missing = self.missing.clone();

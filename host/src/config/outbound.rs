@@ -1,6 +1,6 @@
-//! How an entry of the grant `http` is written: a URL, or a table with what else it allows.
+//! The syntax of an entry of the grant `http`: a URL, or a table with options.
 //!
-//! What an entry means is in `plugin`, which also says what is wrong with it.
+//! Entries are interpreted and validated in `plugin`.
 
 use std::collections::BTreeMap;
 use std::fmt;

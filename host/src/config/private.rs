@@ -1,5 +1,5 @@
-//! The files that the configuration names and that are the host's own: no plugin is granted a
-//! folder with one of them in it.
+//! The host's own files named in the configuration: no plugin may be granted a folder that contains
+//! one of them.
 
 use super::Config;
 use crate::plugin::PrivateFile;

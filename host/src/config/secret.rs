@@ -1,7 +1,5 @@
-//! Secrets that the file names and never holds: each in a variable of the environment, or in a
-//! file of its own.
-//!
-//! It does not know what they are for.
+//! Secrets that the file names and never contains: each in an environment variable, or in a file of
+//! its own.
 
 use std::path::PathBuf;
 
@@ -15,10 +13,10 @@ use crate::plugin::Missing;
 const NAME: [char; 2] = ['_', '-'];
 /// Bytes of the largest file of a secret.
 const MAX_SIZE: u64 = 64 << 10;
-/// The environment of a process stays as it was at its start.
-const SET_IT: &str = "set its variable, then start the server again";
-const PUT_IT_THERE: &str = "put it into its file, then send the server SIGHUP";
-const MAKE_ONE: &str = "make one: openssl rand -hex 32";
+/// The environment of a process is fixed at its start.
+const SET_IT: &str = "set its variable, then restart the server";
+const PUT_IT_THERE: &str = "write it to its file, then send the server SIGHUP";
+const MAKE_ONE: &str = "generate one: openssl rand -hex 32";
 
 /// Where a secret is.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -27,13 +25,13 @@ pub struct SecretConfig {
     /// A variable of the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
-    /// A file that holds it and nothing else.
+    /// A file with nothing but it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
 
 impl SecretConfig {
-    /// Whether it is in one place.
+    /// Whether it has exactly one source.
     pub(super) fn is_somewhere(&self) -> bool {
         self.env.is_some() != self.file.is_some()
     }
@@ -42,13 +40,13 @@ impl SecretConfig {
     /// errors.
     ///
     /// # Errors
-    /// If it is not there, or has less than `shortest` characters, or others than visible ones.
+    /// If it is missing, shorter than `shortest` characters, or not visible ASCII.
     pub(super) fn read(&self, config: &Config, what: &str, shortest: usize) -> Result<String, ConfigError> {
         let wrong = |why: String| ConfigError { reason: format!("{what} {why}"), hint: Some(MAKE_ONE.into()) };
         self.value(config, shortest).map_err(wrong)
     }
 
-    /// The same, or what is to be said of it.
+    /// The same, or why it is missing.
     pub(super) fn value(&self, config: &Config, shortest: usize) -> Result<String, String> {
         let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
@@ -64,7 +62,7 @@ impl SecretConfig {
         };
         let secret = text.trim();
         if secret.len() < shortest || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("is not {shortest} or more visible ASCII characters: {place}"));
+            return Err(format!("is not at least {shortest} visible ASCII characters: {place}"));
         }
         Ok(secret.to_owned())
     }
@@ -72,7 +70,7 @@ impl SecretConfig {
 
 impl Config {
     /// # Errors
-    /// If a secret has no place or two, or a grant names one that is not there.
+    /// If a secret has not exactly one source, or a grant names one that does not exist.
     pub(super) fn check_secrets(&self) -> Result<(), ConfigError> {
         for (name, secret) in &self.secrets {
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME.contains(&c)) {
@@ -89,17 +87,17 @@ impl Config {
             let unknown = own.grants.needed_secrets().into_iter().find(|name| !self.secrets.contains_key(*name));
             if let Some(name) = unknown {
                 let reason = format!("[plugins.{plugin}.grants]: there is no such secret: {name:?}");
-                let hint = format!("say where it is: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
+                let hint = format!("define it: {name} = {{ env = \"VARIABLE\" }} under [secrets]");
                 return Err(ConfigError { reason, hint: Some(hint) });
             }
         }
         Ok(())
     }
 
-    /// The secret of that name, or what is to be said of it.
+    /// The secret of that name, or why it is missing.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
         let Some(secret) = self.secrets.get(name) else {
-            return Err(Missing { why: "is not there".into(), hint: "say under [secrets] where it is" });
+            return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]" });
         };
         let hint = if secret.env.is_some() { SET_IT } else { PUT_IT_THERE };
         secret.value(self, 1).map_err(|why| Missing { why, hint })

@@ -1,5 +1,4 @@
-//! What the file says of which versions run: how much runs unasked, pins by hand, and whose
-//! signatures count.
+//! The trust settings in the file: the trust level, pins, and trusted signers.
 //!
 //! The rules themselves are in `pins`.
 
@@ -39,20 +38,20 @@ impl From<TrustConfig> for Trust {
 }
 
 impl Config {
-    /// How much runs unasked; `remote`, whether other machines reach the server.
+    /// The trust level; `remote`: whether the server listens on a non-loopback address.
     pub fn trust(&self, remote: bool) -> Trust {
         let unset = if remote { Trust::Strict } else { Trust::Default };
         self.server.trust.map_or(unset, Trust::from)
     }
 
-    /// What holds for one plugin.
+    /// The trust rules of one plugin.
     pub fn rules(&self, id: &PluginId, trust: Trust) -> Rules {
         let own = self.plugins.get(id.as_ref());
         let by_hand = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
         Rules { trust, by_hand, free_words: own.is_some_and(|own| own.grants.change_lists) }
     }
 
-    /// Whose signatures count. The keys were checked when the file was read.
+    /// The trusted signers. The keys were validated when the file was read.
     pub fn signatures(&self) -> Signatures {
         Signatures::new(&self.signatures.keys, self.signatures.required).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! The table: whether a version of a plugin may run, given what was pinned.
+//! The decision table: whether a version of a plugin may run, given what was pinned.
 //!
-//! Pure; docs/security.md has it in words.
+//! Pure; docs/approval.md describes it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,70 +8,70 @@ use std::fmt;
 use super::pin::{Pin, names};
 use crate::plugin::{Access, Digest, Signer};
 
-/// How much runs unasked.
+/// How much runs without approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// All but what was revoked; nothing is remembered. For a folder that its developer builds into.
+    /// All but revoked versions; nothing is pinned. For a folder that its developer builds into.
     Dev,
-    /// What comes first, and what follows it without using what was granted for other words.
+    /// First versions, and updates that do not use existing grants under changed tool descriptions.
     #[default]
     Default,
-    /// What a person approved.
+    /// Approved versions only.
     Strict,
 }
 
-/// What holds for one plugin.
+/// The trust rules of one plugin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     pub trust: Trust,
-    /// The one content that may run, pinned by hand in the configuration.
+    /// The only digest that may run, pinned in the configuration.
     pub by_hand: Option<Digest>,
-    /// The pinned content may say other things of itself at any time.
+    /// The pinned content may change its surface at any time.
     pub free_words: bool,
 }
 
-/// What is seen of a version before it may run.
+/// What is known of a version before it may run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub content: Digest,
     pub signer: Option<Signer>,
     /// Kinds of access that the plugin holds.
     pub grants: BTreeSet<Access>,
-    /// `None`: it has not been asked yet, and counts as if it said what was pinned.
+    /// `None`: it has not been listed yet, and counts as unchanged.
     pub surface: Option<Digest>,
     /// Of its imports; known as soon as the surface is.
     pub needs: BTreeSet<Access>,
 }
 
-/// Why a version does not run until a person has decided. Reads after "held: ".
+/// Why a version is held. Reads after "held: ".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     Revoked,
     /// The configuration pins another content.
     NotTheOnePinned,
-    /// Nobody has approved it, and trust is strict.
+    /// It has not been approved, and trust is strict.
     Unapproved,
     SignatureLost,
     SignerChanged {
         from: String,
         to: String,
     },
-    /// It says other things of itself than what was pinned, and the plugin holds grants.
+    /// Its surface differs from the pinned one, and the plugin holds grants.
     OtherWords,
-    /// It says other things of itself than what was approved, and trust is strict.
+    /// Its surface differs from the approved one, and trust is strict.
     UnapprovedWords,
     /// It needs kinds of access that the pinned version did not, and the plugin holds grants.
     NeedsMore(BTreeSet<String>),
-    /// It cannot be asked what it offers without using its grants, and the plugin holds some.
+    /// It cannot be listed without its grants, and the plugin holds some.
     Silent,
-    /// What was pinned cannot be known.
+    /// The pins cannot be read.
     NoLock,
     /// It cannot be pinned, and the plugin holds grants.
     NotKept,
 }
 
 impl Reason {
-    /// A word for machines.
+    /// The machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Revoked => "revoked",
@@ -87,7 +87,7 @@ impl Reason {
         }
     }
 
-    /// Whether it holds for what is in service as well.
+    /// Whether it also applies to versions in service.
     pub fn stops_service(&self) -> bool {
         matches!(self, Self::Revoked | Self::NotTheOnePinned)
     }
@@ -98,20 +98,20 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::Revoked => "it was revoked",
             Self::NotTheOnePinned => "the configuration pins another version",
-            Self::Unapproved => "nobody has approved it",
-            Self::SignatureLost => "the version before it was signed, and it is not",
+            Self::Unapproved => "it has not been approved",
+            Self::SignatureLost => "it is not signed, but the previous version was",
             Self::SignerChanged { from, to } => {
-                return write!(f, "it is signed by {to}, and the version before it by {from}");
+                return write!(f, "it is signed by {to}, but the previous version by {from}");
             }
-            Self::UnapprovedWords => "what it says of itself is not what was approved",
-            Self::OtherWords => "the plugin holds grants, and what it says of itself has changed",
+            Self::UnapprovedWords => "its tool descriptions are not the approved ones",
+            Self::OtherWords => "the plugin holds grants, and its tool descriptions have changed",
             Self::NeedsMore(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-                return write!(f, "the plugin holds grants, and needs more than before: {}", kinds.join(", "));
+                return write!(f, "the plugin holds grants, and imports more than before: {}", kinds.join(", "));
             }
-            Self::Silent => "the plugin holds grants, and does not say without them what it offers",
-            Self::NoLock => "the plugin holds grants, and it cannot be known which version was approved",
-            Self::NotKept => "the plugin holds grants, and the file of pins cannot be written to pin this version",
+            Self::Silent => "the plugin holds grants, and cannot list what it offers without them",
+            Self::NoLock => "the plugin holds grants, and the approved version is unknown",
+            Self::NotKept => "the plugin holds grants, and the pin file cannot be written",
         })
     }
 }
@@ -154,8 +154,8 @@ pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, seen: &Seen) -> R
     if more.is_empty() { Ok(()) } else { Err(Reason::NeedsMore(more)) }
 }
 
-/// Whether a version may use its plugin's grants while it is asked what it offers: it is the
-/// pinned one, or there is nothing to hold what it says against.
+/// Whether a version may use its plugin's grants while it is listed: it is the pinned one, or there is
+/// nothing to compare its surface with.
 pub(super) fn is_known(rules: &Rules, pin: Option<&Pin>, content: Digest) -> bool {
     let free = rules.trust == Trust::Dev || rules.by_hand == Some(content);
     free || pin.is_none_or(|pin| pin.content == content)

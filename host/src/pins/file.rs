@@ -1,6 +1,6 @@
-//! The file of pins, `lock.toml`: replaced whole, by one process at a time.
+//! The pin file, `lock.toml`: replaced atomically, by one process at a time.
 //!
-//! What stands in it is taken as it is; a file that cannot be trusted or read is left alone.
+//! Its content is not interpreted here; a file that cannot be trusted or read is left unchanged.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
@@ -14,19 +14,19 @@ use crate::os::files::{self, FileError, Links};
 use crate::os::private::{self, Distrust, For, OnDisk, Rule};
 
 const FILE: &str = "lock.toml";
-/// Where the next file is written; only whoever holds the turn does.
+/// Where the next file is written, only under the lock.
 const NEXT: &str = "lock.toml.next";
-/// Whose lock is the turn to write. The file of pins itself is replaced, and with it its lock.
+/// The lock file for writers. The pin file itself is replaced, and a lock on it would go with it.
 const TURN: &str = "lock.toml.turn";
 /// Bytes; a pin has some hundreds.
 const MAX_SIZE: u64 = 4 << 20;
 /// Bytes of a large pin.
 const ROOM: usize = 4 << 10;
-/// Others hold the turn for milliseconds; one that is stopped must not stop everybody.
+/// Others hold the lock for milliseconds; a stopped process must not block all.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Why there are no pins to be had. Reads after "failed to".
+/// Why the pins cannot be used. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {}", path.display())]
 pub struct LockError {
@@ -35,7 +35,7 @@ pub struct LockError {
     pub hint: Option<&'static str>,
 }
 
-/// The file, and the folder that is its own.
+/// The file and its folder.
 #[derive(Debug)]
 pub struct Lock {
     folder: PathBuf,
@@ -57,14 +57,14 @@ impl Lock {
     /// If others could have written the file, or it is not what this version writes.
     pub fn read(&self) -> Result<Pins, LockError> {
         let Some(text) = self.text()? else { return Ok(Pins::default()) };
-        let damaged = |what: String| self.error(what, Some("mend it, or move it away; what it pinned is then unknown"));
+        let damaged = |what: String| self.error(what, Some("repair it, or move it away; its pins are then lost"));
         let pins: Pins = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             damaged(format!("read the pins, line {line}: {}", error.message()))
         })?;
         match pins.version {
             VERSION => Ok(pins),
-            other => Err(damaged(format!("read pins of the form {other}"))),
+            other => Err(damaged(format!("read pins of format {other}"))),
         }
     }
 
@@ -89,8 +89,8 @@ impl Lock {
         Ok(result)
     }
 
-    /// Writes as much as there is, and a pin more, beside the file, and takes it away again: whether
-    /// [`Lock::update`] can do its part.
+    /// Writes the current pins and one more to a file beside it, and deletes that: checks whether
+    /// [`Lock::update`] can write.
     ///
     /// # Errors
     /// If it could not.
@@ -118,7 +118,7 @@ impl Lock {
             opened => opened.map_err(failed)?,
         };
         let folder = fs::symlink_metadata(&self.folder).map_err(|error| failed(error.into()))?;
-        let no_folder = Some(("its folder is of the wrong kind", "put the folder itself there"));
+        let no_folder = Some(("its folder is not a directory", "put the folder itself there"));
         let kind = if folder.is_dir() { None } else { no_folder };
         if let Some((why, hint)) = distrust(&found).or(kind).or_else(|| distrust(&folder)) {
             return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
@@ -133,7 +133,9 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOOK),
-                Err(TryLockError::WouldBlock) => return Err(io::Error::other("another process does not end its turn")),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::other("another process does not release the lock"));
+                }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
@@ -149,8 +151,8 @@ impl Lock {
 
     fn unwritable(&self, error: &io::Error) -> LockError {
         self.error(
-            format!("keep the pins: {error}"),
-            Some("make room on that disk, or let this user write that folder; it is tried again by itself"),
+            format!("write the pins: {error}"),
+            Some("free disk space, or make that folder writable by this user; it is retried automatically"),
         )
     }
 
@@ -159,14 +161,14 @@ impl Lock {
     }
 }
 
-/// Why something may have been written by others, and what to do.
+/// Why the file may have been written by others, and a hint.
 fn distrust(found: &Metadata) -> Option<(&'static str, &'static str)> {
     private::distrust(found, Rule::Own).map(|why| match why {
         Distrust::OtherOwner => {
-            ("the file or its folder belongs to another user", "chown both to the user that runs wharf")
+            ("the file or its folder is owned by another user", "chown both to the user that runs wharf")
         }
         Distrust::OthersWrite => {
-            ("others can write the file or its folder", "chmod go-w both, after a look at what is in the file")
+            ("other users can write the file or its folder", "check what is in the file, then chmod go-w both")
         }
     })
 }

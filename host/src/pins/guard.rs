@@ -1,4 +1,4 @@
-//! Holds versions against what is pinned while plugins are loaded, and pins what runs.
+//! Checks versions against the pins while plugins are loaded, and pins those that run.
 //!
 //! The rules are in `decision`.
 
@@ -16,31 +16,31 @@ use super::verdict::Outcome;
 use crate::os::changes::Changes;
 use crate::plugin::{Digest, PluginId, Signatures, Signer};
 
-/// Between two looks at the file.
+/// Interval between checks of the file.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long it is taken that a file that could be written still can.
+/// How long a successful write check stays valid.
 const FRESH: Duration = Duration::from_secs(1);
 /// Between attempts to write a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What stands between a file and its service.
+/// Decides whether a version may be put into service.
 pub struct Guard {
-    /// `None`: there is no place to remember anything.
+    /// `None`: there is no place to store pins.
     lock: Option<Lock>,
     /// Whether what runs is pinned, or the file is only read.
     pins: bool,
     rules: Box<dyn Fn(&PluginId) -> Rules + Send + Sync>,
     signatures: Box<dyn Fn() -> Signatures + Send + Sync>,
-    /// What was last told of a file that cannot be used.
+    /// The last reported error of the file.
     told: Mutex<Option<LockError>>,
     /// When it was last tried to write the file, and whether that went well.
     tried: Mutex<Option<(Instant, bool)>>,
 }
 
-/// What is pinned, as it was at one moment. `None`: that cannot be known.
+/// A snapshot of the pins. `None`: they cannot be read.
 pub type Known = Option<Pins>;
 
-/// A version that was asked what it offers.
+/// A version that was listed.
 #[derive(Clone, Debug)]
 pub struct Version {
     pub seen: Seen,
@@ -49,7 +49,7 @@ pub struct Version {
 }
 
 impl Guard {
-    /// Lets everything run and remembers nothing.
+    /// Lets everything run and pins nothing.
     pub fn open() -> Self {
         let dev = |_: &PluginId| Rules { trust: Trust::Dev, ..Rules::default() };
         Self { pins: false, ..Self::new(None, dev, Signatures::default) }
@@ -64,7 +64,7 @@ impl Guard {
         Self { lock, pins: true, rules, signatures, told: Mutex::default(), tried: Mutex::default() }
     }
 
-    /// Only reads what is pinned.
+    /// Reads the pins only.
     pub fn reading(self) -> Self {
         Self { pins: false, ..self }
     }
@@ -73,7 +73,7 @@ impl Guard {
         (self.signatures)()
     }
 
-    /// Whether the words of a plugin are fixed while it serves.
+    /// Whether the surface of a plugin must not change while it serves.
     pub fn fixes_words(&self, id: &PluginId, holds_grants: bool) -> bool {
         let rules = (self.rules)(id);
         match rules.trust {
@@ -83,7 +83,7 @@ impl Guard {
         }
     }
 
-    /// The one content of a plugin that the configuration lets run.
+    /// The digest that the configuration pins for a plugin.
     pub fn by_hand(&self, id: &PluginId) -> Option<Digest> {
         (self.rules)(id).by_hand
     }
@@ -94,18 +94,17 @@ impl Guard {
         lock.read().map_err(|error| self.tell(error)).ok()
     }
 
-    /// Whether a version may be asked what it offers, and if so whether it may use its
-    /// plugin's grants meanwhile.
+    /// Whether a version may be listed, and if so whether it may use its plugin's grants meanwhile.
     ///
     /// # Errors
-    /// Why it is held, whatever it would say.
+    /// Why it is held, whatever its surface.
     pub async fn may_ask(self: &Arc<Self>, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
         let (guard, id, seen) = (self.clone(), id.clone(), seen.clone());
         blocking(move || if guard.pins { guard.may_serve(&id, &seen) } else { guard.may_run(&id, &seen) }).await
     }
 
-    /// Whether a version may run, as far as was seen of it; and if so whether it may use its
-    /// plugin's grants to be asked what it offers.
+    /// Whether a version may run, as far as is known of it; and if so whether it may use its plugin's
+    /// grants to be listed.
     ///
     /// # Errors
     /// Why it is held.
@@ -134,8 +133,8 @@ impl Guard {
         Ok(is_known(&rules, pins.of(id), seen.content))
     }
 
-    /// Whether a version that was held for that reason may be worth another load. One that was
-    /// approved is, whatever it said when it was held: it may say other things with its grants.
+    /// Whether a version held for that reason may be worth another load. An approved one is, whatever
+    /// its surface when it was held: with its grants the surface may differ.
     pub fn may_retry(&self, known: &Known, id: &PluginId, seen: &Seen, reason: &Reason) -> bool {
         let rules = (self.rules)(id);
         let Ok(pins) = usable(known.as_ref(), &rules, seen) else { return false };
@@ -152,7 +151,7 @@ impl Guard {
         decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen).is_ok()
     }
 
-    /// Whether what serves must stop.
+    /// Whether a version in service must stop.
     ///
     /// # Errors
     /// Why it must.
@@ -171,8 +170,8 @@ impl Guard {
         self.tried().is_none_or(|(_, went_well)| went_well)
     }
 
-    /// Whether the file can be written; it is tried if it was not within that time. Without a place
-    /// to remember anything it cannot.
+    /// Whether the file can be written; checked unless it was within that time. Without a place to
+    /// store pins it cannot.
     fn can_write(&self, within: Duration) -> bool {
         let Some(lock) = &self.lock else { return false };
         let mut tried = self.tried();
@@ -231,7 +230,7 @@ impl Guard {
             hold_unkept(&mut outcomes, &unpinned, &known);
             return outcomes;
         };
-        // Another process may have pinned something meanwhile: they are judged again, in turn.
+        // Another process may have pinned something meanwhile: decide again, under the lock.
         let pinned = lock.update(|pins| {
             let mut again = Vec::new();
             for (at, rules, id, seen, _) in &unpinned {
@@ -253,7 +252,7 @@ impl Guard {
                 let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
                 lock.keep_surfaces(admitted.map(|(.., words)| *words), &pins);
             }
-            // A full or read-only disk: what would have to be remembered does not run.
+            // A full or read-only disk: versions that must be pinned do not run.
             Err(error) => {
                 self.note_write(false);
                 self.tell(error);
@@ -277,7 +276,7 @@ impl Guard {
         });
     }
 
-    /// Wakes when other things are pinned, and when they can be written again.
+    /// Wakes when the pins change, and when they can be written again.
     pub fn watch(self: &Arc<Self>) -> Watch {
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -293,8 +292,8 @@ impl Guard {
     }
 }
 
-/// What a version is held against. If what is pinned cannot be known, only those go on that need
-/// no pin.
+/// The pins that a version is checked against. If they cannot be read, only versions that need no pin
+/// may run.
 fn usable<'p>(known: Option<&'p Pins>, rules: &Rules, seen: &Seen) -> Result<Cow<'p, Pins>, Reason> {
     let free = rules.trust == Trust::Dev || rules.by_hand.is_some();
     let drops_in = rules.trust == Trust::Default && seen.grants.is_empty();
@@ -305,8 +304,8 @@ fn usable<'p>(known: Option<&'p Pins>, rules: &Rules, seen: &Seen) -> Result<Cow
     }
 }
 
-/// Whether a version may serve only when it is pinned: it holds grants, and no person has said which
-/// version may have them.
+/// Whether a version may serve only when it is pinned: it holds grants, and the configuration does not
+/// pin which version may have them.
 fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, seen: &Seen) -> bool {
     let free = rules.trust == Trust::Dev || rules.by_hand.is_some() || seen.grants.is_empty();
     !free && pin.is_none_or(|pin| pin.content != seen.content)
@@ -322,7 +321,7 @@ fn hold_unkept(outcomes: &mut [Result<Outcome, Reason>], unpinned: &[Unpinned], 
     }
 }
 
-/// Which of those that were asked for, and what it is to be pinned by.
+/// The index of a requested version, and the pin it gets.
 type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v Seen, &'v str);
 
 impl Rules {
@@ -340,7 +339,7 @@ impl Rules {
     /// The pin of a version that runs; equal to the one that is there if nothing is to be written.
     fn pin(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Pin {
         let old = pins.of(id).filter(|old| old.content == seen.content);
-        // What a person approved stays so, whatever it may say now.
+        // An approved version stays approved, even if its surface changed.
         let approved = self.by_hand.is_some() || (self.free_words && old.is_some_and(|old| old.approved));
         let new = Pin::of(seen, approved);
         match old {
@@ -351,7 +350,7 @@ impl Rules {
 }
 
 impl Pin {
-    /// The pin of a version as it is seen. One that was not asked says nothing.
+    /// The pin of a version as it is known. One that was not listed has an empty surface.
     pub fn of(seen: &Seen, approved: bool) -> Self {
         Self {
             content: seen.content,
@@ -383,12 +382,12 @@ impl Watch {
             if !self.guard.could_write() {
                 self.unwritable = true;
                 let guard = self.guard.clone();
-                // A look that nobody waits for any more has told the guard all the same.
+                // A check that is no longer awaited has still updated the guard.
                 let _ = tokio::task::spawn_blocking(move || guard.can_write(RETRY)).await;
             }
             let again = self.guard.could_write() && std::mem::take(&mut self.unwritable);
             if again {
-                tracing::info!("the pins can be written again");
+                tracing::info!("the pin file is writable again");
                 *self.guard.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
             }
             // It is replaced whole: there is no need to wait until it rests.
@@ -403,7 +402,7 @@ impl Watch {
 async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R, Reason> + Send + 'static) -> Result<R, Reason> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(io::Error::from).unwrap_or_else(|error| {
-        tracing::error!(%error, "a look at the pins ended abnormally");
+        tracing::error!(%error, "pin check task failed");
         Err(Reason::NoLock)
     })
 }

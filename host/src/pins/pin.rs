@@ -1,6 +1,4 @@
-//! What is remembered of each plugin, as it stands in the file.
-//!
-//! It decides nothing.
+//! The pins of plugins, as stored in the file. No decisions here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
@@ -9,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::plugin::{Access, Digest, PluginId};
 
-/// Of the file's form. A file of another one is not touched.
+/// Version of the file format. A file of another version is not touched.
 pub(super) const VERSION: u32 = 1;
-/// How long a plugin is remembered whose file is gone, so that nobody starts anew by
-/// deleting it first.
+/// How long a pin outlives its file, so that deleting the file first does not make the next version
+/// a first use.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// All of it.
@@ -34,7 +32,7 @@ pub struct Pin {
     /// Of the file.
     #[serde(with = "hash")]
     pub content: Digest,
-    /// Of what it says of itself.
+    /// Digest of its surface.
     #[serde(with = "hash")]
     pub surface: Digest,
     /// Kinds of access that its imports need, by name. Names that this version does not know
@@ -44,7 +42,7 @@ pub struct Pin {
     pub grants: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// A person said so; else it is what came first, or what followed by the rules.
+    /// Approved by a person; else auto-approved, on first use or as an update that needs no approval.
     pub approved: bool,
     #[serde(with = "moment")]
     pub time: SystemTime,
@@ -75,7 +73,7 @@ impl Pins {
         self.plugins.get(id.as_ref())
     }
 
-    /// Every plugin that is remembered, with its pin, by name.
+    /// Every pinned plugin, with its pin, by name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Pin)> {
         self.plugins.iter().map(|(name, pin)| (name.as_str(), pin))
     }
@@ -88,7 +86,7 @@ impl Pins {
         self.plugins.insert(id.to_string(), pin);
     }
 
-    /// Approving takes back a revocation.
+    /// Approval undoes a revocation.
     pub fn approve(&mut self, id: &PluginId, pin: Pin) {
         self.revoked.retain(|revoked| revoked.content != pin.content);
         self.put(id, Pin { approved: true, ..pin });
@@ -107,8 +105,8 @@ impl Pins {
         }
     }
 
-    /// Forgets what has been gone for long. A moment that is yet to come, after a clock was
-    /// set back, is not long ago.
+    /// Forgets pins of plugins that have been gone for long. A time in the future, after a clock was
+    /// set back, does not count as long ago.
     pub(super) fn forget(&mut self, now: SystemTime) {
         let long_gone = |gone: SystemTime| now.duration_since(gone).is_ok_and(|gone| gone > REMEMBERED);
         self.plugins.retain(|_, pin| !pin.gone.is_some_and(long_gone));

@@ -1,7 +1,6 @@
-//! What pinned versions say of themselves, kept word for word so that the next version can
-//! be compared with it.
+//! The surfaces of pinned versions, stored verbatim so that the next version can be compared.
 //!
-//! A text that is lost or not its own costs the comparison and no decision.
+//! A lost or damaged text costs the comparison only; decisions use its digest.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,11 +14,11 @@ use crate::os::private::{self, OnDisk};
 use crate::plugin::{Digest, PluginId};
 
 const FOLDER: &str = "surfaces";
-/// Bytes of the longest text. What a plugin may say of itself has some hundred KiB; here it is escaped.
+/// Bytes of the longest text. A surface has at most some hundred KiB; here it is escaped.
 const MAX_SIZE: u64 = 4 << 20;
 
 impl Lock {
-    /// The text of that hash, if it is there.
+    /// The text with that digest, if it exists.
     pub fn surface(&self, digest: Digest) -> Option<String> {
         let text = files::read_text(&self.folder().join(FOLDER).join(name(digest)), MAX_SIZE).ok()?;
         (Digest::of(text.as_bytes()) == digest).then_some(text)
@@ -38,10 +37,10 @@ impl Lock {
         Ok(())
     }
 
-    /// Keeps texts, and drops those that are of no pin.
+    /// Stores texts, and deletes those of no pin.
     pub(super) fn keep_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) {
         if let Err(error) = self.try_keep(texts, pins) {
-            tracing::warn!("failed to keep what plugins say of themselves: {error}");
+            tracing::warn!("failed to store tool descriptions: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What was decided of a version, in words for a person or a record.
+//! The decision on a version, as text for a person or a record.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use crate::plugin::{Digest, PluginId, Signer};
 /// How a version came to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// There was none before it.
+    /// It is the first one: approved on first use.
     First,
     /// It is the pinned one.
     Same,
-    /// It follows the pinned one by the rules.
+    /// It updates the pinned one, and needs no approval.
     Followed {
-        /// It says other things of itself.
+        /// Its surface changed.
         other_words: bool,
     },
 }
 
-/// What was decided of a version, for a person or a record.
+/// The decision on a version, for a person or a record.
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub plugin: PluginId,
     pub content: Digest,
-    /// `None`: it was not asked.
+    /// `None`: it was not listed.
     pub surface: Option<Digest>,
     pub signer: Option<Signer>,
     /// Why it is held, or how it came to run.
@@ -36,7 +36,7 @@ impl Decision {
         Self { plugin, content: seen.content, surface: seen.surface, signer: seen.signer.clone(), outcome }
     }
 
-    /// A word for machines.
+    /// The machine-readable code.
     pub fn event(&self) -> &'static str {
         match &self.outcome {
             Ok(Outcome::First) => "first_use",
@@ -49,30 +49,30 @@ impl Decision {
 
     /// Why it is held; reads after "failed to".
     pub fn refusal(&self) -> String {
-        self.outcome.as_ref().err().map_or_else(String::new, |reason| format!("run it unasked: {reason}"))
+        self.outcome.as_ref().err().map_or_else(String::new, |reason| format!("run it without approval: {reason}"))
     }
 
-    /// What a person can do about it. `folder` is where the plugin's file is.
+    /// A hint for the operator. `folder` is where the plugin's file is.
     pub fn hint(&self, folder: &Path) -> String {
         let command = self.command(folder);
         match &self.outcome {
             Err(Reason::NotTheOnePinned | Reason::NoLock | Reason::NotKept) => command,
-            _ => format!("to see what it would change: wharf status {}; {command}", shell_word(folder)),
+            _ => format!("to see the changes: wharf status {}; {command}", shell_word(folder)),
         }
     }
 
-    /// The same for who sees already what it would change.
+    /// The same, where the changes are already shown.
     pub fn command(&self, folder: &Path) -> String {
         let id = &self.plugin;
         match &self.outcome {
             Err(Reason::NotTheOnePinned) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
-            Err(Reason::NoLock) => "the log says what is wrong with the file of pins".into(),
+            Err(Reason::NoLock) => "see the log for what is wrong with the pin file".into(),
             Err(Reason::NotKept) => format!(
-                "make room for $XDG_STATE_HOME/wharf, or let this user write there, and it runs within seconds; \
+                "free disk space for $XDG_STATE_HOME/wharf, or make it writable by this user, and it runs within seconds; \
                  or pin it by hand: pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
                 self.content
             ),
-            _ => format!("to let it run: {}", approval(id, Some(folder))),
+            _ => format!("to approve it: {}", approval(id, Some(folder))),
         }
     }
 }
@@ -82,7 +82,7 @@ pub fn approval(id: &PluginId, folder: Option<&Path>) -> String {
     folder.map_or_else(|| format!("wharf approve {id}"), |folder| format!("wharf approve {id} {}", shell_word(folder)))
 }
 
-/// A path as one word of the shell that is no option either.
+/// A path quoted as one shell word that is not an option.
 pub fn shell_word(path: &Path) -> String {
     let mut path = path.display().to_string();
     if path.starts_with('-') {

@@ -1,4 +1,4 @@
-//! Why bytes or a file did not become a plugin, in words for whoever put them there.
+//! Why a file could not be loaded as a plugin, for the person who installed it.
 //!
 //! Text of the component's own (names, messages) is escaped and cut.
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::text::quote;
 
-/// Functions that are named when none can be served.
+/// Maximum number of functions named when none can be a tool.
 const REASONS: usize = 3;
 
 /// Why there is no plugin. Reads after "failed to".
@@ -30,45 +30,45 @@ pub enum LoadError {
     UnknownVersion,
     #[error("read the component, which is damaged or cut off: {0}")]
     Invalid(String),
-    #[error("load a component with asynchronous functions, streams or futures, which are of WASI 0.3")]
+    #[error("load a component with async functions, streams or futures, which need WASI 0.3")]
     Asynchronous,
     #[error("find a plugin interface in the component; it exports {0}")]
     NoInterface(String),
-    #[error("find a function in the component that can be a tool: {0}")]
+    #[error("find an exported function that can be exposed as a tool: {0}")]
     NoFunction(String),
-    #[error("find a function that its interface must have: {0}")]
+    #[error("find a function required by its interface: {0}")]
     MissingFunction(String),
-    #[error("use an export of another type than the interface has: {0}")]
+    #[error("use an export whose type differs from its interface: {0}")]
     WrongType(String),
-    #[error("give the component what it imports: {0}")]
+    #[error("link the component; unknown import: {0}")]
     UnknownImport(String),
-    #[error("give the component an import with the type that it wants: {0}")]
+    #[error("link the component; import with a different type: {0}")]
     WrongImport(String),
     #[error("load more than {limit} bytes: {size}")]
     TooLarge { size: u64, limit: u64 },
     #[error("load a component with more {what} than {limit}")]
     TooMany { what: &'static str, limit: u64 },
-    #[error("give the component the {bytes} bytes of memory that it declares; its limit is {limit}")]
+    #[error("reserve the {bytes} bytes of memory that the component declares; its limit is {limit}")]
     DeclaredMemory { bytes: u64, limit: u64 },
     #[error("load a file that is a symbolic link")]
     Symlink,
-    #[error("load a plugin from something that is no regular file: {0}")]
+    #[error("load a plugin from something that is not a regular file: {0}")]
     NotAFile(&'static str),
-    #[error("trust a file that others can write")]
+    #[error("trust a file that other users can write")]
     WritableByOthers,
-    #[error("trust a file that belongs to another user")]
+    #[error("trust a file owned by another user")]
     ForeignOwner,
     #[error("read the file: {0}")]
     Unreadable(String),
-    #[error("read the file, which changed meanwhile")]
+    #[error("read the file, which changed while it was read")]
     Changed,
     #[error("find the signature that the configuration requires")]
     Unsigned,
-    #[error("trust the file, whose signature is not right: {0}")]
+    #[error("trust the file, whose signature is invalid: {0}")]
     BadSignature(String),
     #[error("list what the plugin offers; it refused: {0}")]
     ListingRefused(String),
-    #[error("list what the plugin offers within its time")]
+    #[error("list what the plugin offers within its time limit")]
     ListingTimeout,
     #[error("list what the plugin offers; it crashed")]
     ListingTrap,
@@ -78,11 +78,11 @@ pub enum LoadError {
     ListingTooLarge { what: &'static str, limit: usize },
     #[error("compile the component within {} s", .0.as_secs())]
     CompileTimeout(Duration),
-    #[error("compile the component within its limits of time and memory")]
+    #[error("compile the component within its time and memory limits")]
     CompileLimit,
     #[error("compile the component: {0}")]
     Compile(String),
-    #[error("load the component because the host failed: {0}")]
+    #[error("load the component because of a host error: {0}")]
     Host(String),
 }
 
@@ -99,7 +99,7 @@ impl LoadError {
         Self::NoInterface(if exports.is_empty() { "nothing".into() } else { quote(&exports.join(", "), 200) })
     }
 
-    /// What a component gave when it was asked for a list.
+    /// Converts the outcome of a listing call.
     pub(in crate::plugin) fn of_listing<T>(asked: Result<Result<T, String>, Fault>) -> Result<T, Self> {
         match asked {
             Ok(Ok(list)) => Ok(list),
@@ -119,17 +119,17 @@ impl LoadError {
         Self::ListingRefused(quote(why, 300))
     }
 
-    /// Whether it became a plugin that did not say what it offers.
+    /// Whether the component was instantiated but its listing failed.
     pub fn is_of_listing(&self) -> bool {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
     }
 
-    /// Whether it is refused for what it is, and not for what is wrong with it.
+    /// Whether the file is of the wrong kind, not damaged or faulty.
     pub fn is_of_kind(&self) -> bool {
         matches!(self, Self::CoreModule | Self::NoInterface(_))
     }
 
-    /// Whether other keys in the configuration might let it pass.
+    /// Whether other keys in the configuration might make it acceptable.
     pub fn is_of_signature(&self) -> bool {
         matches!(self, Self::Unsigned | Self::BadSignature(_))
     }
@@ -137,25 +137,25 @@ impl LoadError {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; the copy may have been cut off",
-            Self::Text => "build it to a component, or turn WAT into one with `wasm-tools parse`",
-            Self::Html => "the download saved a page in place of the file; fetch the file itself",
+            Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; it may be incomplete",
+            Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",
+            Self::Html => "the download saved a web page instead; download the file itself",
             Self::CoreModule => "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`",
-            Self::Asynchronous => "build it with functions that wait, for WASI 0.2",
-            Self::Precompiled => "put the .wasm file there that it was compiled from",
+            Self::Asynchronous => "build it with synchronous functions, for WASI 0.2",
+            Self::Precompiled => "use the .wasm file that it was compiled from",
             Self::NoInterface(_) => {
-                "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or functions of your own"
+                "export one of wharf:plugin/tools, resources, prompts or completions @0.1.0, or plain functions"
             }
             Self::NoFunction(_) => "export a function that takes and returns values",
             Self::MissingFunction(_) | Self::WrongType(_) => "build it against the wit folder of this version",
             Self::UnknownImport(_) | Self::WrongImport(_) => {
                 "a plugin may import WASI 0.2, wasi:http 0.2, wasi:keyvalue@0.2.0-draft, wasi:config and wharf:plugin, nothing else"
             }
-            Self::Unsigned => "put it beside the file: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig",
+            Self::Unsigned => "sign it: minisign -S -m NAME.wasm, which writes NAME.wasm.minisig beside it",
             Self::BadSignature(_) => {
-                "sign the file as it is with one of the keys under [signatures], or remove the signature"
+                "sign the current file with one of the keys under [signatures], or remove the signature"
             }
-            Self::Symlink => "copy the file into the folder in place of the link",
+            Self::Symlink => "replace the link with a copy of the file",
             Self::WritableByOthers => "chmod go-w the file",
             Self::ForeignOwner => "chown the file to the user that runs the host",
             Self::DeclaredMemory { .. } => "raise the plugin's memory limit, or build it with less",

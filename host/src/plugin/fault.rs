@@ -15,11 +15,11 @@ use super::schema::Violation;
 /// Why a call has no outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallError {
-    /// The plugin says so.
+    /// The plugin returned an error.
     Guest(GuestError),
-    /// The arguments break the tool's input schema. The plugin was not asked.
+    /// The arguments violate the tool's input schema. The plugin was not called.
     Input(Vec<Violation>),
-    /// The call did not get that far.
+    /// The call failed before it returned.
     Fault(Fault),
 }
 
@@ -33,7 +33,7 @@ impl Said for CallError {
     fn redact(&mut self, redactor: &Redactor) {
         match self {
             Self::Guest(said) => said.redact(redactor),
-            // In the host's words.
+            // Written by the host.
             Self::Fault(_) | Self::Input(_) => {}
         }
     }
@@ -42,30 +42,30 @@ impl Said for CallError {
 /// How a call failed, as the host saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     Timeout { limit: Duration },
-    /// It computed longer than it may.
+    /// It exceeded its CPU time limit.
     Cpu { limit: Duration },
-    /// It wanted more than this many bytes of memory.
+    /// It exceeded its memory limit, in bytes.
     Memory { limit: u64 },
     /// It crashed.
     Trap,
-    /// Its result has more than this many bytes.
+    /// Its result exceeds this many bytes.
     OutputTooLarge { limit: u64 },
-    /// Its result breaks a rule; which one, in words of the host.
+    /// Its result is invalid; the reason is written by the host.
     BadOutput(String),
-    /// It failed, and it was denied something. `said` is its own word.
+    /// It failed after an access was denied. `said` is the plugin's own message.
     Denied { denial: Denial, said: Option<String> },
     /// Too many calls are waiting.
     Busy,
-    /// It failed so often that it is not called for that long.
+    /// It is quarantined for that long after repeated failures.
     Quarantined { left: Duration },
-    /// The host itself failed; the details are in its log.
+    /// Internal host error; the details are in its log.
     Host,
 }
 
 impl Fault {
-    /// A word for programs.
+    /// The machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Timeout { .. } => "timeout",
@@ -107,41 +107,38 @@ impl Fault {
     pub fn sentence(&self, plugin: &PluginId) -> String {
         match self {
             Self::Timeout { limit } => {
-                format!("Plugin '{plugin}' was stopped: it took longer than its limit of {}.", time(*limit))
+                format!("Plugin '{plugin}' was stopped: it exceeded its time limit of {}.", time(*limit))
             }
             Self::Cpu { limit } => {
-                format!("Plugin '{plugin}' was stopped: it computed longer than its limit of {}.", time(*limit))
+                format!("Plugin '{plugin}' was stopped: it exceeded its CPU time limit of {}.", time(*limit))
             }
             Self::Memory { limit } => {
-                format!("Plugin '{plugin}' was stopped: it needed more than its {} of memory.", size(*limit))
+                format!("Plugin '{plugin}' was stopped: it exceeded its memory limit of {}.", size(*limit))
             }
             Self::Trap => format!("Plugin '{plugin}' crashed while it handled this call."),
             Self::OutputTooLarge { limit } => {
-                format!("Plugin '{plugin}' returned more than its limit of {}.", size(*limit))
+                format!("Plugin '{plugin}' returned a result over its limit of {}.", size(*limit))
             }
             Self::BadOutput(why) => {
-                format!("Plugin '{plugin}' returned something that cannot be passed on: {why}.")
+                format!("Plugin '{plugin}' returned an invalid result: {why}.")
             }
             Self::Denied { denial: Denial { access, lack }, said } => {
                 let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
                 let access = access.name();
-                let why = match lack {
-                    Some(lack) => format!("grants cover, but {lack}"),
-                    None => "grants do not cover".into(),
-                };
-                format!("Plugin '{plugin}' failed: it was denied '{access}', which its {why}.{said}")
+                match lack {
+                    Some(lack) => format!("Plugin '{plugin}' failed: grant `{access}` cannot be used: {lack}.{said}"),
+                    None => format!("Plugin '{plugin}' failed: missing grant `{access}`.{said}"),
+                }
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
             }
             Self::Quarantined { left } => {
-                // Up to the whole second, so that who waits that long is not too early.
+                // Rounded up to a whole second, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);
-                format!(
-                    "Plugin '{plugin}' failed so often that it is not called for a while. Try again in {seconds} s."
-                )
+                format!("Plugin '{plugin}' is temporarily disabled after repeated failures. Try again in {seconds} s.")
             }
-            Self::Host => format!("The host failed while it ran plugin '{plugin}'."),
+            Self::Host => format!("Internal host error while running plugin '{plugin}'."),
         }
     }
 }

@@ -11,7 +11,7 @@ pub struct PluginId(Arc<str>);
 
 /// A name that cannot be a plugin's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("use the name as a plugin's, which is 1 to 48 of a-z, 0-9 and -, and does not start with -: {0}")]
+#[error("parse the plugin name, which must be 1 to 48 of a-z, 0-9 and -, not starting with -: {0}")]
 pub struct InvalidPluginId(String);
 
 impl PluginId {

@@ -122,7 +122,7 @@ fn shared_engine() -> anyhow::Result<Engine> {
     match engine::engine(Allocation::Pooling { beside: BESIDE }) {
         Ok(engine) => Ok(engine),
         Err(error) => {
-            tracing::warn!("set aside no address space for instances, calls will be slower: {error:#}");
+            tracing::warn!("pooling allocator unavailable, calls will be slower: {error:#}");
             engine::engine(Allocation::OnDemand).map_err(|error| anyhow::anyhow!("make the engine: {error:#}"))
         }
     }

@@ -1,7 +1,7 @@
-//! A server's log: written to stderr by a thread of its own, so that nothing waits for who reads it.
+//! A server's log: written to stderr by a dedicated thread, so that nothing blocks on its reader.
 //!
-//! Many clients start servers with a pipe for stderr and never read it. What finds no room is
-//! dropped and counted.
+//! Many clients start servers with a pipe for stderr and never read it. Lines that do not fit the
+//! buffer are dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Bytes that wait to be written.
+/// Buffer size in bytes.
 const ROOM: usize = 1 << 20;
-/// How long the end of the process waits for a reader.
+/// How long shutdown waits for a reader.
 const LAST: Duration = Duration::from_millis(500);
 
 /// The log. Copies share it.
@@ -36,10 +36,10 @@ struct Waiting {
 }
 
 impl Log {
-    /// Starts the thread. What was logged before waits for it.
+    /// Starts the thread. Earlier lines are buffered until then.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// If the thread cannot be started.
     pub(crate) fn start(&self) -> io::Result<()> {
         let shared = self.0.clone();
         thread::Builder::new().name("log".to_owned()).spawn(move || while shared.write() {})?;
@@ -47,7 +47,7 @@ impl Log {
         Ok(())
     }
 
-    /// Writes what still waits, for half a second at most.
+    /// Flushes the buffer, for half a second at most.
     pub(crate) fn finish(&self) {
         let mut waiting = self.0.waiting();
         waiting.closing = true;
@@ -74,7 +74,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Writes what has come; whether there can be more.
+    /// Writes the buffered lines; returns whether more can follow.
     fn write(&self) -> bool {
         let nothing = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.closing;
         let mut waiting = self.changed.wait_while(self.waiting(), nothing).unwrap_or_else(PoisonError::into_inner);
@@ -83,9 +83,7 @@ impl Shared {
         waiting.writing = true;
         drop(waiting);
         if dropped > 0 {
-            lines.extend_from_slice(
-                format!("{dropped} lines of the log were dropped: stderr was not read\n").as_bytes(),
-            );
+            lines.extend_from_slice(format!("{dropped} log lines dropped: stderr is not read\n").as_bytes());
         }
         // A reader that is gone needs none.
         let _ = io::stderr().write_all(&lines);

@@ -1,4 +1,4 @@
-//! In place of `progress.rs` in a build of the server alone: nobody watches that one start.
+//! Replaces `progress.rs` in a server-only build, which shows no progress.
 
 use crate::catalog::FolderEvent;
 

@@ -1,4 +1,4 @@
-//! How a server's first scan goes: a line at the end of the terminal, if stderr is one.
+//! Progress of a server's first scan: a line at the end of the terminal, if stderr is one.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::catalog::FolderEvent;
 
-/// Gone from the terminal when dropped.
+/// Removed from the terminal on drop.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// Lets something else write to the terminal.
+    /// Suspends the line while something else is written.
     pub(super) fn aside(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }

@@ -40,6 +40,6 @@ fn a_name_that_looks_like_anothers_is_told() {
     client.tools();
     home.put_bytes(&Guest::saying("2").build(), "h0stile");
     client.tools_until(|tools| tools.contains(&"h0stile_version".to_owned()));
-    client.process().log_with("plugin 'h0stile' has a name that may be taken for that of plugin 'hostile'");
+    client.process().log_with("plugin 'h0stile' has a name similar to that of plugin 'hostile'");
     unharmed(client);
 }

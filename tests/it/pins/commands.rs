@@ -33,7 +33,7 @@ fn list_and_call_run_nothing_that_is_held() {
     home.put_bytes(&version("2", "Does another thing."), "p");
     let output = folder_command(&home, &["list"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(output.stdout.is_empty() && err(&output).contains("failed to run it unasked"), "{}", err(&output));
+    assert!(output.stdout.is_empty() && err(&output).contains("failed to run it without approval"), "{}", err(&output));
     for path in [home.plugins(), home.plugin("p")] {
         let output = run(&home, ["call".as_ref(), path.as_os_str(), "p_version".as_ref()]);
         assert!(!output.status.success() && err(&output).contains("wharf approve p"), "{}", err(&output));
@@ -84,10 +84,10 @@ fn a_person_at_a_terminal_decides() {
     let home = home(STRICT);
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
-    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "n"));
+    let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "n"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(status(&home)["state"], "held");
-    let output = at_terminal(&home, &approve, |person| person.sees("Let this version of p run?", "y"));
+    let output = at_terminal(&home, &approve, |person| person.sees("Approve this version of p?", "y"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(status(&home)["state"], "runs");
 }
@@ -101,7 +101,7 @@ fn a_server_that_others_reach_runs_nothing_unasked() {
         let words = ["serve".as_ref(), folder.as_os_str()].into_iter().chain(options.iter().copied());
         Process::start(command(home, words))
     };
-    serve(&home, &remote).log_with("held: nobody has approved it");
+    serve(&home, &remote).log_with("held: it has not been approved");
     // A word in the configuration wins, and this machine alone is another matter.
     serve(&home, &["--http", "127.0.0.1:0"].map(OsStr::new)).log_with("loaded");
     home.configure("[server]\ntrust = \"default\"\n");
@@ -115,9 +115,9 @@ fn status_tells_what_is_granted_now_and_not_what_was() {
     let text = |home: &Home| String::from_utf8(folder_command(home, &["status"]).stdout).expect("UTF-8");
     assert!(text(&home).contains("  granted  elicit\n"), "{}", text(&home));
     home.configure("");
-    assert!(text(&home).contains("  granted  nothing (when it was pinned: elicit)\n"), "{}", text(&home));
+    assert!(text(&home).contains("  granted  nothing (when pinned: elicit)\n"), "{}", text(&home));
     home.configure("[plugins.p.grants]\nroots = true\nelicit = true\n");
-    assert!(text(&home).contains("  granted  elicit, roots (when it was pinned: elicit)\n"), "{}", text(&home));
+    assert!(text(&home).contains("  granted  elicit, roots (when pinned: elicit)\n"), "{}", text(&home));
     let status = status(&home);
     assert_eq!(
         (&status["pinned"]["grants"], &status["file"]["grants"]),
@@ -139,13 +139,13 @@ fn a_command_that_is_told_works_as_it_stands() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     let output = folder_command(&home, &["revoke", "p"]);
-    let approved = told_command(&home, &err(&output), "to take it back:");
+    let approved = told_command(&home, &err(&output), "to undo:");
     assert!(approved.status.success(), "{}", err(&approved));
     assert_eq!(status(&home)["state"], "runs");
 
     assert!(folder_command(&home, &["revoke", "p"]).status.success());
     let text = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
-    let approved = told_command(&home, &text, "to let it run:");
+    let approved = told_command(&home, &text, "to approve it:");
     assert!(approved.status.success(), "{}", err(&approved));
 
     // Where its file is not known, it is not said to be in the folder of the user.
@@ -155,6 +155,6 @@ fn a_command_that_is_told_works_as_it_stands() {
     fs::create_dir_all(&own).expect("a folder");
     fs::copy(home.plugin("p"), own.join("p.wasm")).expect("a file");
     let output = run(&home, ["revoke", "p"]);
-    let approved = told_command(&home, &err(&output), "to take it back:");
+    let approved = told_command(&home, &err(&output), "to undo:");
     assert!(approved.status.success(), "{}", err(&approved));
 }

@@ -6,7 +6,7 @@ use crate::terminal::at_terminal;
 
 /// A grant that can be seen from a listing.
 const VARIABLE: &str = "[plugins.p.grants]\nenv = { PLACE = \"here\" }\n";
-const SILENT: &str = "the plugin holds grants, and does not say without them what it offers";
+const SILENT: &str = "the plugin holds grants, and cannot list what it offers without them";
 
 fn counting(answer: &str) -> Vec<u8> {
     Guest::saying(answer).counting_variables_in_list("act").build()
@@ -28,13 +28,13 @@ fn replaced(home: &Home, component: &[u8]) -> Client {
 fn a_new_version_is_asked_without_its_grants() {
     let home = home(VARIABLE);
     let mut client = replaced(&home, &counting("2"));
-    client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(status(&home)["changes"][0]["new"], "0 variables");
     assert_eq!(client.text("p_version", json!({})), "1");
     // What it says with them is shown before it is approved.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("with its grants it says other things"), "{said}");
+    assert!(output.status.success() && said.contains("with its grants its tool descriptions differ"), "{said}");
     assert!(said.contains("+ 0 variables") && said.contains("+ 1 variables"), "{said}");
     until(&mut client, "2");
     assert_eq!(description(&mut client), "1 variables");
@@ -46,7 +46,7 @@ fn a_version_that_hides_behind_its_grants_is_held() {
     home.put_bytes(&version("1", "0 variables"), "p");
     // Without its grants it says what the pinned one says.
     let mut client = replaced(&home, &counting("2"));
-    client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(description(&mut client), "0 variables");
 }
@@ -63,12 +63,12 @@ fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
 
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
-    let output = at_terminal(&home, &approve, |person| person.sees("use them to say it?", "n"));
+    let output = at_terminal(&home, &approve, |person| person.sees("use them for that?", "n"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(status(&home)["state"], "held");
     let output = at_terminal(&home, &approve, |person| {
-        person.sees("use them to say it?", "y");
-        person.sees("Let this version of p run?", "y");
+        person.sees("use them for that?", "y");
+        person.sees("Approve this version of p?", "y");
     });
     assert_eq!(output.status.code(), Some(0));
     until(&mut client, "2");
@@ -120,7 +120,7 @@ fn another_list_at_each_load_is_held_with_grants() {
     let pinned = lock(&home);
     // What serves keeps to what it said, also when its settings change.
     home.configure(&format!("{GRANTED}sample = true\n"));
-    client.process().log_with("not taken up");
+    client.process().log_with("keeping the approved ones");
     assert_eq!(description(&mut client), said);
     client.finish();
     // Approved or not: what was approved is not what it says next.
@@ -130,7 +130,7 @@ fn another_list_at_each_load_is_held_with_grants() {
         }
         let mut client = Client::start(&home);
         assert_eq!(client.tools(), [""; 0]);
-        client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+        client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
         assert_eq!(lock(&home)["plugins"]["p"]["surface"] == pinned["plugins"]["p"]["surface"], !approved);
     }
     home.configure(&format!("{GRANTED}change-lists = true\n"));
@@ -145,7 +145,7 @@ fn another_list_at_each_load_never_runs_under_strict_trust() {
         approve(&home, "p");
         let mut client = Client::start(&home);
         assert_eq!(client.tools(), [""; 0]);
-        client.process().log_with("held: what it says of itself is not what was approved");
+        client.process().log_with("held: its tool descriptions are not the approved ones");
     }
     home.configure(&format!("{STRICT}[plugins.p.grants]\nchange-lists = true\n"));
     approve(&home, "p");

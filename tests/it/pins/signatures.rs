@@ -54,7 +54,7 @@ fn a_right_signature_is_recorded_and_a_wrong_one_refuses() {
     for answer in ["2", "3"] {
         stranger.sign(&home, b"anything");
         home.put_bytes(&version(answer, "Does a thing."), "p");
-        client.process().log_with("whose signature is not right");
+        client.process().log_with("whose signature is invalid");
         assert_eq!(client.text("p_version", json!({})), "1");
     }
     // The signature may come after the file.
@@ -86,10 +86,10 @@ fn another_signer_and_no_signer_are_held() {
 
     fs::remove_file(beside(&home)).expect("the signature");
     home.put_bytes(&version("2", "Does a thing."), "p");
-    client.process().log_with("held: the version before it was signed, and it is not");
+    client.process().log_with("held: it is not signed, but the previous version was");
     assert_eq!(client.text("p_version", json!({})), "1");
     heir.publish(&home, &version("3", "Does a thing."));
-    let said = format!("held: it is signed by {}, and the version before it by {}", heir.key(), author.key());
+    let said = format!("held: it is signed by {}, but the previous version by {}", heir.key(), author.key());
     client.process().log_with(&said);
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(status(&home)["code"], "signer_changed");
@@ -108,7 +108,7 @@ fn a_signature_does_not_let_other_words_pass() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     author.publish(&home, &version("2", "Does another thing."));
-    client.process().log_with("held: the plugin holds grants, and what it says of itself has changed");
+    client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
 }
 
@@ -121,7 +121,7 @@ fn what_a_signature_refused_is_tried_again_when_a_key_is_added() {
     home.put_bytes(&version("1", "Does a thing."), "unsigned");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
-    client.process().log_with("whose signature is not right");
+    client.process().log_with("whose signature is invalid");
     home.configure(&settings(&[&author, &heir], true));
     client.tools_until(|tools| tools == ["p_version", "p_act"]);
     home.configure(&settings(&[&author, &heir], false));

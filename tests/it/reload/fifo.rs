@@ -57,7 +57,7 @@ fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
     until_hidden(&mut client, "the-second-secret");
     fifo(&home, "wharf.toml");
     client.process().signal(Signal::HUP);
-    let log = client.process().log_with("the configuration stays as it was: failed to read the configuration");
+    let log = client.process().log_with("configuration unchanged: failed to read the configuration");
     assert!(log.contains("wharf.toml: a FIFO is in its place: use a regular file"), "{log}");
     until(&mut client, "allowed", |result| !denied(result));
     replace(&home, "wharf.toml", |next| File::create(next).and_then(|file| file.set_len(3 << 30)).expect("a file"));

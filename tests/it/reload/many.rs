@@ -70,7 +70,7 @@ fn ten_thousand_files_do_no_harm() {
     }
     let tools = client.tools_until(|tools| tools.len() == MOST);
     assert!(tools[..3].iter().all(|tool| tool.starts_with("p00")), "who was there first stays");
-    client.process().log_with("of which no more is told");
+    client.process().log_with("not listed here");
     let lines = client.process().log().lines().count();
     assert!(lines < 3_000, "{lines} lines of log");
     // A new version of one among them is found as ever.

@@ -92,7 +92,7 @@ fn a_folder_that_the_host_may_not_read_any_more_is_told_once_and_what_serves_goe
     assert_eq!(client.tools(), ["p_version"]);
     fs::rename(&served, home.path("away")).expect("a rename");
     fs::rename(home.path("next"), &served).expect("a rename");
-    client.process().log_with("read the plugin folder; what serves goes on");
+    client.process().log_with("read the plugin folder; loaded plugins keep serving");
     let told = Instant::now();
     while told.elapsed() < Duration::from_secs(3) {
         assert_eq!(client.text("p_version", json!({})), "one");

@@ -32,8 +32,7 @@ const COMPILING: [&str; 5] = [
     "-DYYJSON_DISABLE_INCR_READER=1",
 ];
 const LINKING: [&str; 3] = ["-mexec-model=reactor", "-Wl,--strip-all", "-Wl,-z,stack-size=131072"];
-/// So that running over the stack's end is a trap and overwrites nothing. zig's linker has no
-/// such option.
+/// Makes a stack overflow a trap instead of overwriting data. zig's linker has no such option.
 const STACK_FIRST: &str = "-Wl,--stack-first";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
@@ -82,7 +81,7 @@ fn is_cpp(source: &Path) -> bool {
     source.extension().is_some_and(|end| end == "cpp" || end == "cc")
 }
 
-/// All that is to be compiled of a folder, in an order that is always the same.
+/// The source files of a folder, in a deterministic order.
 fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(folder)
         .map_err(|error| Failure::usage(format!("find the sources: {error}: {}", folder.display())))?;
@@ -93,13 +92,13 @@ fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(sources)
 }
 
-/// What compiles and links.
+/// The compiler and linker.
 enum Compiler {
     Clang {
         c: PathBuf,
         cpp: Option<PathBuf>,
     },
-    /// The words before `cc`.
+    /// The command line before `cc`.
     Zig(Vec<PathBuf>),
 }
 

@@ -1,4 +1,4 @@
-//! From a core module to a component, for languages whose compilers make no more than that.
+//! Wraps a core module in a component, for languages whose compilers emit core modules.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,12 +22,12 @@ const OURS: &str = "wharf:plugin/";
 /// what a plugin may import that which the module does. WASI 0.1, which C libraries and Go's
 /// runtime are written for, becomes WASI 0.2.
 pub(super) fn of_module(module: &Path, work: &Path) -> Result<PathBuf, Failure> {
-    let failed = |error: anyhow::Error| Failure::new(format!("make a component of the module: {error:#}"));
+    let failed = |error: anyhow::Error| Failure::new(format!("create a component from the module: {error:#}"));
     let mut bytes = fs::read(module).map_err(|error| failed(error.into()))?;
     let exports = interfaces(&bytes).map_err(|error| failed(error.into()))?;
     if exports.is_empty() {
-        return Err(Failure::new("make a component of the module: it exports none of Wharf's interfaces")
-            .hint("add a tool: the wrapper's README says how".to_owned()));
+        return Err(Failure::new("create a component from the module: it exports none of Wharf's interfaces")
+            .hint("add a tool, as described in the wrapper's README".to_owned()));
     }
     let wit = work.join("wit");
     // The encoder leaves out what is not used.

@@ -13,7 +13,7 @@ const COMPONENTIZE: Tool = Tool {
     install: "python3 -m venv .venv && .venv/bin/pip install --requirement requirements.txt",
 };
 
-/// What the wrapper's refusals begin with.
+/// Prefix of the wrapper's errors.
 const REFUSED: &str = "wharf_plugin.component.BuildError: ";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
@@ -26,7 +26,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         .and_then(|()| fs::write(entry.join("wharf_entry.py"), entry_module(&source)))
         .map_err(|error| Failure::new(format!("write {}: {error}", entry.display())))?;
     let component = work.join("component.wasm");
-    // What is looked for in modules, in this order; its errors call them by their numbers.
+    // The module search path, in this order; errors refer to entries by number.
     let paths = [entry, project.dir.clone(), project.dir.join(&project.wrapper)];
     let mut command = tools.command(&program);
     command.env("RUST_BACKTRACE", "0").env("PYTHONDONTWRITEBYTECODE", "1");
@@ -42,7 +42,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     Ok(component)
 }
 
-/// What joins the plugin to the world's exports.
+/// The module that connects the plugin to the world's exports.
 fn entry_module(source: &Path) -> String {
     let module = source.with_extension("").to_string_lossy().replace('/', ".");
     format!(
@@ -50,7 +50,7 @@ fn entry_module(source: &Path) -> String {
     )
 }
 
-/// Its words less its own frames, and with the files where they are.
+/// Its error text without its own frames, with real file paths.
 fn explained(said: &str, paths: &[PathBuf]) -> String {
     let own = said.split_once("AssertionError: ").map_or(said, |(_, own)| own);
     let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();
@@ -61,7 +61,7 @@ fn explained(said: &str, paths: &[PathBuf]) -> String {
     for (number, path) in paths.iter().enumerate() {
         text = text.replace(&format!("File \"/{number}/"), &format!("File \"{}/", path.display()));
     }
-    format!("build: componentize-py says:\n{text}")
+    format!("build: componentize-py reports:\n{text}")
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         let refused =
             "AssertionError: Traceback\n  x\nwharf_plugin.component.BuildError: add \"prompts\"\n\n\nCaused by:\n";
         assert_eq!(explained(refused, &paths), "build: add \"prompts\"");
-        assert_eq!(explained("no space left\n", &paths), "build: componentize-py says:\nno space left");
+        assert_eq!(explained("no space left\n", &paths), "build: componentize-py reports:\nno space left");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Rust: `cargo build` for `wasm32-wasip2`.
 //!
-//! That target comes with rustup. Where it is not to be had, Debian's toolchain for the web
-//! builds the standard library along, as `plugins/build.sh` does.
+//! That target comes with rustup. Without it, Debian's toolchain for the web builds the standard
+//! library too, as `plugins/build.sh` does.
 
 use std::env;
 use std::fs;
@@ -36,8 +36,8 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     command.args(["--release", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
     let messages = output(command).await?;
     component(&tools.project.dir, &messages).ok_or_else(|| {
-        Failure::new("find what cargo built: it is no component")
-            .hint("Cargo.toml says it: [lib] crate-type = [\"cdylib\"]".to_owned())
+        Failure::new("find cargo's output: no component was built")
+            .hint("set in Cargo.toml: [lib] crate-type = [\"cdylib\"]".to_owned())
     })
 }
 
@@ -90,7 +90,7 @@ fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
         .arg("-Zbuild-std=std,panic_abort")
         .env("PATH", path.unwrap_or_default())
         .env("RUSTC", rustc)
-        // Stable compilers build no standard library without.
+        // Required by stable compilers to build the standard library.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", format!("-L {DEBIAN_LIBC}"))
         .env_remove("RUSTUP_TOOLCHAIN")
@@ -98,7 +98,7 @@ fn debian(tools: &Tools<'_>, work: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// The component among what cargo says it has made: that of the package in `dir`.
+/// The component among cargo's artifacts: that of the package in `dir`.
 fn component(dir: &Path, messages: &[u8]) -> Option<PathBuf> {
     let manifest = fs::canonicalize(dir.join("Cargo.toml")).ok()?;
     let messages = messages.split(|&byte| byte == b'\n');

@@ -29,7 +29,7 @@ const BUNDLING: [&str; 9] = [
     "--log-level=warning",
 ];
 
-/// What the wrapper's refusals begin with.
+/// Prefix of the wrapper's errors.
 const REFUSED: &str = "BuildError: ";
 
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
@@ -60,7 +60,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     Ok(component)
 }
 
-/// What joins the plugin to the world's exports. The wrapper comes first: it makes `console` and
+/// The module that connects the plugin to the world's exports. The wrapper comes first: it makes `console` and
 /// others, which the plugin's modules may use at their top.
 fn entry_module(project: &Project, source: &Path) -> String {
     let names: Vec<&str> = project.exports.iter().map(|export| export.name()).collect();
@@ -74,7 +74,7 @@ fn entry_module(project: &Project, source: &Path) -> String {
     )
 }
 
-/// What the bundle imports of the world: all else has been dropped or put in.
+/// The bundle's imports of the world: everything else was dropped or inlined.
 fn externals(meta: &[u8]) -> Vec<String> {
     let meta: Value = serde_json::from_slice(meta).unwrap_or_default();
     let outputs = meta["outputs"].as_object().into_iter().flat_map(|outputs| outputs.values());
@@ -89,7 +89,7 @@ fn externals(meta: &[u8]) -> Vec<String> {
 fn explained(said: &str) -> String {
     match said.split_once(REFUSED) {
         Some((_, reason)) => format!("build: {}", reason.lines().next().unwrap_or_default()),
-        None => format!("build: componentize-qjs says:\n{}", said.trim()),
+        None => format!("build: componentize-qjs reports:\n{}", said.trim()),
     }
 }
 
@@ -113,6 +113,6 @@ mod tests {
             explained("Error: : Failed: BuildError: add \"prompts\"\n    at <anonymous>"),
             "build: add \"prompts\""
         );
-        assert!(explained("Error: odd\n").ends_with("says:\nError: odd"));
+        assert!(explained("Error: odd\n").ends_with("reports:\nError: odd"));
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Tool {
 /// What a build of one project may use.
 pub(super) struct Tools<'p> {
     pub(super) project: &'p Project,
-    /// Install what is missing, and do not only say how.
+    /// Install what is missing, instead of only printing how.
     pub(super) install: bool,
 }
 
@@ -52,7 +52,7 @@ impl Tools<'_> {
         folders.find_map(|folder| os::program(&folder, program))
     }
 
-    /// The advice to install something.
+    /// The hint to install something.
     pub(super) fn how(&self, command: &str) -> String {
         format!("in {}: {command}   (or wharf build --install)", self.project.dir.display())
     }
@@ -73,14 +73,14 @@ impl Tools<'_> {
     }
 }
 
-/// Runs a program to its end. What it says goes to stderr as it is, all of it: stdout is data.
+/// Runs a program to its end. All its output goes to stderr unchanged: stdout is for data.
 pub(super) async fn run(mut command: Command) -> Result<(), Failure> {
     command.stdout(io::stderr());
     let name = name_of(&command);
     ended(&name, finish(command).await?.status)
 }
 
-/// The same for one whose stdout is wanted.
+/// The same, returning stdout.
 pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
     command.stdout(Stdio::piped());
     let name = name_of(&command);
@@ -88,7 +88,7 @@ pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
     ended(&name, output.status).map(|()| output.stdout)
 }
 
-/// The same for one whose words need explaining: they are given back if it fails.
+/// The same, returning stderr if it fails, for errors that need rewriting.
 pub(super) async fn quietly(mut command: Command) -> Result<Result<(), String>, Failure> {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let output = finish(command).await?;
@@ -97,7 +97,7 @@ pub(super) async fn quietly(mut command: Command) -> Result<Result<(), String>, 
 }
 
 fn ended(name: &str, status: ExitStatus) -> Result<(), Failure> {
-    if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} exited with {status}"))) }
 }
 
 fn name_of(command: &Command) -> String {

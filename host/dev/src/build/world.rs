@@ -1,4 +1,4 @@
-//! The world that a component is made for, written out for tools that read WIT.
+//! The WIT world of a component, written to files for tools that read WIT.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use wharf_report::Failure;
 use crate::embedded;
 use crate::project::{Export, Import};
 
-/// What the world is called.
+/// The name of the world.
 pub(super) const NAME: &str = "guest";
 
-/// What the component is to export and import, each as WIT names it.
+/// The exports and imports of the component, by their WIT names.
 pub(super) struct World {
     exports: Vec<String>,
     imports: Vec<String>,

@@ -1,7 +1,7 @@
-//! The sources of a project: what they are by now, and when they change.
+//! The sources of a project: their current state, and when they change.
 //!
-//! What counts is what is in the files. Editors and build tools write files anew that stay the
-//! same, and a build must not be the reason for another one.
+//! Only contents count. Editors and build tools rewrite files without changing them, and a build must
+//! not trigger another one.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,13 +14,13 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// What tools make and keep, beside all that is hidden.
+/// Folders of generated files, beside hidden ones.
 const NOT_SOURCES: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
-/// Without a change for so long, whoever writes has finished.
+/// Debounce interval: no change for this long means that the writer has finished.
 const SETTLE: Duration = Duration::from_millis(100);
-/// So many changes in a row are waited for, and no more.
+/// Maximum number of debounce intervals.
 const RESTLESS: usize = 100;
-/// Bytes of a file that is told from others by its size and time alone.
+/// Bytes from which a file is compared by size and modification time only.
 const LARGE: u64 = 16 << 20;
 
 pub(super) struct Sources {
@@ -35,7 +35,7 @@ impl Sources {
         let (sender, events) = mpsc::unbounded_channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.as_ref().map_or(true, changes) {
-                // The receiver is gone only when nobody cares any more.
+                // The receiver is gone only during shutdown.
                 let _ = sender.send(());
             }
         })?;
@@ -45,14 +45,14 @@ impl Sources {
         Ok(sources)
     }
 
-    /// A hash of all that is there. Folders that are new are watched from now on.
+    /// A hash of all sources. New folders are watched from now on.
     pub(super) fn look(&mut self) -> blake3::Hash {
         let mut hasher = Hasher::new();
         let mut folders = vec![self.root.clone()];
-        // A folder that goes and comes again has to be watched again.
+        // A folder that is removed and recreated has to be watched again.
         self.watched.retain(|folder| folder.is_dir());
         while let Some(folder) = folders.pop() {
-            // Before it is read: what comes after that is an event.
+            // Watch before reading: later changes are events.
             if !self.watched.contains(&folder) && self.watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
                 self.watched.insert(folder.clone());
             }
@@ -70,12 +70,12 @@ impl Sources {
         hasher.finalize()
     }
 
-    /// Forgets what has happened so far.
+    /// Discards pending events.
     pub(super) fn forget(&mut self) {
         while self.events.try_recv().is_ok() {}
     }
 
-    /// Waits for a change, and until it is over.
+    /// Waits for a change, debounced.
     pub(super) async fn changed(&mut self) {
         // The watcher holds the sender, and lives in `self`.
         let _ = self.events.recv().await;
@@ -87,7 +87,7 @@ impl Sources {
     }
 }
 
-/// Whether something may be different after it; to be read is no change.
+/// Whether the event may be a change; reads are not.
 fn changes(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }

@@ -1,6 +1,6 @@
-//! What follows when settings change, or what a person has decided of versions.
+//! Applies changed settings and changed decisions on versions.
 //!
-//! It takes versions out of service and has others loaded; it loads none itself.
+//! It takes versions out of service and schedules loads; it loads nothing itself.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::pins::{Decision, Guard, Reason};
 use crate::plugin::{Digest, PluginId};
 
 impl Folder {
-    /// Takes up what has changed in the settings of plugins in service, of all of them at once.
+    /// Applies changed settings to all plugins in service, in one step.
     pub(super) fn reconfigure(&mut self) {
         let (mut changes, mut changed, mut to_list) = (Vec::new(), Vec::new(), Vec::new());
         for file in self.files.values_mut() {
@@ -26,7 +26,7 @@ impl Folder {
             if !other && surface == file.surface {
                 continue;
             }
-            // What it lists may follow from what it was granted, and from nothing else here.
+            // Of these settings, only grants can affect what it lists.
             if file.settings.as_ref().is_none_or(|before| before.grants != settings.grants) {
                 to_list.push(file.id.clone());
             }
@@ -51,21 +51,22 @@ impl Folder {
         self.start_loads();
     }
 
-    /// A plugin that said other things while it was free to, and is not any more, has to be held
-    /// against its pin like any version that comes.
+    /// A plugin that changed its surface while that was allowed, and no longer is, has to be checked
+    /// against its pin like any new version.
     fn load_from_file(&mut self, id: &PluginId) {
         let Some(file) = self.owners.get(id).and_then(|path| self.files.get_mut(path)) else { return };
         (file.serving, file.loaded) = (false, None);
         file.load_again();
-        let what =
-            format!("plugin '{id}' says other things than when it was loaded, and may not any more: loaded again");
+        let what = format!(
+            "plugin '{id}' changed its tool descriptions since it was loaded, which is no longer allowed: reloading"
+        );
         self.tell(FolderEvent::Warned(what));
     }
 
-    /// Takes up what a person has decided meanwhile: what was revoked stops, what was approved
-    /// or may have another signature is loaded.
+    /// Applies decisions made meanwhile: revoked versions stop; approved ones, and those whose
+    /// signature may have changed, are loaded.
     pub(super) fn decide_again(&mut self) {
-        // Once for all of them: it is a file.
+        // Read once for all of them: it is a file.
         let known = self.guard.known();
         let mut stopped = Vec::new();
         let signatures = self.guard.signatures();
@@ -105,7 +106,7 @@ impl Folder {
     }
 }
 
-/// The surface that what serves must keep to, if it must.
+/// The surface that the serving version must keep, if it must.
 pub(super) fn fixed(guard: &Guard, file: &File) -> Option<Digest> {
     let seen = file.seen.as_ref()?;
     seen.surface.filter(|_| guard.fixes_words(&file.id, !seen.grants.is_empty()))

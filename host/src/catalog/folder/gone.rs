@@ -1,8 +1,7 @@
-//! Files that are gone, and what serves on without one for a while.
+//! The grace period of plugins whose file is gone.
 //!
-//! Most programs that replace a file take the old one away first, or move it aside. So a plugin
-//! whose file is gone serves on for a moment, and for as long as what is loaded in its place is
-//! being loaded.
+//! Most programs that replace a file delete the old one first, or move it aside. So a plugin whose
+//! file is gone keeps serving for a moment, and for as long as its replacement is being loaded.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use crate::catalog::FolderEvent;
 use crate::catalog::files::{self, MAX_PLUGINS};
 use crate::plugin::PluginId;
 
-/// From the end of a file to that of its plugin.
+/// Time from the removal of a file to that of its plugin.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Folder {
@@ -38,14 +37,14 @@ impl Folder {
         }
     }
 
-    /// When the next grace ends that nothing prolongs.
+    /// When the next grace period ends that nothing prolongs.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let resting = self.files.values().filter(|file| file.state == State::Resting);
         resting.filter_map(|file| file.gone).min()
     }
 
-    /// Takes out of service what has had no file for long enough. One that is being written is not
-    /// there yet, and not gone either.
+    /// Takes plugins out of service whose grace period is over. A file that is being written does not
+    /// exist yet, but is not gone either.
     pub(super) fn end_graces(&mut self, now: Instant, is_written: impl Fn(&Path) -> bool) {
         let over: Vec<PathBuf> = self
             .files
@@ -64,8 +63,8 @@ impl Folder {
         self.end(over);
     }
 
-    /// Forgets files. What serves of one goes on if another file of the plugin's name has waited
-    /// for its place, until that is loaded.
+    /// Forgets files. If another file of the same plugin name was waiting, the old version keeps
+    /// serving until that one is loaded.
     fn end(&mut self, paths: Vec<PathBuf>) {
         if paths.is_empty() {
             return;
@@ -84,7 +83,7 @@ impl Folder {
             if let Some(heir) = heirs.remove(&file.id).filter(|heir| self.is_there(heir)) {
                 self.ignored.remove(&heir);
                 self.owners.insert(file.id.clone(), heir.clone());
-                // What was loaded of the other file is not this one's affair.
+                // A load of the other file does not concern this one.
                 self.taken_up += 1;
                 (file.number, file.state, file.gone) = (self.taken_up, State::Resting, None);
                 (file.held, file.unsigned, file.reprieve) = (None, None, None);

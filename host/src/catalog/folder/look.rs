@@ -1,4 +1,4 @@
-//! Which files are taken up, and which are passed over.
+//! Which files are loaded, and which are ignored.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ impl Folder {
         }
     }
 
-    /// Brings one path in step with the file system.
+    /// Synchronizes one path with the file system.
     pub(super) fn look(&mut self, path: PathBuf) {
         if !self.is_there(&path) {
             return self.miss(&path);
@@ -42,7 +42,7 @@ impl Folder {
             Some(Err(reason)) => return self.ignore(path, reason),
             None => return,
         };
-        // Whoever was there first stays, whatever comes and how it sorts.
+        // The first file keeps the name, regardless of how later ones sort.
         if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
             if self.surplus.insert(path.clone()) {
                 self.refuse(path, format!("load more than {MAX_PLUGINS} plugins"));
@@ -51,10 +51,10 @@ impl Folder {
         }
         match self.owners.get(&id) {
             None if self.catalog.host_uses(&id) => {
-                return self.ignore(path, format!("use the plugin's name, which the host itself uses: {id}"));
+                return self.ignore(path, format!("use the plugin's name, which is reserved: {id}"));
             }
             Some(owner) if *owner != path => {
-                let reason = format!("use the plugin's name, which another file has already: {}", owner.display());
+                let reason = format!("use the plugin's name, which another file already has: {}", owner.display());
                 return self.ignore(path, reason);
             }
             _ => self.owners.insert(id.clone(), path.clone()),
@@ -71,7 +71,7 @@ impl Folder {
         self.start_loads();
     }
 
-    /// Tells the catalog what to expect of the files that are being loaded.
+    /// Announces to the catalog the capabilities of the files that are being loaded.
     pub(super) fn expect_completions(&self) {
         let expected = |file: &File| file.completions && file.state != State::Resting;
         self.catalog.expect_completions(self.files.values().any(expected));

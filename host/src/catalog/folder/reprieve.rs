@@ -1,8 +1,8 @@
-//! What the configuration does not pin any more, and which serves on while the version that it pins
-//! now is loaded.
+//! Lets a version that the configuration no longer pins keep serving while the newly pinned one is
+//! loaded.
 //!
-//! It ends with that load, however that ends: a pin that names what cannot be loaded, or is not in
-//! the folder, keeps nothing in service.
+//! The reprieve ends with that load, whatever its result: a pin of a version that cannot be loaded,
+//! or is not in the folder, keeps nothing in service.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use crate::plugin::{Digest, content_of};
 
 /// Of one file.
 pub(super) struct Reprieve {
-    /// The content that is waited for.
+    /// The digest being waited for.
     named: Digest,
     /// How many loads may still end before it does.
     loads: u8,
 }
 
 impl File {
-    /// Whether what serves goes on although `named` is what is pinned. The file at `path` is loaded
-    /// if that is what it holds; it is read here, at most once for each change of a pin.
+    /// Whether the serving version keeps serving although `named` is pinned. The file at `path` is
+    /// loaded if it has that digest; it is read here, at most once for each change of a pin.
     pub(super) fn is_reprieved(&mut self, path: &Path, named: Digest) -> bool {
         if let Some(reprieve) = self.reprieve.as_ref().filter(|reprieve| reprieve.named == named) {
             return reprieve.loads > 0;
@@ -41,7 +41,7 @@ impl File {
         }
     }
 
-    /// Whether it has to be decided again if what serves goes on.
+    /// Whether the decision must be repeated if the serving version keeps serving.
     pub(super) fn is_reprieve_over(&self) -> bool {
         self.serving && self.reprieve.as_ref().is_some_and(|reprieve| reprieve.loads == 0)
     }

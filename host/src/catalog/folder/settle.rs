@@ -1,9 +1,9 @@
-//! From a plugin that was loaded to one that serves.
+//! From a loaded plugin to one in service.
 //!
-//! Nothing serves before it is pinned, and a pin is worth nothing before it is on the disk. What
-//! comes while others are being pinned is pinned after them, together: a start with a hundred new
-//! plugins writes the file of pins a few times, and a slow one holds up none of the others. Those
-//! that were pinned together are put into service together.
+//! Nothing serves before it is pinned, and a pin counts only once it is on the disk. Versions loaded
+//! while others are being pinned form the next batch: a start with a hundred new plugins writes the
+//! pin file a few times, and a slow one delays no other. Those pinned together are put into service
+//! together.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::plugin::{LoadError, PluginId, Provider};
 /// What became of a load. `None`: the file's bytes are those that serve already.
 type Outcome = Option<Result<Admission, Denial>>;
 
-/// What several loads come to, to be put into service in one change.
+/// The outcome of several loads, applied in one change.
 #[derive(Default)]
 struct Batch {
     members: Vec<Member>,
-    /// What there is to tell when they serve.
+    /// Events to report once they serve.
     events: Vec<FolderEvent>,
-    /// What they were granted has changed since they said what they offer.
+    /// Their grants have changed since they were listed.
     to_list: Vec<PluginId>,
 }
 
@@ -62,7 +62,7 @@ impl Folder {
                 let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else {
                     continue;
                 };
-                // It was judged by what it held, which is not what it would serve with.
+                // It was admitted under grants other than those it would serve with.
                 if (self.settings)(&file.id).grants.kinds() != load.settings.grants.kinds() {
                     file.state = State::Waiting;
                     continue;
@@ -82,7 +82,7 @@ impl Folder {
 
     fn settle(&mut self, loads: Vec<(Load, Outcome)>) {
         let decided = loads.iter().any(|(load, _)| load.decisions != self.decisions);
-        // Once for all of them: it is a file.
+        // Read once for all of them: it is a file.
         let known = if decided { Some(self.guard.known()) } else { None };
         let mut batch = Batch::default();
         for (load, outcome) in loads {
@@ -156,7 +156,7 @@ impl Folder {
                 let still_serving = file.serving;
                 self.tell_held(load.path, decision, still_serving);
             }
-            // It was taken away while it was read.
+            // It was removed while it was read.
             Some(Err(Denial::Refused(_))) if !is_there => self.miss(&load.path),
             Some(Err(Denial::Refused(error))) => {
                 // The next touch tries again: the reason may have been a full disk.
@@ -176,15 +176,15 @@ impl Folder {
     fn warn_of_look_alikes(&self, id: &PluginId) {
         for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
             if look_alike(id.as_ref(), other.as_ref()) {
-                let what = format!("plugin '{id}' has a name that may be taken for that of plugin '{other}'");
+                let what = format!("plugin '{id}' has a name similar to that of plugin '{other}'");
                 self.tell(FolderEvent::Warned(what));
             }
         }
     }
 }
 
-/// A bug of ours: what a load does with a file is contained where it is done.
+/// A bug of the host: faults of a plugin are contained within its load.
 fn failed(error: &JoinError) -> Denial {
-    tracing::error!(%error, "the host failed while loading a file");
-    LoadError::Host("a bug, of which the log says more".into()).into()
+    tracing::error!(%error, "host panic while loading a file");
+    LoadError::Host("a bug; see the log".into()).into()
 }

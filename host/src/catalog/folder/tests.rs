@@ -60,7 +60,7 @@ async fn a_load_that_panics_wedges_neither_its_file_nor_others() {
     let (mut folder, catalog, mut events) = following(root.path(), Guard::new(None, rules, signatures));
     folder.load_once().await.expect("a folder");
     let told = refusals(&mut events);
-    assert!(told.len() == 1 && told[0].contains("the host failed"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("host error"), "{told:?}");
     assert!(catalog.snapshot().members().is_empty());
 
     put(root.path(), "q");

@@ -1,5 +1,5 @@
-//! Files that are passed over, told a few at a time: a folder of ten thousand is one mistake and
-//! not ten thousand.
+//! Files that are ignored, reported in batches: a folder of ten thousand is one mistake, not ten
+//! thousand.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use super::Folder;
 use crate::catalog::{FolderEvent, Refusal};
 
-/// Those that come together are told together.
+/// Ignored files within this time are reported together.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// Of those, so many by name.
+/// Maximum number of them reported by name.
 const NAMED: usize = 16;
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Folder {
             self.tell(FolderEvent::Refused(refused(path, reason)));
         }
         if more > 0 {
-            let reason = format!("serve {more} more files, of which no more is told");
+            let reason = format!("serve {more} more files, not listed here");
             self.tell(FolderEvent::Refused(refused(self.root.clone(), reason)));
         }
     }

@@ -1,6 +1,6 @@
 //! `wharf import-policy`: a policy file of Wassette as grants for the configuration.
 //!
-//! Prints what means the same here, and tells what does not; it never guesses.
+//! Prints equivalent grants, and reports what has none; it never guesses.
 
 mod policy;
 
@@ -22,9 +22,8 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
         Some(name) => name.to_owned(),
         None => name_of(file)?,
     };
-    let id = PluginId::parse(&name).map_err(|error| {
-        Failure::usage(error.to_string()).hint("name the plugin that it is for: --name PLUGIN".to_owned())
-    })?;
+    let id = PluginId::parse(&name)
+        .map_err(|error| Failure::usage(error.to_string()).hint("name the plugin: --name PLUGIN".to_owned()))?;
     let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.display()));
     let text = files::read_text(file, MAX_SIZE).map_err(|error| read(error.to_string()))?;
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
@@ -32,18 +31,18 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
     for why in &left_out {
         wharf_report::warning(why);
     }
-    // What is printed is for the configuration file, and so must be what that takes.
+    // The output is for the configuration file, and must parse as one.
     Config::parse(&toml).map_err(|error| Failure::new(format!("write the grants: {error}")))?;
     report::print(&toml)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// As Wassette names a component's policy: `NAME.policy.yaml`.
+/// The plugin of a policy file, named `NAME.policy.yaml` by Wassette.
 fn name_of(file: &Path) -> Result<String, Failure> {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = [".policy.yaml", ".policy.yml"].iter().find_map(|end| name.strip_suffix(end));
     stem.map(str::to_owned).ok_or_else(|| {
-        Failure::usage(format!("tell from the file's name which plugin it is for: {name}"))
-            .hint("name it: --name PLUGIN".to_owned())
+        Failure::usage(format!("derive the plugin from the file name: {name}"))
+            .hint("name the plugin: --name PLUGIN".to_owned())
     })
 }

@@ -37,11 +37,11 @@ pub(crate) fn keep_trimmed() {
             trim();
             // What is in use now and freed later changes no number that can be read cheaply: as
             // long as the process is that large, it is trimmed at each look.
-            tracing::debug!(before = now, after = resident(), "pages after memory was given back");
+            tracing::debug!(before = now, after = resident(), "resident pages after returning memory");
         }
     };
     if let Err(error) = thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(look) {
-        tracing::debug!(%error, "freed memory is not given back");
+        tracing::debug!(%error, "freed memory is not returned to the system");
     }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn keep_buffers() {
     for limit in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
         // SAFETY: no other thread allocates meanwhile (mallopt(3): MT-Unsafe init, const:mallopt).
         if unsafe { libc::mallopt(limit, KEPT) } == 0 {
-            tracing::debug!("the C library gives large buffers back as it likes");
+            tracing::debug!("mallopt failed; the C library decides when to return memory");
         }
     }
 }

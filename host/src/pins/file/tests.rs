@@ -106,7 +106,7 @@ fn what_others_could_have_written_is_not_read() {
         |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
     for bad in [0o620, 0o602] {
         mode(&file, bad);
-        assert!(lock.read().is_err_and(|error| error.to_string().contains("others can write")));
+        assert!(lock.read().is_err_and(|error| error.to_string().contains("other users can write")));
     }
     mode(&file, 0o600);
     mode(lock.folder(), 0o770);

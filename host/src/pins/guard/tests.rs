@@ -98,7 +98,7 @@ async fn what_cannot_be_pinned_does_not_begin_to_hold_grants() {
 
     let mut watch = guard.watch();
     fs::remove_dir(in_the_way).expect("it goes");
-    tokio::time::timeout(Duration::from_secs(60), watch.changed()).await.expect("it is tried again by itself");
+    tokio::time::timeout(Duration::from_secs(60), watch.changed()).await.expect("it is retried automatically");
     assert!(guard.may_retry(&guard.known(), &id("p"), &version(b"2", "one").seen, &Reason::NotKept));
     assert_eq!(admit(&guard, &id("p"), version(b"2", "one")).await, Ok(Outcome::Followed { other_words: false }));
 }

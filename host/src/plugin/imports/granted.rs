@@ -95,7 +95,7 @@ impl Granted {
             events.deny(lack.denial(access));
             if self.is_new(&lack.logged) {
                 let Lack { logged, hint, .. } = lack;
-                tracing::warn!(plugin = %self.plugin, access = access.name(), hint, "denied what it is granted: {logged}");
+                tracing::warn!(plugin = %self.plugin, access = access.name(), hint, "access denied: grant cannot be used: {logged}");
             }
         }
     }
@@ -141,7 +141,7 @@ impl Granted {
         let line = self.redactor.as_ref().map_or_else(|| line.to_owned(), |redactor| redactor.text(line));
         if self.is_new(&line) {
             let hint = format!("put `{line}` {}", self.grants.place);
-            tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "denied what it has no grant for");
+            tracing::warn!(plugin = %self.plugin, access = access.name(), %hint, "access denied: missing grant `{}`", access.name());
         }
     }
 

@@ -403,7 +403,7 @@ impl Drop for Timed<'_> {
 
 /// A panic in a host function: contained to the call, but ours to mend.
 fn panicked<R, E: From<Fault>>(_: Box<dyn Any + Send>) -> Result<R, E> {
-    tracing::error!(target: "wharf::plugin", "the host failed inside a call");
+    tracing::error!(target: "wharf::plugin", "host panic during call");
     Err(Fault::Host.into())
 }
 

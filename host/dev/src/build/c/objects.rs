@@ -1,5 +1,5 @@
-//! Objects that were compiled before, by what they were made of: most of a plugin in C is the
-//! wrapper, which stays the same from one build to the next.
+//! A cache of object files, keyed by their inputs: most of a plugin in C is the wrapper, which does
+//! not change between builds.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +11,7 @@ use wharf_report::Failure;
 
 pub(super) struct Objects {
     folder: PathBuf,
-    /// Of all headers: which source includes which is the compiler's to know.
+    /// Hash of all headers: only the compiler knows which source includes which.
     headers: blake3::Hash,
     used: HashSet<PathBuf>,
 }
@@ -53,16 +53,16 @@ impl Objects {
         Ok((object, is_made))
     }
 
-    /// Takes in an object that was made, whole.
+    /// Moves a new object into the cache, atomically.
     pub(super) fn put(&self, made: &Path, object: &Path) -> Result<(), Failure> {
         fs::rename(made, object).map_err(|error| Failure::new(format!("keep {}: {error}", object.display())))
     }
 
-    /// Removes what this build did not use.
+    /// Removes objects that this build did not use.
     pub(super) fn prune(&self) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
         for old in entries.filter(|path| !self.used.contains(path)) {
-            // It costs room and nothing else.
+            // A leftover costs disk space only.
             let _ = fs::remove_file(old);
         }
     }

@@ -1,7 +1,7 @@
-//! What a policy allows, as grants that allow just that.
+//! Converts a policy to grants that allow exactly the same.
 //!
-//! A policy has patterns and exceptions, and grants have neither: what needs one of them is left
-//! out, and said.
+//! A policy has patterns and exceptions, and grants have neither: entries that need one are left out,
+//! and reported.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,22 +13,22 @@ use crate::plugin::{HttpGrant, PluginId};
 /// A host is allowed with whatever method.
 const METHODS: &str = r#"["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]"#;
 
-/// The grants, and what is not among them.
+/// The grants, and the entries that were left out.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Imported {
     pub(super) toml: String,
     pub(super) left_out: Vec<String>,
 }
 
-/// Takes a policy apart.
+/// Parses a policy.
 ///
 /// # Errors
 /// If it is none.
 pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, String> {
-    let policy = policy.as_object().ok_or("not a policy, which has the keys version and permissions")?;
+    let policy = policy.as_object().ok_or("not a policy: needs the keys version and permissions")?;
     let version = policy.get("version").map(plain).ok_or("it has no version")?;
     if !matches!(version.as_str(), "1.0" | "1") {
-        return Err(format!("of another version than 1.0: {version}"));
+        return Err(format!("unsupported version, not 1.0: {version}"));
     }
     let empty = Map::new();
     let permissions = match policy.get("permissions") {
@@ -44,13 +44,13 @@ pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, Stri
             "network" => grants.network(permission),
             "environment" => grants.environment(permission),
             "resources" => grants.resources(permission),
-            "runtime" => grants.leave("runtime", "it is of other sandboxes"),
+            "runtime" => grants.leave("runtime", "it does not apply to this sandbox"),
             "ipc" => grants.leave("ipc", "no plugin has pipes or sockets"),
-            other => grants.leave(other, "it is not known"),
+            other => grants.leave(other, "it is unknown"),
         }
     }
     for key in policy.keys().filter(|key| !matches!(key.as_str(), "version" | "description" | "permissions")) {
-        grants.leave(key, "it is not known");
+        grants.leave(key, "it is unknown");
     }
     Ok(Imported { toml: grants.toml(plugin), left_out: grants.left_out })
 }
@@ -117,7 +117,7 @@ impl Grants {
         for entry in self.entries("network", permission, "allow") {
             let Some(host) = entry.get("host").and_then(Value::as_str) else {
                 let shown = Value::Object(entry.clone());
-                self.leave(&format!("network {shown}"), "a grant is for a host by its name");
+                self.leave(&format!("network {shown}"), "a grant needs a host name");
                 continue;
             };
             match url(host, &denied) {
@@ -132,7 +132,7 @@ impl Grants {
             let key = entry.get("key").map(plain).unwrap_or_default();
             let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             if key.is_empty() || !key.chars().all(is_name) {
-                self.leave(&format!("environment {key}"), "no secret can be called so");
+                self.leave(&format!("environment {key}"), "not a valid secret name");
             } else if !self.secrets.contains(&key) {
                 self.secrets.push(key);
             }
@@ -152,7 +152,7 @@ impl Grants {
             match (name.as_str(), size) {
                 ("memory", Some(size)) => self.memory = Some(size),
                 ("memory", None) => self.leave(&format!("memory {}", plain(limit)), "its unit is not Ki, Mi or Gi"),
-                _ => self.leave(&format!("resources.{name}"), "there is no such limit here"),
+                _ => self.leave(&format!("resources.{name}"), "there is no such limit"),
             }
         }
     }
@@ -189,13 +189,13 @@ fn quoted(text: &str) -> String {
 
 /// A folder and all that is below it, as an entry of `fs`.
 fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String, String> {
-    let path = uri.strip_prefix("fs://").ok_or("it is not of the file system, fs://")?;
+    let path = uri.strip_prefix("fs://").ok_or("its scheme is not fs://")?;
     let path = path.strip_suffix("/**").unwrap_or(path);
     if path.contains('*') {
-        return Err("a grant is for a folder with all that is below it, without other patterns".into());
+        return Err("a grant covers a whole folder tree, without other patterns".into());
     }
     if !path.starts_with('/') {
-        return Err("it is below Wassette's own folder; grant the folder that is meant here".into());
+        return Err("it is in Wassette's own folder; grant the intended folder instead".into());
     }
     let path = path.trim_end_matches('/');
     if path.is_empty() {
@@ -232,7 +232,7 @@ fn overlaps(path: &str, denied: &str) -> bool {
 fn url(host: &str, denied: &[Map<String, Value>]) -> Result<String, String> {
     let url = if host.contains("://") { host.to_owned() } else { format!("https://{host}") };
     if host.contains('*') {
-        return Err("a grant is for one host, without patterns".into());
+        return Err("a grant covers one host, without patterns".into());
     }
     let name = url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
     if name.eq_ignore_ascii_case("localhost") || name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok() {
