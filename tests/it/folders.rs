@@ -196,7 +196,9 @@ fn a_call_that_fails_without_its_folder_is_told_of_it() {
     let said = first_text(&result);
     let lack = "denied 'fs', which its grants cover, but its folder '/data' could not be given: make the folder";
     assert!(said.contains(lack) && !said.contains(&nowhere.display().to_string()), "{said}");
-    client.process().log_with(&format!("denied what it is granted: the folder {} is not there", nowhere.display()));
+    client
+        .process()
+        .log_with(&format!("access denied, its grant cannot be used: the folder {} is not there", nowhere.display()));
 }
 
 #[test]
@@ -229,8 +231,9 @@ fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
     home.configure("[secrets]\nkey = { env = 'WHARF_TEST_NOT_SET' }\n[plugins.folders.grants]\nsecrets = ['key']\n");
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
-    let log =
-        client.process().log_with("denied what it is granted: its secret 'key' could not be read: it is not there");
+    let log = client
+        .process()
+        .log_with("access denied, its grant cannot be used: its secret 'key' could not be read: it is not there");
     assert!(log.contains("set its variable, then start the server again"), "{log}");
 }
 

@@ -379,7 +379,9 @@ fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
         assert!(!said.contains(&file.display().to_string()), "{said}");
         let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
         assert!(said.contains(lack), "{said}");
-        let log = client.process().log_with("denied what it is granted: its secret 'api' could not be read: it is not");
+        let log = client
+            .process()
+            .log_with("access denied, its grant cannot be used: its secret 'api' could not be read: it is not");
         assert!(log.contains(why) && log.contains(&file.display().to_string()), "{log}");
         assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
         // It may be gone by then.

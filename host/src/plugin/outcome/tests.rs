@@ -69,7 +69,7 @@ fn hidden_characters_leave_texts_and_never_bytes() {
 /// What is dropped after redaction puts no secret together.
 #[test]
 fn hidden_characters_keep_no_secret_from_being_redacted() {
-    use crate::plugin::policy::redact::{Redactor, Said};
+    use crate::plugin::policy::redact::{Redactable, Redactor};
     use crate::plugin::policy::secret::Secret;
     const LIMIT: u64 = 1 << 20;
     let value = "tok_ABCDEFGHIJKLMNOP";

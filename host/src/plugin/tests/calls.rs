@@ -180,11 +180,11 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
     let guest = Guest::new("(i32.const 1024)").build();
     let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
     let mut held = Vec::new();
-    while let Some(spare) = plugin.program.prepare().await {
+    while let Some(spare) = plugin.prepared.prepare().await {
         held.push(spare);
         assert!(held.len() < 1000, "the pool has no end");
     }
-    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::BESIDE) as usize;
+    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::MAX_EXTRA_INSTANCES) as usize;
     assert_eq!(held.len(), all);
     let called = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));
@@ -209,10 +209,10 @@ async fn one_caller_does_not_take_all_turns() {
             tokio::spawn(async move { plugin.call_tool("t", r#"{"a":1}"#.into(), call).await })
         })
         .collect();
-    while plugin.program.waiting() < 8 || alices.iter().filter(|call| call.is_finished()).count() < 29 {
+    while plugin.prepared.waiting() < 8 || alices.iter().filter(|call| call.is_finished()).count() < 29 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert_eq!(plugin.program.free_turns(), 1);
+    assert_eq!(plugin.prepared.free_permits(), 1);
     for _ in 0..10 {
         complete(plugin.call_tool("t", "{}".into(), call("bob")).await);
     }
@@ -244,11 +244,11 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
         tokio::spawn(async move { spinner.call_tool("t", "{}".into(), Call::new("test")).await })
     };
     let first = spin();
-    while spinner.program.free_turns() > 0 {
+    while spinner.prepared.free_permits() > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let second = spin();
-    while spinner.program.waiting() == 0 {
+    while spinner.prepared.waiting() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let third = spinner.call_tool("t", "{}".into(), Call::new("test")).await;
@@ -258,7 +258,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
     first.abort();
     assert!(second.await.is_err() && first.await.is_err());
     let deadline = Instant::now() + Duration::from_secs(10);
-    while spinner.program.free_turns() == 0 || spinner.program.waiting() > 0 {
+    while spinner.prepared.free_permits() == 0 || spinner.prepared.waiting() > 0 {
         assert!(Instant::now() < deadline, "the guest still spins");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

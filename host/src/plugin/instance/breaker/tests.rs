@@ -180,14 +180,14 @@ fn it_is_the_plugin_when_several_callers_fail_and_nobody_else_does_not() {
 #[test]
 fn of_many_callers_only_the_last_are_remembered() {
     let mut tried = Tried::new();
-    for number in 0..CALLERS * 2 {
+    for number in 0..MAX_CALLERS * 2 {
         tried.now += Duration::from_millis(1);
         tried.as_caller(&format!("caller {number}")).crashes(1);
     }
-    assert_eq!(tried.breaker.state().callers.len(), CALLERS);
+    assert_eq!(tried.breaker.state().callers.len(), MAX_CALLERS);
     tried.as_caller("caller 0").crashes(4);
     assert_eq!(tried.left(), None);
-    tried.as_caller(&format!("caller {}", CALLERS * 2 - 1)).crashes(4);
+    tried.as_caller(&format!("caller {}", MAX_CALLERS * 2 - 1)).crashes(4);
     assert_eq!(tried.left(), Some(1000));
 }
 

@@ -9,7 +9,7 @@ use wasmtime_wasi_http::WasiHttpHooks as _;
 
 use super::super::connection::{Connection, Route};
 use super::super::fetch::fetch;
-use super::super::pool::{AGE, IN_ALL, OF_ONE, Pool};
+use super::super::pool::{MAX_AGE, MAX_PER_PLUGIN, MAX_TOTAL, Pool};
 use super::super::wasi;
 use super::server::Connections;
 use super::*;
@@ -121,7 +121,7 @@ async fn an_old_connection_is_not_kept() {
     let target = grant("http://api.example").target;
     let route = Route { target, private: false };
     let turn = Arc::new(Arc::new(Semaphore::new(1)).acquire_owned().await.expect("a turn"));
-    for (age, kept) in [(Duration::ZERO, true), (AGE, false)] {
+    for (age, kept) in [(Duration::ZERO, true), (MAX_AGE, false)] {
         let (stream, _server) = tokio::io::duplex(64);
         let mut connection = Connection::open(stream, route.clone(), 128).await.expect("a connection");
         assert!(connection.ready().await);
@@ -243,7 +243,7 @@ async fn a_body_that_is_not_read_whole_closes_its_connection() {
     let call = to(sandbox(), &server);
     for asked in 1..3 {
         let request = Request::get(server.url("/")).body(Full::<Bytes>::default()).expect("a request");
-        let mut response = call.clone().send(request, Patience::default()).await.expect("a response");
+        let mut response = call.clone().send(request, GuestTimeouts::default()).await.expect("a response");
         response.body_mut().frame().await.expect("a frame").expect("some of the body");
         drop(response);
         assert_eq!(server.settled(0).await, Connections { all: asked, open: 0 });
@@ -295,7 +295,7 @@ async fn at_once(call: &Sender, server: &Server, count: usize) {
 #[tokio::test]
 async fn idle_connections_are_counted() {
     let sandbox = with_caps(Caps::default());
-    let barrier = Arc::new(Barrier::new(OF_ONE));
+    let barrier = Arc::new(Barrier::new(MAX_PER_PLUGIN));
     let server = Server::keeping(move |request, stream| {
         // All are open before the first one is answered.
         if request == 1 {
@@ -303,26 +303,26 @@ async fn idle_connections_are_counted() {
         }
         say(stream, OK)
     });
-    let plugins: Vec<_> = (0..=IN_ALL / OF_ONE).map(|_| to(&sandbox, &server)).collect();
+    let plugins: Vec<_> = (0..=MAX_TOTAL / MAX_PER_PLUGIN).map(|_| to(&sandbox, &server)).collect();
     for plugin in &plugins {
-        at_once(plugin, &server, OF_ONE).await;
+        at_once(plugin, &server, MAX_PER_PLUGIN).await;
     }
-    let all = IN_ALL + OF_ONE;
-    assert_eq!(server.settled(IN_ALL).await, Connections { all, open: IN_ALL });
+    let all = MAX_TOTAL + MAX_PER_PLUGIN;
+    assert_eq!(server.settled(MAX_TOTAL).await, Connections { all, open: MAX_TOTAL });
     // Places are free again when a plugin goes.
     drop(plugins);
     assert_eq!(server.settled(0).await, Connections { all, open: 0 });
     let plugin = to(&sandbox, &server);
-    at_once(&plugin, &server, OF_ONE).await;
-    assert_eq!(server.settled(OF_ONE).await, Connections { all: all + OF_ONE, open: OF_ONE });
+    at_once(&plugin, &server, MAX_PER_PLUGIN).await;
+    assert_eq!(server.settled(MAX_PER_PLUGIN).await, Connections { all: all + MAX_PER_PLUGIN, open: MAX_PER_PLUGIN });
     // The one that was idle for longest gives its place to another.
     let other = keeping(OK);
     let entries = vec![inside(&server.url("")), inside(&other.url(""))];
     let both = call_of(&sandbox, entries, Vec::new());
     drop(plugin);
     server.settled(0).await;
-    at_once(&both, &server, OF_ONE).await;
+    at_once(&both, &server, MAX_PER_PLUGIN).await;
     fetched(&both, other.url("/")).await;
-    assert_eq!(server.settled(OF_ONE - 1).await.open, OF_ONE - 1);
+    assert_eq!(server.settled(MAX_PER_PLUGIN - 1).await.open, MAX_PER_PLUGIN - 1);
     assert_eq!(other.settled(1).await, Connections { all: 1, open: 1 });
 }
