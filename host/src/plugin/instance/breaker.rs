@@ -44,7 +44,7 @@ struct State {
     global: Circuit,
     callers: HashMap<Arc<str>, Failing>,
     /// When a call last succeeded, since a caller first failed.
-    succeeded: Option<Instant>,
+    last_success: Option<Instant>,
 }
 
 /// A caller with faults.
@@ -121,7 +121,7 @@ impl State {
 
     fn failing(&mut self, caller: &Arc<str>, now: Instant) -> &mut Failing {
         if self.callers.is_empty() {
-            self.succeeded = None;
+            self.last_success = None;
         }
         if self.callers.len() >= MAX_CALLERS && !self.callers.contains_key(caller) {
             let age = |failing: &Failing| (!failing.circuit.is_closed(), failing.last);
@@ -136,7 +136,7 @@ impl State {
     /// Whether the plugin fails in general, and not only for some callers.
     fn is_general(&self, now: Instant) -> bool {
         let paused = self.callers.values().filter(|failing| !failing.circuit.is_closed()).count();
-        paused >= MANY_PAUSED && self.succeeded.is_none_or(|then| now - then >= WINDOW)
+        paused >= MANY_PAUSED && self.last_success.is_none_or(|then| now - then >= WINDOW)
     }
 }
 
@@ -164,7 +164,7 @@ impl Admitted<'_> {
             return;
         }
         let mut state = self.breaker.state();
-        state.succeeded = Some(now);
+        state.last_success = Some(now);
         if std::mem::take(&mut self.is_trial) {
             state.callers.remove(self.caller);
         }

@@ -287,7 +287,7 @@ fn all_texts_of_a_result_share_what_may_pass() {
         result
     };
     assert_eq!(spaces(&result((0..100).map(|_| said("one\u{a0}two".into())).collect())), 8);
-    // Each text is written in one way; which one it is tells something.
+    // Each text is written in one of two ways, and the choice carries information.
     let way = |n: u32| if n.count_ones().is_multiple_of(2) { "a word : more" } else { "a word\u{a0}: more" };
     let mixed = result((0..200).map(|n| said(way(n).into())).collect());
     let ways: Vec<bool> = mixed.content.iter().map(|content| format!("{content:?}").contains("a0")).collect();

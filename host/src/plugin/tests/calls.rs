@@ -1,4 +1,4 @@
-//! How calls end: with an outcome, or with a fault that is told by code.
+//! How calls end: with an outcome, or with a fault that has a code.
 
 use std::time::{Duration, Instant};
 
@@ -135,8 +135,8 @@ async fn output_is_limited_before_it_is_copied() {
     assert_eq!(fault(&small, tight).await, Fault::OutputTooLarge { limit: 1000 });
 }
 
-/// How wasmtime says that a result is too large has no type that could be named: it is told from
-/// all the other ways to fail. One of each, so that an upgrade that changes one is noticed.
+/// wasmtime's error for a result that is too large has a private type, so it is recognized by
+/// excluding all others. One of each, so that an upgrade that changes one is noticed.
 #[tokio::test]
 async fn a_result_that_breaks_the_abi_is_bad_output() {
     let text = |address: u32, length: u32| {
@@ -197,7 +197,7 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
 async fn one_caller_does_not_take_all_turns() {
     let settings = SandboxSettings { shared: true, ..SandboxSettings::default() };
     let sandbox = Sandbox::new(settings).expect("a sandbox");
-    // Spins if it is told to by its arguments' length.
+    // Spins, depending on the length of its arguments.
     let body = format!("(if (i32.gt_u (local.get 3) (i32.const 2)) (then {SPIN})) (i32.const 1024)");
     let guest = Guest::new(&body).build();
     let limits = Limits { queue: 8, ..short(30_000, 30_000) };

@@ -5,12 +5,12 @@ use crate::plugin::policy::denial::Denial;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A breaker with a clock of its own, and the pauses that it told of, in seconds.
+/// A breaker with a test clock, and the pauses that it reported, in seconds.
 struct Tried {
     breaker: Breaker,
     now: Instant,
     told: Arc<Mutex<Vec<u64>>>,
-    /// Those that were told for all callers.
+    /// Pauses for all callers.
     told_for_all: Arc<Mutex<Vec<u64>>>,
     caller: Arc<str>,
 }
@@ -118,7 +118,7 @@ fn one_trial_is_let_through_at_a_time_and_one_given_up_leaves_its_place() {
     let trial = tried.admit();
     assert_eq!(tried.left(), Some(0));
     drop(trial);
-    // That it has no turn free says nothing of it.
+    // That no permit is free is not the plugin's fault.
     tried.ends(Some(Fault::Busy.into()));
     tried.crashes(1);
     assert_eq!(tried.told(), [1, 2]);

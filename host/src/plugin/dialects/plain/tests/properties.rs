@@ -152,7 +152,7 @@ fn replaced(value: &mut Value, part: &mut usize, with: &Value) {
     }
 }
 
-/// Whether anywhere in a shape a text stands for bytes: no schema says which texts do.
+/// Whether a shape contains bytes, which are base64 strings: no schema expresses which strings are valid.
 fn has_bytes(shape: &Shape) -> bool {
     match shape {
         Shape::Bytes => true,

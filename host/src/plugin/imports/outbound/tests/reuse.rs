@@ -39,7 +39,7 @@ fn say(stream: &mut TcpStream, response: &str) -> bool {
     stream.write_all(response.as_bytes()).is_ok()
 }
 
-/// A server that keeps its connections, and always says this.
+/// A server that keeps its connections open, and always sends this response.
 fn keeping(response: &'static str) -> Server {
     Server::keeping(move |_, stream| say(stream, response))
 }
@@ -134,7 +134,7 @@ async fn an_old_connection_is_not_kept() {
 
 #[tokio::test]
 async fn what_can_be_asked_twice_is_when_the_server_has_closed_the_connection() {
-    // It takes the second request of a connection, and says nothing.
+    // It reads the second request of a connection, and does not answer.
     let server = Server::keeping(|request, stream| request == 1 && say(stream, OK));
     let call = to(sandbox(), &server);
     for _ in 0..3 {
@@ -284,7 +284,7 @@ async fn a_length_without_a_body_does_not_take_the_next_request_for_one() {
     assert!(heads[1].contains("content-length: 0\r\n"), "{}", heads[1]);
 }
 
-/// `count` requests at the same time, each over a connection of its own.
+/// `count` concurrent requests, each over its own connection.
 async fn at_once(call: &Sender, server: &Server, count: usize) {
     let all: Vec<_> = (0..count).map(|_| tokio::spawn(fetch(call.clone(), get(server.url("/"))))).collect();
     for one in all {
