@@ -1,7 +1,6 @@
-//! Everything between a component's bytes and a typed outcome: checking, compiling,
-//! sandboxing, listing, calling.
+//! From a component's bytes to a typed outcome: checking, compiling, sandboxing, listing, calling.
 //!
-//! Knows nothing of MCP, JSON-RPC or configuration files.
+//! Independent of MCP, JSON-RPC and configuration files.
 
 pub mod abi;
 mod component;
@@ -28,7 +27,7 @@ pub use component::compile;
 pub use component::compile::Compiler;
 pub use component::file::{content_of, is_writable_by_others, read_component};
 pub use component::inspect::{Import, Inspection, could_be_plugin, inspect};
-pub use component::kind::{Kind, Maker, Portrait, portray};
+pub use component::kind::{FileSummary, Kind, Maker, summarize};
 pub use component::signature::{Signatures, Signer};
 pub use dialects::peek::exports_completions;
 pub use dialects::plain;

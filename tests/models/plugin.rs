@@ -1,4 +1,4 @@
-//! Turns, threads, the clock of guests, and the instances that wait for it.
+//! The fair semaphore, threads, the clock of guests, and the instances that wait for it.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -9,19 +9,19 @@ use shuttle::future::block_on;
 use crate::sync::{Arc, AtomicUsize, Ordering, thread};
 use crate::{Count, check};
 
+#[path = "../../host/src/plugin/instance/fair_semaphore.rs"]
+mod fair_semaphore;
 #[path = "../../host/src/plugin/instance/poll_limiter.rs"]
 mod poll_limiter;
 #[path = "../../host/src/plugin/instance/ready.rs"]
 mod ready;
 #[path = "../../host/src/plugin/instance/ticker.rs"]
 mod ticker;
-#[path = "../../host/src/plugin/instance/turns.rs"]
-mod turns;
 
+use fair_semaphore::FairSemaphore;
 use poll_limiter::PollLimiter;
 use ready::{ReadyInstances, Source};
 use ticker::{Ticker, Ticking};
-use turns::Turns;
 
 /// How many are inside at the same time.
 struct Inside {
@@ -93,31 +93,31 @@ fn every_call_that_waits_for_a_thread_is_woken() {
 #[test]
 fn every_call_that_waits_for_a_turn_is_served() {
     check(1000, || {
-        let (turns, inside) = (Turns::new(2, 8, true), Inside::new(2));
+        let (semaphore, inside) = (FairSemaphore::new(2, 8, true), Inside::new(2));
         let mut threads: Vec<_> = ["alice", "alice", "bob"]
             .into_iter()
             .map(|caller| {
-                let (turns, inside) = (turns.clone(), inside.clone());
+                let (semaphore, inside) = (semaphore.clone(), inside.clone());
                 let caller = caller.into();
                 thread::spawn(move || {
                     for _ in 0..2 {
-                        let turn = block_on(turns.take(&caller)).expect("there is a place");
+                        let permit = block_on(semaphore.acquire(&caller)).expect("there is a place");
                         inside.pass();
-                        drop(turn);
+                        drop(permit);
                     }
                 })
             })
             .collect();
         // One that gives up, served or not.
-        let of_other = turns.clone();
+        let of_other = semaphore.clone();
         threads.push(thread::spawn(move || {
             let caller = "carol".into();
-            let mut waiting = Box::pin(of_other.take(&caller));
+            let mut waiting = Box::pin(of_other.acquire(&caller));
             let _ = waiting.poll_unpin(&mut Context::from_waker(Waker::noop()));
             thread::yield_now();
         }));
         join(threads);
-        assert!(turns.free() == 2 && turns.waiting() == 0 && turns.is_forgotten());
+        assert!(semaphore.free() == 2 && semaphore.waiting() == 0 && semaphore.is_forgotten());
     });
 }
 
@@ -311,7 +311,7 @@ fn no_instance_stays(clock_runs_on: bool) {
         };
         // The threads between them have the other shards.
         pool.ready.on_idle();
-        for _ in 1..ready::SHARDS {
+        for _ in 1..ready::THREAD_SLOTS {
             let ready = pool.ready.clone();
             join(vec![thread::spawn(move || ready.on_idle())]);
         }

@@ -14,8 +14,8 @@ use crate::audit::Audit;
 use crate::catalog::{PluginSettings, method_name};
 use crate::config::Config;
 use crate::plugin::{
-    Access, FolderGrant, FolderMode, Grants, Import, Inspection, Portrait, Provider as _, Sandbox, inspect, portray,
-    read_component,
+    Access, FileSummary, FolderGrant, FolderMode, Grants, Import, Inspection, Provider as _, Sandbox, inspect,
+    read_component, summarize,
 };
 use crate::report::{self, Failure, NAME};
 
@@ -35,7 +35,7 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Res
 struct Findings {
     file: PathBuf,
     /// `None` for what could not be read.
-    portrait: Option<Portrait>,
+    summary: Option<FileSummary>,
     inspection: Inspection,
     tools: Vec<(String, String)>,
     /// Methods by the names that clients call them by.
@@ -51,7 +51,7 @@ struct Findings {
 async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings {
     let mut findings = Findings {
         file: file.to_owned(),
-        portrait: None,
+        summary: None,
         inspection: Inspection::default(),
         tools: Vec::new(),
         methods: Vec::new(),
@@ -62,9 +62,9 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     };
     // Imports are reported even if the file would not load.
     if let Ok(component) = read_component(file).await {
-        let portrait = portray(&component);
-        findings.inspection = inspect(&component).unwrap_or_else(|_| of_module(&portrait));
-        findings.portrait = Some(portrait);
+        let summary = summarize(&component);
+        findings.inspection = inspect(&component).unwrap_or_else(|_| of_module(&summary));
+        findings.summary = Some(summary);
     }
     let loaded = match id_of(file) {
         Ok(id) => {
@@ -74,7 +74,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             let grants = settings.grants.none();
             let loaded = load_file(sandbox, file, &id, PluginSettings { grants, ..settings }).await;
             loaded.map_err(|error| {
-                let advice = findings.portrait.as_ref().and_then(|portrait| portrait.kind.advice());
+                let advice = findings.summary.as_ref().and_then(|summary| summary.kind.advice());
                 let advice = advice.filter(|_| error.is_of_kind()).map(str::to_owned);
                 let (reason, hint) = refused(error);
                 (reason, advice.or(hint))
@@ -105,9 +105,9 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
 }
 
 /// The names of a core module, which imports nothing that is here.
-fn of_module(portrait: &Portrait) -> Inspection {
+fn of_module(summary: &FileSummary) -> Inspection {
     let import = |name: &String| Import { name: name.clone(), linked: false, grant: None };
-    Inspection { exports: portrait.exports.clone(), imports: portrait.imports.iter().map(import).collect() }
+    Inspection { exports: summary.exports.clone(), imports: summary.imports.iter().map(import).collect() }
 }
 
 impl Findings {
@@ -128,9 +128,9 @@ impl Findings {
                 format!("{}: would not load: failed to {reason}\n{hint}", self.file.display())
             }
         };
-        if let Some(portrait) = &self.portrait {
-            text += &format!("  kind     {}\n", portrait.kind);
-            let makers = portrait.makers.iter().map(|maker| match maker.version.as_str() {
+        if let Some(summary) = &self.summary {
+            text += &format!("  kind     {}\n", summary.kind);
+            let makers = summary.makers.iter().map(|maker| match maker.version.as_str() {
                 "" => maker.name.clone(),
                 version => format!("{} {version}", maker.name),
             });
@@ -180,7 +180,7 @@ impl Findings {
             .iter()
             .map(|import| json!({"name": import.name, "linked": import.linked}))
             .collect();
-        let makers = self.portrait.iter().flat_map(|portrait| &portrait.makers);
+        let makers = self.summary.iter().flat_map(|summary| &summary.makers);
         let makers: Vec<Value> =
             makers.map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version})).collect();
         let tools: Vec<Value> =
@@ -205,7 +205,7 @@ impl Findings {
             "file": self.file.display().to_string(),
             "loads": self.loads(),
             "reason": self.refusal.as_ref().map(|(reason, _)| reason),
-            "kind": self.portrait.as_ref().map(|portrait| portrait.kind.code()),
+            "kind": self.summary.as_ref().map(|summary| summary.kind.code()),
             "makers": makers,
             "hint": self.refusal.as_ref().and_then(|(_, hint)| hint.as_ref()),
             "exports": self.inspection.exports,

@@ -1,6 +1,6 @@
-//! The plugin interface's types under plain names, as the newest version has them.
+//! The types of the newest version of the plugin interface, re-exported under plain names.
 //!
-//! Holds no logic and names no bindgen path: each version's file does that.
+//! No logic and no bindgen paths: they are in the file of each version.
 
 mod v0_1;
 

@@ -1,6 +1,6 @@
-//! From the bytes of a file to native code: reading, inspecting, compiling, caching, signatures.
+//! From a file to native code: reading, inspecting, verifying, compiling, caching.
 //!
-//! Runs nothing of a component.
+//! Runs no code of a component.
 
 pub(in crate::plugin) mod cache;
 pub mod compile;

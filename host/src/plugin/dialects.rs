@@ -1,6 +1,6 @@
-//! The interfaces in which components offer something: our own, that of wasmcp, and none at all.
+//! The kinds of components that can be served: those of `wharf:plugin`, of wasmcp, and plain ones.
 //!
-//! A new one is a folder here and a line in [`ALL`].
+//! A new dialect is a module here and a line in [`ALL`].
 
 pub(in crate::plugin) mod linked;
 pub(in crate::plugin) mod peek;
@@ -17,33 +17,33 @@ use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, To
 use super::error::LoadError;
 use super::fault::CallError;
 use super::imports::state::State;
-use super::instance::call::Program;
+use super::instance::call::PreparedComponent;
 use super::provider::Call;
 use super::surface::{FrozenTool, Listed, Surface};
 
-/// Those that are known. The first that finds something it can call has the component: one that
-/// exports any of our own interfaces is a plugin of those and of nothing else.
+/// All dialects. The first that finds a callable export gets the component: one that
+/// exports an interface of `wharf:plugin` is served by these interfaces only.
 const ALL: [Entry; 3] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY];
 
-/// The dialect of a component, if it is this one.
+/// The dialect of a component, if it speaks this one.
 type Found = Result<Option<Box<dyn Dialect>>, LoadError>;
 
 struct Entry {
-    /// Gives components what they import beside what all may import.
+    /// Adds this dialect's imports to the linker, in addition to those of all components.
     link: fn(&mut Linker<State>) -> wasmtime::Result<()>,
-    /// Finds what a component exports in this dialect, if it does. The bytes are the component's.
+    /// Finds a component's exports in this dialect, if there are any. The bytes are the component's.
     find: fn(&InstancePre<State>, &[u8]) -> Found,
-    /// Whether a component with an export of this name has completions.
+    /// Whether an export of this name provides completions.
     completes: fn(&str) -> bool,
 }
 
-/// How one component is asked and called.
+/// Lists and calls one component.
 #[async_trait]
 pub(in crate::plugin) trait Dialect: Send + Sync {
-    /// What it offers, not yet checked.
-    async fn list(&self, program: &Arc<Program>) -> Result<Listed, LoadError>;
+    /// The component's lists, not yet checked.
+    async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError>;
 
-    /// Checks what it offers; gives also what was dropped, and why.
+    /// Checks the lists; also returns what was dropped, and why.
     fn freeze(&self, listed: Listed) -> Result<(Surface, Vec<String>), LoadError> {
         listed.freeze()
     }
@@ -51,65 +51,70 @@ pub(in crate::plugin) trait Dialect: Send + Sync {
     /// `arguments` are the text of a JSON object.
     async fn call_tool(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         tool: &FrozenTool,
         arguments: Arc<str>,
         call: Call,
     ) -> Result<ToolOutcome, CallError>;
 
-    async fn read_resource(&self, program: &Arc<Program>, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
-        let _ = (program, uri, call);
+    async fn read_resource(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        uri: &str,
+        call: Call,
+    ) -> Result<ReadOutcome, CallError> {
+        let _ = (prepared, uri, call);
         Err(NOT_FOUND)
     }
 
     async fn get_prompt(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         name: &str,
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
-        let _ = (program, name, arguments, call);
+        let _ = (prepared, name, arguments, call);
         Err(NOT_FOUND)
     }
 
     async fn complete(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         subject: Subject,
         name: &str,
         value: &str,
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        let _ = (program, subject, name, value, given, call);
+        let _ = (prepared, subject, name, value, given, call);
         Err(NOT_FOUND)
     }
 
-    /// A method of its own. `params` is the text of a JSON object, and so is the result.
+    /// A method of the plugin. `params` and the result are the text of a JSON object.
     async fn call_method(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         name: &str,
         params: &str,
         call: Call,
     ) -> Result<String, CallError> {
-        let _ = (program, name, params, call);
+        let _ = (prepared, name, params, call);
         Err(NOT_FOUND)
     }
 }
 
-/// What a value takes in the host's memory, in times of what it takes in a result: a byte of a
+/// Host memory of a lifted value as a multiple of its size in a result: a byte of a
 /// `list<u8>` becomes a value of some tens of bytes.
 const LIFTED: u64 = 8;
 
-/// What is not exported is not there.
+/// The error for interfaces that are not exported.
 const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 
-/// Gives components what they import in any of the dialects.
+/// Adds the imports of all dialects to the linker.
 ///
 /// # Errors
-/// Two of them would define the same function.
+/// If two dialects define the same function.
 pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     ALL.iter().try_for_each(|dialect| (dialect.link)(linker))
 }
@@ -117,7 +122,7 @@ pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()
 /// Finds a component's dialect. `bytes` are the component's.
 ///
 /// # Errors
-/// If there is nothing in it that could be called.
+/// If there is no callable export.
 fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Result<Box<dyn Dialect>, LoadError> {
     for dialect in ALL {
         if let Some(found) = (dialect.find)(pre, bytes)? {

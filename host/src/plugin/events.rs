@@ -1,7 +1,7 @@
-//! What a running guest says, on its way to whoever made the call.
+//! Queues the events of a running guest for the caller: logs, progress, change notifications.
 //!
-//! A guest never waits for a reader and never fills memory: a step of progress takes the place
-//! of the one before it, and messages over the bound are dropped and counted. Who may hear it
+//! A guest never waits for a reader and never fills memory: progress replaces the progress
+//! before it, and messages over the bound are dropped and counted. Which clients receive them
 //! is not decided here.
 
 use std::collections::VecDeque;
@@ -12,12 +12,12 @@ use tokio::sync::Notify;
 use super::abi::{Listing, LogLevel};
 use super::policy::denial::Denial;
 
-/// Messages and steps that may wait for the reader.
-const WAITING: usize = 128;
-/// Notices that may wait beside them. The same notice twice is one.
-const NOTICES: usize = 256;
+/// Maximum queued log messages and progress events.
+const MAX_MESSAGES: usize = 128;
+/// Maximum queued change notifications, which are deduplicated.
+const MAX_NOTIFICATIONS: usize = 256;
 
-/// What a plugin says while a call runs.
+/// An event of a plugin during a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     Log {
@@ -25,19 +25,19 @@ pub enum Event {
         logger: Option<String>,
         data: LogBody,
     },
-    /// `progress` is finite and has risen.
+    /// `progress` is finite and increasing.
     Progress {
         progress: f64,
         total: Option<f64>,
         message: Option<String>,
     },
-    /// One of its lists may have changed: list again to see.
+    /// One of its lists may have changed and has to be listed again.
     ListChanged(Listing),
     /// A resource has new contents.
     ResourceUpdated(String),
 }
 
-/// What a log message says.
+/// The body of a log message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogBody {
     Text(String),
@@ -45,7 +45,7 @@ pub enum LogBody {
     Json(String),
 }
 
-/// The events of one call, in the order in which they were said.
+/// The queue of one call's events, in order.
 #[derive(Default)]
 pub struct Events {
     queue: Mutex<Queue>,
@@ -70,7 +70,7 @@ impl Events {
         if notice && queue.events.contains(&event) {
             return;
         }
-        if queue.events.len() >= if notice { WAITING + NOTICES } else { WAITING } {
+        if queue.events.len() >= if notice { MAX_MESSAGES + MAX_NOTIFICATIONS } else { MAX_MESSAGES } {
             queue.dropped += u64::from(matches!(event, Event::Log { .. }));
             return;
         }
@@ -79,25 +79,25 @@ impl Events {
         self.arrived.notify_one();
     }
 
-    /// Counts a message that was over another bound.
+    /// Counts a message that was dropped because of another limit.
     pub(in crate::plugin) fn drop_message(&self) {
         self.lock().dropped += 1;
     }
 
-    /// Notes that the guest was denied something.
+    /// Records a denied access.
     pub(in crate::plugin) fn deny(&self, denial: Denial) {
         self.lock().denied = Some(denial);
     }
 
-    /// What the guest was last denied.
+    /// The last denied access.
     pub(in crate::plugin) fn denied(&self) -> Option<Denial> {
         self.lock().denied.clone()
     }
 
-    /// The next event, once there is one. May be dropped without losing any.
+    /// Waits for the next event. Cancel safe.
     pub async fn next(&self) -> Event {
         loop {
-            // Before the look, so that what comes in between is not missed.
+            // Registered before the check, so that no event in between is missed.
             let arrived = self.arrived.notified();
             if let Some(event) = self.take() {
                 return event;

@@ -9,7 +9,7 @@ use super::abi::GuestError;
 use super::id::PluginId;
 use super::policy::access::Access;
 use super::policy::denial::Denial;
-use super::policy::redact::{Redactor, Said};
+use super::policy::redact::{Redactable, Redactor};
 use super::schema::Violation;
 
 /// Why a call has no outcome.
@@ -29,7 +29,7 @@ impl From<Fault> for CallError {
     }
 }
 
-impl Said for CallError {
+impl Redactable for CallError {
     fn redact(&mut self, redactor: &Redactor) {
         match self {
             Self::Guest(said) => said.redact(redactor),

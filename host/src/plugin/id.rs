@@ -1,24 +1,24 @@
-//! Names of plugins and of the bytes that they are made of.
+//! Ids of plugins and digests of components.
 //!
-//! Knows nothing of folders: which file becomes which id is the catalog's affair.
+//! Independent of folders: the catalog maps files to ids.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a plugin: a file's stem, `[a-z0-9][a-z0-9-]{0,47}`.
+/// The id of a plugin: a file's stem, `[a-z0-9][a-z0-9-]{0,47}`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PluginId(Arc<str>);
 
-/// A name that cannot be a plugin's.
+/// A name that is not a valid plugin id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("parse the plugin name, which must be 1 to 48 of a-z, 0-9 and -, not starting with -: {0}")]
 pub struct InvalidPluginId(String);
 
 impl PluginId {
-    /// The longest name, in bytes.
+    /// Maximum length, in bytes.
     pub const MAX: usize = 48;
 
-    /// Takes the name if it has the right shape.
+    /// Parses and validates a name.
     pub fn parse(name: &str) -> Result<Self, InvalidPluginId> {
         let bytes = name.as_bytes();
         let charset = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
@@ -45,7 +45,7 @@ impl fmt::Debug for PluginId {
     }
 }
 
-/// The BLAKE3 hash of a component's bytes, or of the text of what it offers.
+/// The BLAKE3 hash of a component's bytes, or of its canonical surface.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -55,7 +55,7 @@ impl Digest {
         Self(*blake3::hash(component).as_bytes())
     }
 
-    /// Reads 64 hexadecimal digits, with or without `blake3:` before them.
+    /// Parses 64 hexadecimal digits, with or without the prefix `blake3:`.
     pub fn parse(text: &str) -> Option<Self> {
         let hash = blake3::Hash::from_hex(text.strip_prefix("blake3:").unwrap_or(text)).ok()?;
         Some(Self(*hash.as_bytes()))
@@ -65,7 +65,7 @@ impl Digest {
         &self.0
     }
 
-    /// The first 12 hexadecimal digits, enough for people to tell two files apart.
+    /// The first 12 hexadecimal digits, enough for people to distinguish two files.
     pub fn short(&self) -> String {
         let mut hex = self.to_string();
         hex.truncate(12);

@@ -1,4 +1,4 @@
-//! What a guest may call: the host's functions, and the state of a store that they work on.
+//! The host functions that a guest may import, and the store data that they work on.
 
 mod config;
 pub(in crate::plugin) mod filesystem;
@@ -13,7 +13,7 @@ use wasmtime::component::Linker;
 
 use state::State;
 
-/// Gives components the host's functions: `wharf:plugin`'s own, WASI 0.2 and the parts of it that
+/// Adds the host functions to the linker: those of `wharf:plugin`, WASI 0.2 and the parts of it that
 /// are implemented here.
 ///
 /// # Errors

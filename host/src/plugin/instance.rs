@@ -1,10 +1,11 @@
-//! One call in one instance: turns, threads, clocks, instances that are ready, faults.
+//! One call in one instance: semaphores, threads, clocks, ready instances, faults.
 
 pub(in crate::plugin) mod breaker;
 pub(in crate::plugin) mod call;
 mod cause;
 pub(in crate::plugin) mod checking;
 mod eligibility;
+pub(in crate::plugin) mod fair_semaphore;
 pub(in crate::plugin) mod function;
 pub(in crate::plugin) mod invocation;
 mod metered;
@@ -12,4 +13,3 @@ pub(in crate::plugin) mod poll_limiter;
 pub(in crate::plugin) mod ready;
 pub(in crate::plugin) mod runtime;
 pub(in crate::plugin) mod ticker;
-pub(in crate::plugin) mod turns;

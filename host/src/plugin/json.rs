@@ -1,8 +1,8 @@
-//! What JSON text from a guest must be before it may go anywhere: valid, not too deep, and
+//! Checks JSON text from a guest before it is passed on: it is valid, not too deep, and
 //! on one line, since a line break between two tokens would end a message on a transport
-//! that divides by lines.
+//! with line framing.
 //!
-//! Which schema it must satisfy is `schema`'s affair.
+//! For validation against a schema see `schema`.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use serde_json::Value;
 
 use crate::json::{self, JsonError};
 
-/// How deep guests' JSON may nest. Clients' parsers give up soon after.
+/// Maximum nesting of guests' JSON. Some clients' parsers fail soon beyond it.
 pub const MAX_DEPTH: usize = 64;
 
-/// Checks a text and makes it one line.
+/// Checks a text and removes its line breaks.
 ///
 /// # Errors
-/// What it is instead, as a fragment that reads after "is".
+/// What is wrong, as a fragment that reads after "is".
 pub fn one_line(text: &str) -> Result<Cow<'_, str>, String> {
     json::check(text, MAX_DEPTH).map_err(|error| invalid(&error))?;
     Ok(json::single_line(text))
 }
 
-/// The tree of a text.
+/// Parses a text.
 ///
 /// # Errors
 /// As [`one_line`].

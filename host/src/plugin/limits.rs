@@ -1,6 +1,6 @@
-//! What one plugin may use, in time, memory and output.
+//! The limits of one plugin: time, memory, output, concurrency.
 //!
-//! Does not enforce anything: `call`, `quota` and `guest_log` do.
+//! Enforced by `call`, `quota` and `guest_log`.
 
 pub(in crate::plugin) mod cpu;
 pub(in crate::plugin) mod quota;
@@ -12,27 +12,27 @@ use std::time::Duration;
 pub struct Limits {
     /// Wall time of a call, waiting in the queue included.
     pub timeout: Duration,
-    /// Time that a call may spend computing.
+    /// CPU time of a call.
     pub cpu: Duration,
-    /// Bytes of all memories and tables of one call together.
+    /// Bytes of all memories and tables of one call.
     pub memory: u64,
     /// Bytes of one result.
     pub output: u64,
-    /// Calls at the same time, at most 128. The sandbox keeps one of its threads free of any
-    /// one plugin, so on a small machine fewer may compute together; the others wait.
+    /// Concurrent calls, at most 128. The sandbox keeps one of its threads free of any
+    /// one plugin, so on a small machine fewer may run in parallel; the others wait.
     pub concurrency: u32,
-    /// Calls that may wait for their turn, each for at most [`Limits::QUEUE_WAIT`].
+    /// Calls that may wait for a permit, each for at most [`Limits::QUEUE_WAIT`].
     pub queue: u32,
     /// Bytes that a call may log or print; the rest is dropped and counted.
     pub log: u64,
 }
 
 impl Limits {
-    /// How long a call waits for its turn before it is refused as busy.
+    /// How long a call waits for a permit before it is rejected as busy.
     pub const QUEUE_WAIT: Duration = Duration::from_secs(5);
-    /// Wall time for everything that is asked of a plugin while it is loaded.
+    /// Wall time for listing all that a plugin offers, when it is loaded.
     pub const LISTING: Duration = Duration::from_secs(2);
-    /// The most memory that any plugin can be given: what the allocator has set aside.
+    /// The maximum memory of any plugin: what the pooling allocator reserves.
     pub const MEMORY_CEILING: u64 = 256 << 20;
 }
 

@@ -1,6 +1,6 @@
-//! The checks that a guest's outcome passes before it leaves: size, JSON, output schema.
+//! Checks a guest's outcome before it is passed on: size, JSON, output schema.
 //!
-//! Turns nothing into wire types; `server` does.
+//! The conversion to wire types is in `server`.
 
 pub(in crate::plugin) mod checked;
 mod shown;
@@ -13,7 +13,7 @@ use super::abi::{
     ToolOutcome, ToolResult,
 };
 use super::fault::{CallError, Fault};
-use super::instance::call::Program;
+use super::instance::call::PreparedComponent;
 use super::schema::Schema;
 use super::schema::allowance::Allowance;
 use super::schema::forms::Forms;
@@ -23,29 +23,29 @@ use super::surface::tidy::{self, annotations, json};
 use shown::Shown;
 use size::Size;
 
-/// Bytes of the state that a plugin wants back.
+/// Bytes of a plugin's state between rounds.
 const MAX_STATE: usize = 64 << 10;
 /// Questions of one round.
 const MAX_QUESTIONS: usize = 32;
 /// Bytes of a suggestion.
 const MAX_SUGGESTION: usize = 1 << 10;
-/// Bytes of an outcome that is little to hold.
+/// Bytes of an outcome that need not be counted.
 const LIGHT: usize = 16 << 10;
 /// Bytes of a guest's reason for an error.
 const MAX_REASON: usize = 16 << 10;
 
 type Checked<T> = Result<T, Fault>;
 
-/// Checks a tool's outcome against the tool's output schema, if it has one.
+/// Checks a tool's outcome, and validates it against the output schema, if there is one.
 pub(in crate::plugin) async fn tool(
-    program: &Program,
+    prepared: &PreparedComponent,
     mut outcome: ToolOutcome,
     schema: Option<&Schema>,
 ) -> Checked<ToolOutcome> {
-    fits(outcome.size(), program.limits.output)?;
+    fits(outcome.size(), prepared.limits.output)?;
     show(&mut outcome);
     match &mut outcome {
-        ToolOutcome::InputRequired(wanted) => input_required(wanted, &program.forms)?,
+        ToolOutcome::InputRequired(wanted) => input_required(wanted, &prepared.forms)?,
         ToolOutcome::Complete(result) => {
             parts(result)?;
             if let Some(schema) = schema
@@ -54,7 +54,7 @@ pub(in crate::plugin) async fn tool(
                 let Some(structured) = &result.structured else {
                     return bad("no structured content, though the tool has an output schema".into());
                 };
-                if let Err(violations) = program.runtime.checker.check(schema, structured).await? {
+                if let Err(violations) = prepared.runtime.checker.check(schema, structured).await? {
                     let first = violations.first();
                     let (path, reason) = first.map_or(("", ""), |v| (v.path.as_str(), v.reason.as_str()));
                     return bad(format!(
@@ -75,12 +75,12 @@ fn parts(result: &mut ToolResult) -> Checked<()> {
     Ok(())
 }
 
-/// Whether so many of these that a client may have requests in flight are little to hold.
+/// Whether an outcome is so small that one for each request in flight takes little memory.
 pub(in crate::plugin) fn is_light(outcome: &ToolOutcome) -> bool {
     outcome.size() <= LIGHT
 }
 
-/// Checks what a resource is read as.
+/// Checks the contents of a resource.
 pub(in crate::plugin) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Checked<ReadOutcome> {
     fits(outcome.size(), limit)?;
     show(&mut outcome);
@@ -110,8 +110,8 @@ pub(in crate::plugin) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit
     Ok(outcome)
 }
 
-/// Checks suggestions. One that is no text of a line is dropped alone, since the others are
-/// still of use.
+/// Checks suggestions. One that is not a single line of text is dropped, since the others are
+/// still useful.
 pub(in crate::plugin) fn completion(mut completion: Completion, limit: u64) -> Checked<Completion> {
     fits(completion.size(), limit)?;
     let mut leeway = text::Leeway::default();
@@ -121,7 +121,7 @@ pub(in crate::plugin) fn completion(mut completion: Completion, limit: u64) -> C
     Ok(completion)
 }
 
-/// Checks the result of a plugin's own method.
+/// Checks the result of a method of the plugin.
 pub(in crate::plugin) fn method(mut result: String, limit: u64) -> Checked<String> {
     fits(result.len(), limit)?;
     text::drop_hidden_in_json(&mut result, &mut text::Leeway::default());
@@ -129,7 +129,7 @@ pub(in crate::plugin) fn method(mut result: String, limit: u64) -> Checked<Strin
     Ok(result)
 }
 
-/// A guest's own error, its texts cut to a length that is still read.
+/// A guest's error, with its texts truncated.
 pub(in crate::plugin) fn guest_error(mut error: GuestError) -> CallError {
     let cut = |said: &mut String, max| said.truncate(text::prefix(said, max).len());
     match &mut error {
@@ -144,7 +144,7 @@ pub(in crate::plugin) fn guest_error(mut error: GuestError) -> CallError {
     CallError::Guest(error)
 }
 
-/// What a failed result says.
+/// The first text of a failed result.
 pub(in crate::plugin) fn first_text(result: ToolResult) -> Option<String> {
     result.content.into_iter().find_map(|content| match content {
         Content::Text(text) => Some(text.text),
@@ -152,7 +152,7 @@ pub(in crate::plugin) fn first_text(result: ToolResult) -> Option<String> {
     })
 }
 
-/// Drops what nobody sees.
+/// Drops hidden characters.
 fn show(said: &mut impl Shown) {
     said.show(&mut text::Leeway::default());
 }
@@ -215,7 +215,7 @@ fn resource(contents: &mut ResourceContents) -> Checked<()> {
     Ok(())
 }
 
-/// What others find something by: it stays as it is, or is refused.
+/// An identifier: it is passed on unchanged, or rejected.
 fn name(name: &str, what: &str) -> Checked<()> {
     match text::hidden_in_name(name) {
         None => Ok(()),
@@ -230,7 +230,7 @@ fn uri(uri: &str) -> Checked<()> {
     }
 }
 
-/// What a user is sent to: never a page that others on the way can change, nor a file or a
+/// A URL that the user is asked to open: never one that can be modified in transit, nor a file or a
 /// script.
 fn page(url: &str) -> Checked<()> {
     let https = fluent_uri::Uri::parse(url).is_ok_and(|url| {

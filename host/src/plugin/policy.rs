@@ -1,4 +1,4 @@
-//! What a plugin may do: its grants, the secrets they name, what was denied and what is redacted.
+//! What a plugin may do: its grants, the secrets they name, denials and redaction.
 //!
 //! Enforces nothing; `imports` does.
 

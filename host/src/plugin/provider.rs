@@ -1,7 +1,7 @@
-//! A source of tools, resources and prompts, whatever is behind it.
+//! A source of tools, resources and prompts.
 //!
-//! Implemented by loaded components, by what the host itself offers, and by doubles in
-//! tests. Knows neither wire nor folder.
+//! Implemented by loaded components, by the host's own tools, and by doubles in tests. Independent
+//! of the protocol and of folders.
 
 use std::sync::Arc;
 
@@ -20,55 +20,55 @@ use super::policy::grants::Grants;
 use super::surface::Surface;
 use crate::budget::Budget;
 
-/// A source of tools, resources and prompts. Dropping a call's future cancels the call; what
-/// is not there to be called is not found.
+/// A source of tools, resources and prompts. Dropping a call's future cancels the call; methods
+/// that are not implemented return not found.
 #[async_trait]
 pub trait Provider: Send + Sync {
     fn id(&self) -> &PluginId;
 
-    /// The hash of what runs, to tell two versions of a plugin apart.
+    /// The digest of the code, which identifies a version of a plugin.
     fn digest(&self) -> &Digest;
 
-    /// Whether it is the host's own: its names come first, and no plugin takes them.
+    /// Whether it is part of the host: its names have precedence over those of plugins.
     fn is_host(&self) -> bool {
         false
     }
 
-    /// What it offers. The same for as long as the provider lives.
+    /// Its lists and tool descriptions. Constant during the provider's lifetime.
     fn surface(&self) -> &Surface;
 
-    /// Whether it may ask a client for that. Who asks for it all the same is denied it, which
-    /// its operator is told.
+    /// Whether it has the grant for a request to the client. If not, the missing grant is
+    /// logged.
     fn may_ask(&self, access: Access) -> bool {
         let _ = access;
         true
     }
 
-    /// The same source under other limits and grants; calls that run keep those that they began
-    /// with. `None`: there are none to change.
+    /// The same source under other limits and grants; running calls keep those that they started
+    /// with. `None`: it has none.
     fn with_settings(&self, limits: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
         let _ = (limits, grants);
         None
     }
 
-    /// The same source, asked again what it offers; for when it says that a list has
-    /// changed. What cannot change has nothing new to say.
+    /// The same source, listed again, after it has reported that a list has changed. `None` if its
+    /// lists cannot change.
     ///
     /// # Errors
-    /// As [`super::sandbox::Sandbox::load`]; this provider goes on as it was.
+    /// As [`super::sandbox::Sandbox::load`]; this provider stays usable.
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
         Ok(None)
     }
 
-    /// `arguments` is the text of a JSON object. That it fits the tool's input schema is checked
-    /// as part of the call, and what is returned has passed the checks of `outcome`.
+    /// `arguments` is the text of a JSON object. It is validated against the tool's input schema
+    /// as part of the call, and the result has passed the checks of `outcome`.
     async fn call_tool(&self, name: &str, arguments: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
         let _ = (name, arguments, call);
         Err(CallError::Guest(GuestError::NotFound))
     }
 
-    /// Whether a form's answer satisfies the schema that the plugin gave with the form: JSON text
-    /// both, checked as a call is.
+    /// Validates a form's answer against the schema that the plugin gave with the form: JSON text
+    /// both, with the limits of a call.
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
         let _ = (schema, content);
         Err(CallError::Guest(GuestError::NotFound))
@@ -101,43 +101,43 @@ pub trait Provider: Send + Sync {
         Err(CallError::Guest(GuestError::NotFound))
     }
 
-    /// A method of its own. `params` is the text of a JSON object, and so is the result.
+    /// A method of the plugin. `params` and the result are the text of a JSON object.
     async fn call_method(&self, name: &str, params: &str, call: Call) -> Result<String, CallError> {
         let _ = (name, params, call);
         Err(CallError::Guest(GuestError::NotFound))
     }
 }
 
-/// What a call is about beside its arguments.
+/// The context of a call, besides its arguments.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The host's name for the call, for its log. Not the JSON-RPC id.
+    /// The host's id of the call, for the log. Not the JSON-RPC id.
     pub id: String,
-    /// For whom it is made: callers share a plugin's turns and its queue fairly. Empty for the
+    /// The caller: a plugin's permits and queue are shared fairly among callers. Empty for the
     /// host itself.
     pub caller: Arc<str>,
-    /// Counts the bytes that wait for the caller. The call begins only while that is open: it
-    /// may have closed while the call waited for its turn.
+    /// Counts the bytes that the caller has not read. The call starts only while this is open: it
+    /// may have closed while the call waited for a permit.
     pub unread: Option<Budget>,
-    /// What the plugin may ask the client for.
+    /// The client features that the plugin may use.
     pub client: ClientFeatures,
-    /// Answers to what an earlier round asked for.
+    /// Answers to the questions of the previous round.
     pub answers: Vec<Answer>,
-    /// What the plugin wanted back from that round.
+    /// The plugin's state from that round.
     pub state: Option<Vec<u8>>,
     /// The request's `_meta`, text of a JSON object.
     pub meta: Option<String>,
-    /// When the call must be over, if that is before the plugin's own limit.
+    /// The deadline, if it is earlier than the plugin's timeout.
     pub deadline: Option<Instant>,
-    /// Where what the plugin says is put for the caller.
+    /// Receives the plugin's events for the caller.
     pub events: Option<Arc<Events>>,
-    /// Tells the plugin that the caller has given up. It does not stop the call: dropping
+    /// Signals the plugin that the caller has cancelled. It does not stop the call: dropping
     /// the future does.
     pub cancelled: CancellationToken,
 }
 
 impl Call {
-    /// A call that expects nothing of the client.
+    /// A call without client features.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),

@@ -1,6 +1,6 @@
-//! What all plugins share, and how it is set up: the engine, the linker, the compiler, the threads.
+//! Sets up what all plugins share: the engine, the linker, the compiler, the threads.
 //!
-//! Knows no plugin. One is made by `load`.
+//! Independent of any plugin; `load` makes one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,43 +19,43 @@ use super::imports::granted::Resources;
 use super::imports::keyvalue::Store;
 use super::imports::outbound::{Outbound, OutboundSettings};
 use super::imports::state::State;
-use super::instance::ready::BESIDE;
+use super::instance::ready::MAX_EXTRA_INSTANCES;
 use super::instance::runtime::Runtime;
 use super::threads::Threads;
 use crate::audit::Audit;
 
-/// Threads for file system calls of guests; no other part of the process waits for them.
+/// Threads for file system calls of guests; nothing else in the process uses them.
 const BLOCKING_THREADS: usize = 64;
 
-/// How a sandbox is set up.
+/// Settings of a sandbox.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
-    /// Where compiled components are kept; none are without it.
+    /// The cache of compiled components; `None` disables it.
     pub cache_dir: Option<PathBuf>,
     pub compiler: Compiler,
-    /// Whether a compiler in a child process can open nothing and call little of the system.
+    /// Whether a compiler in a child process runs in the OS sandbox (landlock, seccomp).
     pub second_wall: bool,
-    /// The database file of what plugins store, made when it is first needed; without it
+    /// The database file of what plugins store, created when first needed; without it
     /// that is kept in memory.
     pub store: Option<PathBuf>,
-    /// Folders that no plugin is given, also if it is granted them.
+    /// Folders that no plugin may use, even with a grant.
     pub closed: Closed,
-    /// Hears which plugins are left alone.
+    /// Records quarantines.
     pub audit: Audit,
-    /// Bytes that all running guests together may hold.
+    /// Bytes of memory that all running guests together may use.
     pub memory_budget: u64,
-    /// Threads that run guests. One of them is kept free of any one plugin.
+    /// Threads that run guests. One of them stays free of any one plugin.
     pub workers: usize,
-    /// HTTP that plugins send.
+    /// Outbound HTTP of plugins.
     pub outbound: OutboundSettings,
-    /// Whether several callers share it: then none of them has all turns of a plugin, and not all
+    /// Whether there are several callers: then none of them gets all permits of a plugin, or all
     /// instances, at the same time.
     pub shared: bool,
 }
 
 impl Default for SandboxSettings {
-    /// No cache, no file to store in, compiled in this process, 1 GiB, a thread per core but at least four:
-    /// on a small machine a plugin that only waits must not wait for itself.
+    /// No cache, no database file, compiled in process, 1 GiB, a thread per core but at least four:
+    /// on a small machine a blocked plugin must not starve the others.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -73,7 +73,7 @@ impl Default for SandboxSettings {
     }
 }
 
-/// The shared part of all plugins of a process.
+/// Shared by all plugins of a process.
 pub struct Sandbox {
     pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) linker: Linker<State>,
@@ -82,8 +82,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes the engine, starts its threads and opens the cache. A cache that cannot be
-    /// used costs the cache alone.
+    /// Makes the engine, starts the threads and opens the cache. Without a usable cache,
+    /// components are compiled each time.
     ///
     /// # Errors
     /// If the engine cannot be made on this machine, or threads cannot be started.
@@ -119,7 +119,7 @@ impl Sandbox {
 }
 
 fn shared_engine() -> anyhow::Result<Engine> {
-    match engine::engine(Allocation::Pooling { beside: BESIDE }) {
+    match engine::engine(Allocation::Pooling { extra: MAX_EXTRA_INSTANCES }) {
         Ok(engine) => Ok(engine),
         Err(error) => {
             tracing::warn!("pooling allocator unavailable, calls will be slower: {error:#}");

@@ -1,7 +1,7 @@
 //! JSON Schemas of guests: compiled once, bounded, and without any way to the network.
 //!
-//! Draft 2020-12, or draft-07 where `$schema` says so. What it takes to compile one is reckoned
-//! in `bounds` and `plan`, what it takes to check a value in `steps`, both before it is begun.
+//! Draft 2020-12, or draft-07 where `$schema` says so. The cost of compiling a schema is estimated
+//! in `bounds` and `plan`, that of validating a value in `steps`, both in advance.
 
 pub(in crate::plugin) mod allowance;
 mod bounds;
@@ -29,20 +29,20 @@ pub use wrap::Wrapping;
 
 /// Bytes of one schema's text.
 pub const MAX_SIZE: usize = 64 << 10;
-/// Steps of the longest check of a value that is begun: some 50 ms.
+/// Maximum steps of a validation: some 50 ms.
 pub const MAX_STEPS: u64 = 4_000_000;
-/// Steps of a check that takes no longer than a hand-over to another thread: some 20 µs.
+/// Steps of a validation that takes no longer than moving to another thread: some 20 µs.
 pub(in crate::plugin) const FEW_STEPS: u64 = 2_000;
-/// Violations that are reported of one value.
+/// Violations reported per value.
 const REPORTED: usize = 8;
 /// Bytes of a reason or of the schema part in a report.
 const REPORT: usize = 300;
 /// Bytes of a pointer in a report.
 const POINTER: usize = 1 << 10;
-/// Bytes of all reports that are made to tell the first ones: the validator makes all.
+/// Bytes of all reports of one validation: the validator makes all, also if few are returned.
 const REPORTS: u64 = 16 << 20;
 
-/// A compiled schema. Copies share it.
+/// A compiled schema. Clones share it.
 #[derive(Clone)]
 pub struct Schema(Arc<Compiled>);
 
@@ -52,22 +52,22 @@ struct Compiled {
     validator: Validator,
 }
 
-/// One way in which a value does not satisfy a schema.
+/// A violation of a schema by a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Violation {
-    /// JSON Pointer into the value; empty for the whole.
+    /// JSON Pointer into the value; empty for the root.
     pub path: String,
-    /// One line for people and models. It does not repeat the value.
+    /// One line for people and models, without the value.
     pub reason: String,
-    /// The part of the schema that is not satisfied, JSON text, cut if long.
+    /// The violated part of the schema, JSON text, truncated if long.
     pub expected: String,
 }
 
 impl Schema {
-    /// Compiles a schema that stands alone.
+    /// Compiles a single schema.
     ///
     /// # Errors
-    /// Why it is no schema, or too much of one: a fragment for people.
+    /// Why it is invalid, or too large: a fragment for people.
     pub fn compile(json: &str) -> Result<Self, String> {
         Self::compile_within(json, &mut Allowance::new())
     }
@@ -75,7 +75,7 @@ impl Schema {
     /// Compiles one of several schemas.
     ///
     /// # Errors
-    /// As [`Schema::compile`], and if no more is left for it.
+    /// As [`Schema::compile`], and if the allowance is used up.
     pub(in crate::plugin) fn compile_within(json: &str, allowance: &mut Allowance) -> Result<Self, String> {
         if json.len() > MAX_SIZE {
             return Err(format!("the schema has more than {MAX_SIZE} bytes"));
@@ -84,7 +84,7 @@ impl Schema {
         let draft = draft(&source)?;
         bounds::check(&source, allowance)?;
         let plan = Plan::of(&source, allowance)?;
-        // Not the default engine: its backtracking can be made to take for ever.
+        // Not the default engine: its backtracking can take exponential time.
         let patterns = PatternOptions::regex().size_limit(pattern::MAX_SIZE).dfa_size_limit(pattern::AUTOMATON);
         let validator = jsonschema::options()
             .with_draft(draft)
@@ -96,22 +96,22 @@ impl Schema {
         Ok(Self(Arc::new(Compiled { source, plan, validator })))
     }
 
-    /// The schema as it was written, parsed.
+    /// The source of the schema, parsed.
     pub fn source(&self) -> &Value {
         &self.0.source
     }
 
-    /// Checks a value.
+    /// Validates a value.
     ///
     /// # Errors
-    /// Up to eight violations, in the schema's order; or one that says that it would take too
+    /// Up to eight violations, in the schema's order; or one that says that validation would take too
     /// long.
     pub fn validate(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let effort = self.effort(value, MAX_STEPS).map_err(|too_much| vec![Violation::unchecked(too_much)])?;
         self.validate_with(value, effort)
     }
 
-    /// What it takes to check a value; `None` if that is more than a few steps.
+    /// The effort of validating a value; `None` if it is more than [`FEW_STEPS`].
     pub(in crate::plugin) fn few_steps(&self, value: &Value) -> Option<Effort> {
         self.effort(value, FEW_STEPS).ok()
     }
@@ -120,13 +120,13 @@ impl Schema {
         steps::count(&self.0.plan, value, limit)
     }
 
-    /// Checks a value whose effort is known.
+    /// Validates a value whose effort is known.
     pub(in crate::plugin) fn validate_with(&self, value: &Value, effort: Effort) -> Result<(), Vec<Violation>> {
         let Compiled { plan, validator, .. } = &*self.0;
         if validator.is_valid(value) {
             return Ok(());
         }
-        // Branches inside of branches are checked anew at each level to tell what is wrong.
+        // To report errors, nested branches are validated again at each level.
         let again = effort.steps.saturating_mul(u64::from(effort.depth));
         if effort.told <= REPORTS && again <= MAX_STEPS {
             let found = validator.iter_errors(value).take(REPORTED);
@@ -136,7 +136,7 @@ impl Schema {
         Err(vec![first.map_or_else(Violation::somewhere, |error| self.violation(&error))])
     }
 
-    /// Checks a text that is known to be JSON.
+    /// Validates a text that is known to be JSON.
     ///
     /// # Errors
     /// As [`Schema::validate`]; a text that is not JSON is one violation.
@@ -167,7 +167,7 @@ impl Violation {
         Self { path: String::new(), reason, expected: String::new() }
     }
 
-    /// Of a value that is not checked.
+    /// For a value that is not validated.
     fn unchecked(why: TooMuch) -> Self {
         Self::whole(match why {
             TooMuch::Steps => format!(
@@ -177,18 +177,18 @@ impl Violation {
         })
     }
 
-    /// Of a text that is not read.
+    /// For a text that is not parsed.
     pub(in crate::plugin) fn too_many_values(limit: usize) -> Self {
         Self::whole(format!("it has more than {limit} values"))
     }
 
-    /// Of a value that is too large for a report.
+    /// For a value that is too large for a report.
     fn somewhere() -> Self {
         Self::whole("it does not satisfy the schema, and is too large to say where".into())
     }
 }
 
-/// Reads a text as a value.
+/// Parses a text.
 pub(in crate::plugin) fn tree(json: &str) -> Result<Value, Vec<Violation>> {
     crate::json::tree(json, crate::json::MAX_DEPTH)
         .map_err(|error| vec![Violation::whole(format!("not valid JSON: {error}"))])

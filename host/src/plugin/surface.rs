@@ -1,7 +1,7 @@
-//! What a plugin offers: asked once when it is loaded, checked, then frozen.
+//! The surface of a plugin, all that it offers: listed once at load, checked, then frozen.
 //!
-//! A bad entry is dropped with a warning and the rest served; a surface that is too large
-//! refuses the plugin. Public names and order across plugins are the catalog's affair.
+//! An invalid entry is dropped with a warning and the others are served; a surface that is too large
+//! rejects the plugin. Public names and the order across plugins are up to the catalog.
 
 mod canonical;
 mod checks;
@@ -22,14 +22,14 @@ use template::UriTemplate;
 
 use checks::Refused;
 
-/// Entries of one list.
+/// Maximum entries of one list.
 pub(in crate::plugin) const MAX_ENTRIES: usize = 128;
-/// Capabilities of a kind, and methods: nobody has many, and every handshake carries them.
+/// Capabilities of a kind, and methods: plugins have few, and every handshake contains them.
 const MAX_OFFERED: usize = 32;
 /// Bytes of all texts of all lists.
 const MAX_SIZE: usize = 256 << 10;
 
-/// What a plugin offers. `None`: it does not have the interface.
+/// All that a plugin offers. `None`: it does not export the interface.
 #[derive(Debug, Default)]
 pub struct Surface {
     pub tools: Option<Vec<FrozenTool>>,
@@ -40,7 +40,7 @@ pub struct Surface {
     pub offer: Option<Offer>,
 }
 
-/// A tool with its schemas compiled.
+/// A tool with compiled schemas.
 #[derive(Debug)]
 pub struct FrozenTool {
     pub tool: Tool,
@@ -48,12 +48,12 @@ pub struct FrozenTool {
     pub output: Option<Schema>,
     pub wrapping: Wrapping,
     pub mirrored: Vec<Mirrored>,
-    /// What it may be called in place of its name and its plugin's: the name with the package
-    /// and interface that it comes from, where there are such.
+    /// An alternative public name, used instead of the prefixed one: the name with the package
+    /// and interface of its function, if any.
     pub long_name: Option<String>,
 }
 
-/// A template that can be compared with URIs.
+/// A template that can be matched with URIs.
 #[derive(Debug)]
 pub struct FrozenTemplate {
     pub template: ResourceTemplate,
@@ -64,7 +64,7 @@ impl FrozenTool {
     /// Checks a tool and compiles its schemas.
     ///
     /// # Errors
-    /// Why it is none: a fragment for people.
+    /// Why it is invalid: a fragment for people.
     pub fn freeze(tool: Tool) -> Result<Self, String> {
         Self::freeze_within(tool, &mut Allowance::new(), &mut text::Leeway::default())
     }
@@ -77,7 +77,7 @@ impl FrozenTool {
         let input =
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
-        // What is sent is what is pinned: one text for each schema.
+        // Clients get the text that is pinned: one text per schema.
         tool.input_schema = json::canonical(input.source());
         let output = match &tool.output_schema {
             None => None,
@@ -102,7 +102,7 @@ impl FrozenTool {
 }
 
 impl Surface {
-    /// The tool of that name, which is the plugin's own, without prefix.
+    /// The tool of that name, without the plugin's prefix.
     pub fn tool(&self, name: &str) -> Option<&FrozenTool> {
         self.tools.as_ref()?.iter().find(|tool| tool.tool.name == name)
     }
@@ -120,7 +120,7 @@ pub(in crate::plugin) struct Listed {
 }
 
 impl Listed {
-    /// Checks everything; what is dropped is told in the warnings.
+    /// Checks everything; dropped entries are in the warnings.
     pub(in crate::plugin) fn freeze(self) -> Result<(Surface, Vec<String>), LoadError> {
         let counts = [
             self.tools.as_ref().map_or(0, Vec::len),
@@ -174,8 +174,8 @@ impl Listed {
     }
 }
 
-/// Freezes each entry of a list whose key is new, in order. What is dropped takes nothing of what
-/// the others may have that hardly anybody sees.
+/// Freezes the entries of a list in order, without duplicate keys. A dropped entry uses up nothing
+/// of the leeway of the others.
 fn keep<T, F>(
     list: Vec<T>,
     kind: &str,

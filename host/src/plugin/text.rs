@@ -1,7 +1,7 @@
-//! Text that comes from a guest and goes where people or models read it.
+//! Text from a guest that people or models read.
 //!
-//! Decides which characters may pass and how others are shown. Which are hidden, and where one of
-//! them is needed, is in `hidden`.
+//! Decides which characters pass and how others are shown. Which are hidden, and where a hidden
+//! one is needed, is in `hidden`.
 
 mod hidden;
 mod in_json;
@@ -16,14 +16,14 @@ use hidden::{Hidden, is_plain, is_suspect};
 pub use in_json::escape_hidden_in_json;
 pub(in crate::plugin) use in_json::{drop_hidden_in_json, hidden_in_json};
 
-/// Whether a character can change how the text around it looks or reads, or is seen by nobody.
+/// Whether a character is invisible, or can change how the text around it looks or reads.
 /// Some of these are needed in some places, which [`drop_hidden`] knows.
 pub fn is_deceptive(c: char) -> bool {
     is_suspect(c) || c == '\r'
 }
 
-/// The first hidden or deceptive character of a text that may have several lines, and that a plugin
-/// says of itself.
+/// The first hidden or deceptive character of a tool description or similar text, which may have
+/// several lines.
 pub(in crate::plugin) fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
     let hidden = if has_nothing(text, leeway) { None } else { Hidden::of(text, leeway).next().map(|(_, c)| c) };
     hidden.or_else(|| layout::unseen_blank(text))
@@ -34,23 +34,23 @@ pub(in crate::plugin) fn deceptive_in_line(text: &str, leeway: &mut Leeway) -> O
     text.chars().find(|c| matches!(c, '\n' | '\r' | '\t')).or_else(|| deceptive_in(text, leeway))
 }
 
-/// The first character of a name or an id that may not be there: nothing in it is a choice.
+/// The first hidden character of a name or an id, without any leeway.
 pub(in crate::plugin) fn hidden_in_name(name: &str) -> Option<char> {
     let hidden = |c| matches!(c, '\n' | '\t') || is_deceptive(c) || is_unusual_space(c);
     let marks = || Hidden::of(name, &mut Leeway::none()).next().map(|(_, c)| c);
     name.chars().find(|c| hidden(*c)).or_else(marks)
 }
 
-/// Whether a text, by its bytes alone, hides nothing, and is none of several ways to write what was
+/// Whether a text, judged by its bytes, has nothing hidden, and no second way to write what was
 /// written before.
 fn has_nothing(text: &str, leeway: &Leeway) -> bool {
     is_plain(text) && !leeway.has_ways()
 }
 
-/// Drops what is hidden: controls but for tabs and line breaks, and what nobody sees, but for
-/// what scripts and emoji need in its place. Of unusual spaces usual ones are left.
+/// Drops hidden characters: controls except tabs and line breaks, and invisible ones except
+/// those that scripts and emoji need there. Unusual spaces become usual ones.
 ///
-/// Returns whether there was something.
+/// Returns whether there were any.
 pub(in crate::plugin) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
     if has_nothing(text, leeway) {
         return false;
@@ -71,9 +71,9 @@ pub(in crate::plugin) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> 
     true
 }
 
-/// A text of several lines as a terminal may be given it: what is hidden becomes `\u{…}`.
+/// A text of several lines, safe to print on a terminal: hidden characters become `\u{…}`.
 pub fn printable(text: &str) -> String {
-    // A line ends there, whatever system wrote it.
+    // Line breaks of any system.
     let text = text.replace("\r\n", "\n");
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
@@ -87,7 +87,7 @@ pub fn printable(text: &str) -> String {
 }
 
 /// One line, safe to print: deceptive characters, unusual spaces and line breaks become `\u{…}`, and
-/// what is longer than `max` bytes is cut, with an ellipsis.
+/// it is truncated to `max` bytes, with an ellipsis.
 pub fn quote(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
     for c in text.chars() {
@@ -110,7 +110,7 @@ fn spell(c: char, into: &mut String) {
     let _ = write!(into, "\\u{{{:x}}}", u32::from(c));
 }
 
-/// The longest prefix of at most `max` bytes that ends at a character's end.
+/// The longest prefix of at most `max` bytes that ends at a character boundary.
 pub fn prefix(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }

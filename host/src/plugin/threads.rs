@@ -1,12 +1,12 @@
-//! Threads that do one kind of work and no other, so that it delays nothing else.
+//! A dedicated tokio runtime for one kind of work, so that it delays nothing else.
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// A runtime of its own. Dropping it waits for nothing.
+/// A dedicated runtime. Dropping it does not block.
 pub(in crate::plugin) struct Threads(Option<Runtime>);
 
 impl Threads {
-    /// `blocking`: further threads for what cannot wait otherwise.
+    /// `blocking`: the maximum of additional threads for blocking calls.
     pub(in crate::plugin) fn start(name: &str, workers: usize, blocking: usize) -> std::io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(workers)
@@ -24,7 +24,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // The last owner may be an async task, where a runtime must not be waited for.
+        // The last owner may be an async task, where a blocking shutdown panics.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }

@@ -1,7 +1,7 @@
 //! Bytes of a plugin are looked at before anything is compiled: whatever they are, that ends, and
 //! what is shown of them is plain text.
 
-use wharf::plugin::{inspect, portray};
+use wharf::plugin::{inspect, summarize};
 
 use super::Target;
 
@@ -27,9 +27,9 @@ pub(super) fn target() -> Target {
 }
 
 fn run(input: &[u8]) {
-    let portrait = portray(input);
-    portrait.imports.iter().chain(&portrait.exports).for_each(|name| plain(name));
-    portrait.makers.iter().for_each(|maker| [&maker.name, &maker.version].into_iter().for_each(|text| plain(text)));
+    let summary = summarize(input);
+    summary.imports.iter().chain(&summary.exports).for_each(|name| plain(name));
+    summary.makers.iter().for_each(|maker| [&maker.name, &maker.version].into_iter().for_each(|text| plain(text)));
     match inspect(input) {
         Ok(found) => {
             assert!(input.starts_with(b"\0asm\x0d\0\x01\0"));

@@ -2,7 +2,7 @@
 //! and comes back as it was.
 
 use wharf::plugin::Schema;
-use wharf::plugin::plain::{Shape, Sides, Way, Width, read, schema, write};
+use wharf::plugin::plain::{Direction, Shape, Sides, Width, read, schema, write};
 
 use super::{JSON_WORDS, Target, bytes};
 
@@ -50,6 +50,6 @@ fn run(input: &[u8]) {
     };
     let written = write::write(&value, &shape, 1 << 20).expect("it was read");
     assert_eq!(read::value(&written, &shape).as_ref(), Ok(&value), "{written}");
-    let schema = Schema::compile(&schema(&shape, Way::Out)).expect("a schema");
+    let schema = Schema::compile(&schema(&shape, Direction::Out)).expect("a schema");
     assert!(schema.validate_text(&written).is_ok(), "{written}");
 }

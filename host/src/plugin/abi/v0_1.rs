@@ -1,7 +1,6 @@
-//! `wharf:plugin@0.1`: the only file that names what bindgen makes of it.
+//! `wharf:plugin@0.1`: the only file that uses its bindgen modules.
 //!
-//! Finds a component's exports and links the host's functions; what these do is in
-//! `host_calls`, how exports are called is in `call`.
+//! Links the host's functions, which are implemented in `host_calls`; exports are called in `call`.
 
 use wasmtime::component::{HasSelf, Linker};
 
@@ -43,7 +42,7 @@ pub(in crate::plugin) use bindings::wharf::plugin::http::Error as HttpError;
 pub(in crate::plugin) use bindings::wharf::plugin::http::{self as Http, Host as HttpCalls};
 pub(in crate::plugin) use bindings::wharf::plugin::types::Host as TypesCalls;
 
-/// Gives components this version's imports.
+/// Adds this version's imports to the linker.
 pub(in crate::plugin) fn link<T>(linker: &mut Linker<T>) -> wasmtime::Result<()>
 where
     T: HostCalls + HttpCalls + TypesCalls + Send + 'static,

@@ -1,4 +1,4 @@
-//! The engine's settings: what is compiled, how instances are kept, how guests are stopped.
+//! The engine's settings: wasm features, instance allocation, interruption.
 //!
 //! Runs nothing. The same settings compile in the child process and run in this one.
 
@@ -13,10 +13,10 @@ use wasmtime::{
 use crate::plugin::limits::Limits;
 use crate::plugin::limits::quota::{CORE_INSTANCES, MEMORIES, TABLES};
 
-/// Calls that can have an instance at the same time.
+/// Concurrent calls with an instance.
 pub(in crate::plugin) const SLOTS: u32 = 160;
-/// Those that one plugin may take; the others are for the others.
-pub(in crate::plugin) const SLOTS_OF_ONE: u32 = 128;
+/// Maximum slots of one plugin; the rest is for other plugins.
+pub(in crate::plugin) const SLOTS_PER_PLUGIN: u32 = 128;
 /// Elements of one table.
 const TABLE_ELEMENTS: usize = 20_000;
 
@@ -41,16 +41,16 @@ const FORBIDDEN: [WasmFeatures; 12] = [
 /// How instances get their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plugin) enum Allocation {
-    /// From address space set aside at the start: some terabytes, not used but named.
+    /// The pooling allocator: reserves some terabytes of address space at the start.
     Pooling {
-        /// Instances that exist beside those of the calls that run.
-        beside: u32,
+        /// Instances in addition to those of running calls.
+        extra: u32,
     },
-    /// When needed: slower, and all that the compiler process may have.
+    /// On demand: slower; the compiler process may reserve no more.
     OnDemand,
 }
 
-/// Makes an engine, and checks that it accepts nothing that is forbidden.
+/// Makes an engine, and checks that it accepts no forbidden proposal.
 pub(in crate::plugin) fn engine(allocation: Allocation) -> wasmtime::Result<Engine> {
     let engine = Engine::new(&config(allocation))?;
     let accepted = engine.get_wasm_features();
@@ -62,8 +62,8 @@ pub(in crate::plugin) fn engine(allocation: Allocation) -> wasmtime::Result<Engi
     Ok(engine)
 }
 
-/// Whether a component that the engine refuses would be valid for one that runs asynchronous
-/// components, as those of WASI 0.3 are.
+/// Whether a component that the engine rejects would be valid with the asynchronous component
+/// ABI of WASI 0.3.
 pub(in crate::plugin) fn is_asynchronous(engine: &Engine, component: &[u8]) -> bool {
     let asynchronous = WasmFeatures::CM_ASYNC
         | WasmFeatures::CM_ASYNC_STACKFUL
@@ -72,26 +72,26 @@ pub(in crate::plugin) fn is_asynchronous(engine: &Engine, component: &[u8]) -> b
         | WasmFeatures::CM_THREADING;
     let is_valid = |features| Validator::new_with_features(features).validate_all(component).is_ok();
     let accepted = engine.get_wasm_features();
-    // What is valid as it is was refused for something else.
+    // A component that is valid without it was rejected for another reason.
     is_valid(accepted | asynchronous) && !is_valid(accepted)
 }
 
 fn config(allocation: Allocation) -> Config {
     let mut config = Config::new();
     config.allocation_strategy(match allocation {
-        Allocation::Pooling { beside } => InstanceAllocationStrategy::Pooling(pool(beside)),
+        Allocation::Pooling { extra } => InstanceAllocationStrategy::Pooling(pool(extra)),
         Allocation::OnDemand => InstanceAllocationStrategy::OnDemand,
     });
     config
         .strategy(Strategy::Cranelift)
         .cranelift_opt_level(OptLevel::Speed)
-        // Not fuel: it costs two to three times as much and cannot yield as we want.
+        // Not fuel: it is two to three times slower, and yields by instructions and not by time.
         .epoch_interruption(true)
         // QuickJS overflows the default of 512 KiB at a recursion depth of 500. The rest of
         // the fibre's stack is for host functions.
         .max_wasm_stack(2 << 20)
         .async_stack_size(4 << 20)
-        // So that no guest reads what another left on the stack.
+        // So that no guest reads another's data on a reused stack.
         .async_stack_zeroing(true)
         // The default reads an environment variable and parses the guest's own DWARF.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
@@ -103,9 +103,9 @@ fn config(allocation: Allocation) -> Config {
     config
 }
 
-fn pool(beside: u32) -> PoolingAllocationConfig {
+fn pool(extra: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    let slots = SLOTS + beside;
+    let slots = SLOTS + extra;
     pool.total_component_instances(slots)
         .total_core_instances(slots * CORE_INSTANCES)
         .total_stacks(slots)
@@ -121,7 +121,7 @@ fn pool(beside: u32) -> PoolingAllocationConfig {
         .max_core_instance_size(1 << 20)
         .max_memory_size(Limits::MEMORY_CEILING as usize)
         .max_unused_warm_slots(16)
-        // Pages up to here are cleared by hand and not given back to the system, which is
+        // Pages up to here are zeroed by `memset` and not returned to the OS, which is
         // what makes a fresh instance cheap.
         .linear_memory_keep_resident(1 << 20)
         .table_keep_resident(64 << 10)

@@ -1,11 +1,11 @@
 //! What a component exports and imports, read from its bytes without running or
 //! compiling anything.
 //!
-//! Says what is there, not whether it would load: that needs the engine.
+//! Whether it would load is another question, which needs the engine.
 
 use wasmparser::{Parser, Payload};
 
-use super::kind::{Kind, portray};
+use super::kind::{Kind, summarize};
 use super::prescan::prescan;
 use crate::plugin::error::LoadError;
 use crate::plugin::limits::Limits;
@@ -23,16 +23,16 @@ pub struct Inspection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     pub name: String,
-    /// Whether this host has such an interface. What is not granted is refused on use.
+    /// Whether this host provides the interface. Without its grant it is denied on use.
     pub linked: bool,
-    /// The grant without which it is refused when it is used.
+    /// The grant that its use requires.
     pub grant: Option<Access>,
 }
 
 /// Reads the outermost component's exports and imports.
 ///
 /// # Errors
-/// If the bytes are no component or exceed what any component may have.
+/// If the bytes are not a component, or exceed the limits of any component.
 pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
     let ceiling = Limits { memory: Limits::MEMORY_CEILING, ..Limits::default() };
     prescan(component, &ceiling)?;
@@ -60,14 +60,14 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
     Ok(found)
 }
 
-/// Whether bytes could be a plugin, as far as that can be told without compiling them.
+/// Checks whether bytes could be a plugin, as far as possible without compiling them.
 ///
 /// # Errors
-/// Why they cannot, whoever would have them run.
+/// Why they cannot be one, whatever the settings.
 pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadError> {
     prescan(component, limits)?;
     let found = inspect(component)?;
-    match portray(component).kind {
+    match summarize(component).kind {
         Kind::Command | Kind::HttpServer | Kind::WitPackage | Kind::Component => {
             Err(LoadError::no_interface(found.exports))
         }
@@ -75,8 +75,8 @@ pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadErro
     }
 }
 
-/// The interfaces that the linker has, without versions. `load` tries them for real; this
-/// list is what makes the message name the import that is missing.
+/// The interfaces that the linker provides, without versions. `load` does the real linking; this
+/// list lets an error name the missing import.
 const LINKED: [&str; 39] = [
     "wharf:plugin/types",
     "wharf:plugin/host",
@@ -119,11 +119,11 @@ const LINKED: [&str; 39] = [
     "wasi:config/store",
 ];
 
-/// Whether an import has an interface here, of a version that can be served.
+/// Whether the linker provides an import in a compatible version.
 pub(in crate::plugin) fn is_linked(import: &str) -> bool {
     let (name, version) = import.split_once('@').unwrap_or((import, ""));
     let served = match name.split_once(':') {
-        // Drafts are compatible with themselves alone.
+        // Drafts are compatible only with themselves.
         Some(("wasi", keyvalue)) if keyvalue.starts_with("keyvalue/") => version == "0.2.0-draft",
         Some(("wasi", config)) if config.starts_with("config/") => matches!(version, "0.2.0-rc.1" | "0.2.0-draft"),
         Some(("wasi", _)) => version.starts_with("0.2."),
@@ -132,7 +132,7 @@ pub(in crate::plugin) fn is_linked(import: &str) -> bool {
     LINKED.contains(&name) && served
 }
 
-/// The grant that an import needs to be of use.
+/// The grant that the use of an import requires.
 pub(in crate::plugin) fn grant(import: &str) -> Option<Access> {
     let name = import.split_once('@').map_or(import, |(name, _)| name);
     match name {

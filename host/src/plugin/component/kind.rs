@@ -1,7 +1,7 @@
-//! What a file is, whether or not it can be a plugin: told from its sections and the names in
+//! Classifies a file, whether or not it can be a plugin: by its sections and the names in
 //! them, without compiling or running anything.
 //!
-//! `load` decides what loads; this is for people who wonder about a file.
+//! For diagnostics only; `load` decides what loads.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use super::prescan::classify;
 use crate::plugin::error::LoadError;
 use crate::plugin::text::quote;
 
-/// Names that are shown of one file.
+/// Maximum names shown of one file.
 const MAX_NAMES: usize = 64;
-/// Tools that one file names as those that made it.
+/// Maximum producers shown of one file.
 const MAX_MAKERS: usize = 32;
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     /// It exports interfaces of `wharf:plugin`.
     Wharf,
-    /// It exports functions of its own.
+    /// It exports functions of other interfaces, or of its world.
     Plain,
     /// It exports interfaces of wasmcp.
     Wasmcp,
@@ -48,7 +48,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// A word for programs.
+    /// A stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
             Self::Wharf => "wharf-plugin",
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// What would have to change before it loads, if that is a matter of its kind.
+    /// What to change so that it loads, if its kind is the reason that it does not.
     pub fn advice(self) -> Option<&'static str> {
         Some(match self {
             Self::Wharf | Self::Plain | Self::Wasmcp | Self::NotWasm => return None,
@@ -103,13 +103,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What there is to know of a file. Names are escaped.
+/// A summary of a file. Names are escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Portrait {
+pub struct FileSummary {
     pub kind: Kind,
-    /// What made it, as it says itself: languages first, then tools.
+    /// Its `producers` section: languages first, then tools.
     pub makers: Vec<Maker>,
-    /// Of a core module, `module.name`; those of a component are told by [`super::inspect::inspect`].
+    /// Of a core module, `module.name`; for a component see [`super::inspect::inspect`].
     pub imports: Vec<String>,
     pub exports: Vec<String>,
 }
@@ -120,42 +120,42 @@ pub struct Maker {
     /// `language`, `processed-by` or `sdk`.
     pub role: String,
     pub name: String,
-    /// Empty if it says none.
+    /// Empty if there is none.
     pub version: String,
 }
 
-/// Looks at a file. What is damaged is told as far as it could be read.
-pub fn portray(bytes: &[u8]) -> Portrait {
-    let mut found = Portrait::default();
+/// Summarizes a file; a damaged one as far as it could be read.
+pub fn summarize(bytes: &[u8]) -> FileSummary {
+    let mut found = FileSummary::default();
     let is_module = match classify(bytes) {
         Ok(()) => false,
         Err(LoadError::CoreModule) => true,
         Err(_) => return found,
     };
-    let mut look = Look::default();
+    let mut scan = Scan::default();
     for payload in Parser::new(0).parse_all(bytes) {
         let Ok(payload) = payload else { break };
-        look.at(&payload, &mut found);
+        scan.at(&payload, &mut found);
     }
-    found.kind = if is_module { look.module(&found) } else { look.component() };
+    found.kind = if is_module { scan.module(&found) } else { scan.component() };
     found.makers.sort();
     found.makers.dedup();
     found
 }
 
-/// What is seen on the way.
+/// The state of the scan.
 #[derive(Default)]
-struct Look {
+struct Scan {
     depth: usize,
     has_code: bool,
     /// Of the outermost component.
     exports: Vec<(String, ComponentExternalKind)>,
-    /// A custom section says what component it is to become.
+    /// It has a custom section with the type of the component that it is to become.
     has_component_type: bool,
 }
 
-impl Look {
-    fn at(&mut self, payload: &Payload<'_>, found: &mut Portrait) {
+impl Scan {
+    fn at(&mut self, payload: &Payload<'_>, found: &mut FileSummary) {
         match payload {
             Payload::Version { encoding, .. } => {
                 self.depth += 1;
@@ -207,7 +207,7 @@ impl Look {
         }
     }
 
-    fn module(&self, found: &Portrait) -> Kind {
+    fn module(&self, found: &FileSummary) -> Kind {
         let imports = |module: &str| found.imports.iter().any(|import| import.starts_with(module));
         if self.has_component_type {
             Kind::Unwrapped
@@ -221,7 +221,7 @@ impl Look {
     }
 }
 
-/// What a section `producers` names.
+/// Reads a `producers` section.
 fn makers(section: &CustomSectionReader<'_>, makers: &mut Vec<Maker>) {
     if section.name() != "producers" {
         return;

@@ -1,6 +1,6 @@
-//! A cheap look at bytes before anything is compiled: are they a component of sane size?
+//! A cheap check of bytes before compiling: are they a component within the limits?
 //!
-//! Validates nothing beyond its framing; the compiler does.
+//! Validates only the framing; the compiler validates the rest.
 
 use wasmparser::{Encoding, Parser, Payload, TypeRef};
 
@@ -12,17 +12,17 @@ use crate::plugin::error::LoadError;
 const MAX_FUNCTIONS: u64 = 100_000;
 const MAX_BODY: u64 = 1 << 20;
 const MAX_MODULES: u64 = 16;
-/// The engine accepts several, since its own glue between nested components has the memory
-/// of each; nothing that a toolchain makes does.
+/// The engine accepts several, since its own adapters between nested components have the memory
+/// of each; no toolchain makes such modules.
 const MAX_MODULE_MEMORIES: u64 = 1;
-/// Components inside components: none of today's toolchains makes more than a few.
+/// Nested components: no toolchain makes more than a few.
 const MAX_COMPONENTS: u64 = 64;
 
-/// Says what the bytes are if they are no component, or why it is too much of one.
+/// Checks that the bytes are a component within the limits.
 pub(in crate::plugin) fn prescan(bytes: &[u8], limits: &Limits) -> Result<(), LoadError> {
     classify(bytes)?;
     let (mut functions, mut modules, mut components) = (0u64, 0u64, 0u64);
-    // Of the module that is being read: modules hold no modules.
+    // Of the current module: modules do not nest.
     let mut memories = 0u64;
     for payload in Parser::new(0).parse_all(bytes) {
         let invalid = |error: wasmparser::BinaryReaderError| LoadError::Invalid(quote(error.message(), 200));
@@ -67,7 +67,7 @@ fn at_most(what: &'static str, found: u64, limit: u64) -> Result<(), LoadError> 
     if found > limit { Err(LoadError::TooMany { what, limit }) } else { Ok(()) }
 }
 
-/// Says what the bytes are if they do not begin as a component does.
+/// Checks that the bytes start with a component header.
 pub(in crate::plugin) fn classify(bytes: &[u8]) -> Result<(), LoadError> {
     if bytes.is_empty() {
         return Err(LoadError::Empty);

@@ -1,6 +1,6 @@
-//! Whose a component is: a minisign signature in a file beside it, `NAME.wasm.minisig`.
+//! Verifies a component's minisign signature, in the file `NAME.wasm.minisig` next to it.
 //!
-//! A signature says who made the bytes, and never that they are harmless.
+//! A signature proves who made the bytes, not that they are harmless.
 
 use std::fmt;
 use std::io;
@@ -11,15 +11,15 @@ use minisign_verify::{PublicKey, Signature};
 use super::file;
 use crate::plugin::error::LoadError;
 
-/// Bytes of a signature file; they have some hundreds.
+/// Maximum bytes of a signature file; usual ones have some hundreds.
 const MAX_SIZE: u64 = 8 << 10;
 
-/// Who signed: the public key, as minisign writes it in one line.
+/// The signer: a public key in minisign's one-line form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Signer(String);
 
 impl Signer {
-    /// Takes a text that was a signer's when it was written down.
+    /// From a stored text, without validation.
     pub fn recorded(key: impl Into<String>) -> Self {
         Self(key.into())
     }
@@ -31,7 +31,7 @@ impl fmt::Display for Signer {
     }
 }
 
-/// Whose signatures count, and whether there must be one.
+/// The trusted keys, and whether a signature is required.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Signatures {
     keys: Vec<(Signer, PublicKey)>,
@@ -39,10 +39,10 @@ pub struct Signatures {
 }
 
 impl Signatures {
-    /// `keys` are public keys in one line of base64, which begins with `RW`.
+    /// `keys` are public keys in one line of base64, starting with `RW`.
     ///
     /// # Errors
-    /// The first key that is none.
+    /// The first invalid key.
     pub fn new(keys: &[String], required: bool) -> Result<Self, String> {
         let key = |text: &String| {
             PublicKey::from_base64(text).map(|key| (Signer(text.clone()), key)).map_err(|_| text.clone())
@@ -50,11 +50,11 @@ impl Signatures {
         Ok(Self { keys: keys.iter().map(key).collect::<Result<_, _>>()?, required })
     }
 
-    /// Who signed these bytes, which are those of the component in that file. Without keys
-    /// nobody is asked for.
+    /// The signer of these bytes, which are the component in that file. Without keys no signature
+    /// is read.
     ///
     /// # Errors
-    /// If there is a signature that is not right, or none where one is required.
+    /// If the signature is invalid, or missing where one is required.
     pub fn check(&self, path: &Path, component: &[u8]) -> Result<Option<Signer>, LoadError> {
         if self.keys.is_empty() && !self.required {
             return Ok(None);
@@ -67,7 +67,7 @@ impl Signatures {
         let text = file::read_most(&beside, MAX_SIZE).map_err(|error| bad(&format!("failed to {error}")))?;
         let signature = std::str::from_utf8(&text).ok().and_then(|text| Signature::decode(text).ok());
         let signature = signature.ok_or_else(|| bad("it is no signature of minisign's"))?;
-        // The old form, which is not of a hash, is what minisign 0.10 and older wrote.
+        // The legacy form, not prehashed, is that of minisign 0.10 and older.
         let signed_by = |(_, key): &&(Signer, PublicKey)| key.verify(component, &signature, true).is_ok();
         match self.keys.iter().find(signed_by) {
             Some((signer, _)) => Ok(Some(signer.clone())),
@@ -76,7 +76,7 @@ impl Signatures {
     }
 }
 
-/// Where the signature of a component's file is.
+/// The path of the signature for a component's file.
 fn file_beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".minisig");

@@ -1,6 +1,6 @@
-//! Components that are compiled and linked: one for each content, however often it is loaded.
+//! Compiled and linked components: one per digest, however often it is loaded.
 //!
-//! Nothing in one belongs to a plugin: names, limits and grants come with each call's own store.
+//! Independent of the plugin: id, limits and grants come with each call's store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, Weak};
@@ -18,12 +18,12 @@ use crate::plugin::imports::state::State;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
 
-/// What all plugins of one content share.
+/// Shared by all plugins with the same digest.
 pub(in crate::plugin) struct Linked {
     code: Code,
     pub(in crate::plugin) pre: InstancePre<State>,
     pub(in crate::plugin) dialect: Box<dyn Dialect>,
-    /// The kinds of access that its imports need.
+    /// The kinds of access that its imports require.
     pub(in crate::plugin) needs: BTreeSet<Access>,
 }
 
@@ -31,13 +31,13 @@ impl Linked {
     /// Links a component and finds its functions. `bytes` are the component's.
     ///
     /// # Errors
-    /// It imports what there is not, or exports nothing that could be called.
+    /// If an import is unknown, or there is no callable export.
     pub(in crate::plugin) fn new(linker: &Linker<State>, code: Code, bytes: &[u8]) -> Result<Self, LoadError> {
         let (component, engine) = (code.component(), linker.engine());
         let kind = component.component_type();
         let mut needs = BTreeSet::new();
         for (name, item) in kind.imports(engine) {
-            // Types alone ask for nothing.
+            // Importing only types requires no access.
             let wanted = match &item.ty {
                 ComponentItem::Type(_) => false,
                 ComponentItem::ComponentInstance(instance) => {
@@ -55,7 +55,7 @@ impl Linked {
         Ok(Self { code, pre, dialect, needs })
     }
 
-    /// Whether an instance can begin under these limits.
+    /// Checks that its initial memory is within the limits.
     pub(in crate::plugin) fn fits(&self, limits: &Limits) -> Result<(), LoadError> {
         let required = self.code.component().resources_required();
         let pages = required.and_then(|required| required.max_initial_memory_size).unwrap_or(0);
@@ -63,39 +63,39 @@ impl Linked {
         if bytes > limits.memory { Err(LoadError::DeclaredMemory { bytes, limit: limits.memory }) } else { Ok(()) }
     }
 
-    /// Gives the pages of its code back to the system; the next call maps them again.
+    /// Returns the pages of its code to the OS; the next call maps them again.
     pub(in crate::plugin) fn unmap_code(&self) {
         self.code.unmap();
     }
 }
 
-/// Those that are in use. Whoever wants one that another is making waits for it.
+/// The linked components in use. Concurrent loads of the same digest wait for the first one.
 #[derive(Default)]
 pub(in crate::plugin) struct InUse(std::sync::Mutex<HashMap<Digest, Arc<Mutex<Weak<Linked>>>>>);
 
 impl InUse {
-    /// The one of this content, or the one that is made.
+    /// The component of this digest, made if there is none.
     pub(in crate::plugin) async fn get_or_make(
         &self,
         digest: Digest,
         make: impl Future<Output = Result<Linked, LoadError>>,
     ) -> Result<Arc<Linked>, LoadError> {
-        let place = self.place(digest);
-        let mut place = place.lock().await;
-        if let Some(linked) = place.upgrade() {
+        let entry = self.entry(digest);
+        let mut entry = entry.lock().await;
+        if let Some(linked) = entry.upgrade() {
             return Ok(linked);
         }
         let made = Arc::new(make.await?);
-        *place = Arc::downgrade(&made);
+        *entry = Arc::downgrade(&made);
         Ok(made)
     }
 
-    fn place(&self, digest: Digest) -> Arc<Mutex<Weak<Linked>>> {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A place that somebody holds is one where something is being made.
-        places.retain(|_, place| {
-            Arc::strong_count(place) > 1 || place.try_lock().is_ok_and(|place| place.strong_count() > 0)
+    fn entry(&self, digest: Digest) -> Arc<Mutex<Weak<Linked>>> {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // An entry with another owner, or locked, is in use by a load.
+        entries.retain(|_, entry| {
+            Arc::strong_count(entry) > 1 || entry.try_lock().is_ok_and(|entry| entry.strong_count() > 0)
         });
-        places.entry(digest).or_default().clone()
+        entries.entry(digest).or_default().clone()
     }
 }

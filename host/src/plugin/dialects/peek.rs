@@ -1,8 +1,7 @@
-//! Whether a file would offer completions, told from its component's export section alone.
+//! Whether a file would offer completions, according to its component's export section.
 //!
-//! It refuses nothing: a file that cannot be read or is no component says nothing. The
-//! sections before that one are skipped unread, so it costs a few reads however large the
-//! file is.
+//! Never fails: a file that cannot be read or is not a component has none. The sections before that
+//! one are skipped, so it takes a few reads however large the file is.
 
 use std::fs::File;
 use std::io::{BufReader, Read as _};
@@ -16,9 +15,9 @@ use crate::plugin::component::file;
 /// Component binary format, version 0xd, layer 1.
 const HEADER: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 const EXPORTS: u8 = 11;
-/// Sections that are stepped over; toolchains make some hundreds.
+/// Maximum sections skipped; toolchains make some hundreds.
 const MAX_SECTIONS: usize = 10_000;
-/// Bytes of an export section; one name takes some tens.
+/// Maximum bytes of an export section; one name takes some tens.
 const MAX_SECTION: u64 = 64 << 10;
 
 /// Whether a component in that file exports the interface.
@@ -60,7 +59,7 @@ fn byte(file: &mut BufReader<File>) -> Option<u8> {
     Some(byte[0])
 }
 
-/// An unsigned number of up to five bytes.
+/// A LEB128 `u32`.
 fn leb128(file: &mut BufReader<File>) -> Option<u32> {
     let mut number = 0u64;
     for shift in (0..35).step_by(7) {

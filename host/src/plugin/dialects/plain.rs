@@ -1,6 +1,6 @@
-//! Components that were not made for this host: each function that one exports is a tool.
+//! Plain components, not made for this host: each exported function is a tool.
 //!
-//! The types say what a tool takes and gives, so nothing of the component runs for its listing.
+//! Schemas follow from the function types, so listing runs no code of the component.
 
 mod docs;
 mod names;
@@ -25,7 +25,7 @@ use crate::plugin::abi::{
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
-use crate::plugin::instance::call::Program;
+use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::outcome::checked;
@@ -33,19 +33,18 @@ use crate::plugin::provider::Call;
 use crate::plugin::surface::{FrozenTool, Listed, Surface};
 use crate::plugin::text::quote;
 use docs::Docs;
-use names::Place;
-pub use schema::{Way, members as members_schema, schema};
+use names::FunctionPath;
+pub use schema::{Direction, members as members_schema, schema};
 use shape::Shapes;
 pub use shape::{Shape, Sides, Width};
 use write::Unwritten;
 
-/// Functions that are looked at; no toolchain's component has nearly as many.
+/// Maximum functions examined; no toolchain's component has nearly as many.
 const MAX_FUNCTIONS: usize = 1024;
 
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| false };
 
-/// What begins the names of interfaces that are for hosts like this one. Of other versions than
-/// are known they are no functions for anybody else.
+/// Prefixes of interfaces for MCP hosts. In unknown versions their functions are not tools either.
 const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
 
 fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Found {
@@ -65,7 +64,7 @@ fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Found {
 #[derive(Clone)]
 struct Functions {
     all: Arc<[Function]>,
-    /// Those that are none, and why; for people.
+    /// The others, and why; for people.
     left_out: Arc<[String]>,
 }
 
@@ -79,14 +78,14 @@ struct Function {
 
 /// What a function returns.
 struct Returned {
-    /// What it gives if all went well.
+    /// The type of a success, if any.
     given: Option<Shape>,
-    /// Where it may fail, and with what: the outer option says whether it returns a `result`.
+    /// The type of an error; the outer option is whether the function returns a `result`.
     error: Option<Option<Shape>>,
 }
 
 impl Functions {
-    /// Finds the functions of a component, which is also given as bytes for its documentation.
+    /// Finds the functions of a component; its bytes are for the documentation.
     fn find(component: &Component, bytes: &[u8]) -> Self {
         let mut left_out = Vec::new();
         let mut exported = exported(component);
@@ -106,14 +105,14 @@ impl Functions {
                 }
             }
         }
-        let places: Vec<Place<'_>> = served.iter().map(|(export, _)| export.place()).collect();
-        let names = names::short(&places);
+        let paths: Vec<FunctionPath<'_>> = served.iter().map(|(export, _)| export.path()).collect();
+        let names = names::short(&paths);
         let docs = Docs::of(bytes);
         let functions = served.iter().zip(names).map(|((export, (params, result)), name)| {
-            let place = export.place();
+            let path = export.path();
             Function {
-                tool: tool(name, description(&docs, &place), params, result),
-                wassette: place.wassette(),
+                tool: tool(name, description(&docs, &path), params, result),
+                wassette: path.wassette(),
                 index: export.index,
                 params: params.clone(),
                 result: result.clone(),
@@ -133,7 +132,7 @@ impl Functions {
 
 #[async_trait]
 impl Dialect for Functions {
-    async fn list(&self, _: &Arc<Program>) -> Result<Listed, LoadError> {
+    async fn list(&self, _: &Arc<PreparedComponent>) -> Result<Listed, LoadError> {
         let tools = self.all.iter().map(|function| function.tool.clone()).collect();
         Ok(Listed { tools: Some(tools), ..Listed::default() })
     }
@@ -153,7 +152,7 @@ impl Dialect for Functions {
 
     async fn call_tool(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         tool: &FrozenTool,
         arguments: Arc<str>,
         call: Call,
@@ -164,16 +163,16 @@ impl Dialect for Functions {
             params: function.params.clone(),
             result: function.result.clone(),
             arguments: arguments.clone(),
-            limit: program.limits.output,
+            limit: prepared.limits.output,
         };
-        checked::tool(program, tool, arguments, invocation, call, |outcome| outcome).await
+        checked::tool(prepared, tool, arguments, invocation, call, |outcome| outcome).await
     }
 }
 
-/// What componentize-py leaves in a component: how it was started once while it was built.
+/// The initializer that componentize-py calls at build time and leaves in the component.
 const LEFTOVER: (&str, &str) = ("exports", "init");
 
-/// A function that a component exports.
+/// An exported function.
 struct Export {
     interface: Option<String>,
     function: String,
@@ -182,12 +181,12 @@ struct Export {
 }
 
 impl Export {
-    fn place(&self) -> Place<'_> {
-        Place { interface: self.interface.as_deref(), function: &self.function }
+    fn path(&self) -> FunctionPath<'_> {
+        FunctionPath { interface: self.interface.as_deref(), function: &self.function }
     }
 }
 
-/// All functions, but for those that make a program for the command line or an HTTP server.
+/// All exported functions, but for those of WASI, such as `wasi:cli/run` and HTTP handlers.
 fn exported(component: &Component) -> Vec<Export> {
     let engine = component.engine();
     let mut found = Vec::new();
@@ -212,10 +211,10 @@ fn exported(component: &Component) -> Vec<Export> {
     found
 }
 
-/// Parameters by their names.
+/// Parameters by name.
 type Params = Arc<[(String, Shape)]>;
 
-/// What a function takes and returns.
+/// The shapes of a function's parameters and result.
 fn shapes(kind: &ComponentFunc) -> Result<(Params, Arc<Returned>), String> {
     let mut shapes = Shapes::of_one_function();
     let mut params = Vec::new();
@@ -234,10 +233,10 @@ fn shapes(kind: &ComponentFunc) -> Result<(Params, Arc<Returned>), String> {
     Ok((params.into(), Arc::new(returned)))
 }
 
-fn description(docs: &Docs, place: &Place<'_>) -> String {
-    docs.function(place.interface, place.function).unwrap_or_else(|| match place.interface {
-        None => format!("The function `{}`.", place.function),
-        Some(interface) => format!("The function `{}` of `{interface}`.", place.function),
+fn description(docs: &Docs, path: &FunctionPath<'_>) -> String {
+    docs.function(path.interface, path.function).unwrap_or_else(|| match path.interface {
+        None => format!("The function `{}`.", path.function),
+        Some(interface) => format!("The function `{}` of `{interface}`.", path.function),
     })
 }
 
@@ -246,8 +245,8 @@ fn tool(name: String, description: String, params: &[(String, Shape)], result: &
         name,
         title: None,
         description: Some(description),
-        input_schema: schema::members(params, Way::In),
-        output_schema: result.given.as_ref().map(|shape| schema::schema(shape, Way::Out)),
+        input_schema: schema::members(params, Direction::In),
+        output_schema: result.given.as_ref().map(|shape| schema::schema(shape, Direction::Out)),
         annotations: None,
         task_support: TaskSupport::Forbidden,
         icons: Vec::new(),
@@ -261,7 +260,7 @@ struct FunctionCall {
     params: Params,
     result: Arc<Returned>,
     arguments: Arc<str>,
-    /// Bytes of the result's text.
+    /// Maximum bytes of the result as JSON text.
     limit: u64,
 }
 
@@ -281,7 +280,7 @@ impl Invocation for FunctionCall {
         };
         let params = match read::members(&self.arguments, &self.params) {
             Ok((params, made)) => {
-                // They are there for as long as the call runs.
+                // The arguments live as long as the call.
                 if !store.data_mut().quota.grow((made * size_of::<Val>()) as u64) {
                     wasmtime::bail!("the arguments take more memory than there is");
                 }
@@ -323,7 +322,7 @@ impl Returned {
         let mut result = ToolResult { content: Vec::new(), structured: None, is_error: false, meta: None };
         if let (Some(shape), Some(value)) = (&self.given, value) {
             result.structured = Some(written(value, shape)?);
-            // As it is for whoever reads the text, without quotes and escapes.
+            // A string is shown plain, without quotes and escapes.
             if let Val::String(text) = value {
                 result.content.push(Content::Text(TextContent { text: text.clone(), annotations: None, meta: None }));
             }

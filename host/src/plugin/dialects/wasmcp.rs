@@ -1,8 +1,8 @@
-//! Components made for wasmcp: tools, resources, prompts and completions of
-//! `wasmcp:mcp-v20251125@0.1`, served as if they were ours.
+//! Components for wasmcp: tools, resources, prompts and completions of
+//! `wasmcp:mcp-v20251125@0.1`.
 //!
-//! Its interface is known here by the names of its functions and members, and no more is wanted
-//! of it: whatever else its versions have passes by.
+//! Functions and members are looked up by name, and no others are required: additions of its
+//! versions are ignored.
 
 mod convert;
 mod link;
@@ -26,21 +26,21 @@ use crate::plugin::abi::{
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
-use crate::plugin::instance::call::{Program, internal};
+use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
 use crate::plugin::limits::Limits;
 use crate::plugin::outcome::checked;
-use crate::plugin::policy::redact::{Redactor, Said};
+use crate::plugin::policy::redact::{Redactable, Redactor};
 use crate::plugin::provider::Call;
 use crate::plugin::surface::{FrozenTool, Listed, MAX_ENTRIES};
 use crate::plugin::text::quote;
 use view::View;
 
-/// What begins the names of its interfaces, and the versions that can be served.
+/// The prefix of its interfaces, and the compatible versions.
 const PACKAGE: &str = "wasmcp:mcp-v20251125/";
 const VERSION: &str = "@0.1.";
-/// The revision that its components are told to speak.
+/// The protocol revision in the context of each call.
 const REVISION: &str = "2025-11-25";
 
 pub(super) const ENTRY: Entry =
@@ -51,14 +51,14 @@ fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }
 
-/// Whether an export is an interface of it, and which.
+/// The name of an exported interface, if it is one of wasmcp.
 fn interface(export: &str) -> Option<&str> {
     let (name, version) = export.strip_prefix(PACKAGE)?.split_at_checked(export.find(VERSION)? - PACKAGE.len())?;
     let known = ["tools", "resources", "prompts", "completions"].contains(&name);
     (known && version.len() > VERSION.len()).then_some(name)
 }
 
-/// Where a component's functions are. `None`: the component does not export the interface.
+/// A component's functions. `None`: the component does not export the interface.
 #[derive(Clone)]
 struct Exports {
     tools: Option<[Function; 2]>,
@@ -71,16 +71,16 @@ struct Exports {
 #[derive(Clone)]
 struct Function {
     index: ComponentExportIndex,
-    /// The same for each call: no client, no session and nobody's identity.
+    /// The context, the same for each call: without client, session and identity.
     context: Val,
     request: Type,
 }
 
 impl Exports {
-    /// Finds them.
+    /// Looks them up.
     ///
     /// # Errors
-    /// If a function is missing, or takes what is not known here.
+    /// If a function is missing, or has unknown parameters.
     fn find(component: &Component) -> Result<Self, LoadError> {
         let engine = component.engine();
         let kind = component.component_type();
@@ -148,53 +148,58 @@ impl Exports {
 
 #[async_trait]
 impl Dialect for Exports {
-    /// It gives its lists in pages, all under one deadline.
-    async fn list(&self, program: &Arc<Program>) -> Result<Listed, LoadError> {
+    /// Its lists have pages, which share one deadline.
+    async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError> {
         let call = internal("list", Limits::LISTING);
         let mut listed = Listed { completions: self.completions.is_some(), ..Listed::default() };
         if let Some([list, _]) = &self.tools {
-            listed.tools = Some(pages(program, &call, |cursor| list.tools(cursor)).await?);
+            listed.tools = Some(pages(prepared, &call, |cursor| list.tools(cursor)).await?);
         }
         if let Some([list, templates, _]) = &self.resources {
-            listed.resources = Some(pages(program, &call, |cursor| list.resources(cursor)).await?);
-            listed.templates = pages(program, &call, |cursor| templates.templates(cursor)).await?;
+            listed.resources = Some(pages(prepared, &call, |cursor| list.resources(cursor)).await?);
+            listed.templates = pages(prepared, &call, |cursor| templates.templates(cursor)).await?;
         }
         if let Some([list, _]) = &self.prompts {
-            listed.prompts = Some(pages(program, &call, |cursor| list.prompts(cursor)).await?);
+            listed.prompts = Some(pages(prepared, &call, |cursor| list.prompts(cursor)).await?);
         }
         Ok(listed)
     }
 
     async fn call_tool(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         tool: &FrozenTool,
         arguments: Arc<str>,
         call: Call,
     ) -> Result<ToolOutcome, CallError> {
         let request = self.call(tool.tool.name.clone(), &arguments).ok_or(NOT_FOUND)?;
-        checked::tool(program, tool, arguments, request, call, |outcome| outcome).await
+        checked::tool(prepared, tool, arguments, request, call, |outcome| outcome).await
     }
 
-    async fn read_resource(&self, program: &Arc<Program>, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+    async fn read_resource(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        uri: &str,
+        call: Call,
+    ) -> Result<ReadOutcome, CallError> {
         let request = self.read(uri.to_owned()).ok_or(NOT_FOUND)?;
-        checked::any(program, request, call, |outcome| outcome, checked::read).await
+        checked::any(prepared, request, call, |outcome| outcome, checked::read).await
     }
 
     async fn get_prompt(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         name: &str,
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
         let request = self.get(name.to_owned(), &arguments).ok_or(NOT_FOUND)?;
-        checked::any(program, request, call, |outcome| outcome, checked::prompt).await
+        checked::any(prepared, request, call, |outcome| outcome, checked::prompt).await
     }
 
     async fn complete(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         subject: Subject,
         name: &str,
         value: &str,
@@ -202,19 +207,19 @@ impl Dialect for Exports {
         call: Call,
     ) -> Result<Completion, CallError> {
         let request = self.suggest(subject, name.to_owned(), value.to_owned(), &given).ok_or(NOT_FOUND)?;
-        checked::any(program, request, call, |outcome| outcome, checked::completion).await
+        checked::any(prepared, request, call, |outcome| outcome, checked::completion).await
     }
 }
 
-/// All pages of a list; whoever has more than any list may have is asked no further.
-async fn pages<T: Said + Send + 'static>(
-    program: &Arc<Program>,
+/// All pages of a list; stops once there are more entries than allowed.
+async fn pages<T: Redactable + Send + 'static>(
+    prepared: &Arc<PreparedComponent>,
     call: &Call,
     request: impl Fn(Option<String>) -> Request<Page<T>>,
 ) -> Result<Vec<T>, LoadError> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..=MAX_ENTRIES {
-        let asked = program.perform(request(cursor), call.clone()).await;
+        let asked = prepared.invoke(request(cursor), call.clone()).await;
         let page = LoadError::of_listing(match asked {
             Ok(Ok(page)) => Ok(Ok(page)),
             Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
@@ -238,7 +243,7 @@ fn said(error: GuestError) -> String {
     }
 }
 
-/// Lists, page by page.
+/// A function that returns pages of a list.
 impl Function {
     fn tools(&self, cursor: Option<String>) -> Request<Page<Tool>> {
         self.request(&[("cursor", some_text(cursor))], |page| Page::of(page, "tools", convert::tool))
@@ -275,13 +280,13 @@ impl Function {
     }
 
     fn request<R>(&self, given: &[(&str, Val)], read: fn(View<'_>) -> Result<R, Fault>) -> Request<R> {
-        // What is no such record is told by the engine, which compares types.
+        // A record of another type is reported by the engine, which compares types.
         let request = record(&self.request, given).unwrap_or(Val::Bool(false));
         Request { index: self.index, params: [self.context.clone(), request], read, result: PhantomData }
     }
 }
 
-/// A record of that type; what is not given must be optional.
+/// A record of that type; members that are not given must be optional.
 fn record(kind: &Type, given: &[(&str, Val)]) -> Option<Val> {
     let Type::Record(kind) = kind else { return None };
     let fields = kind.fields().map(|field| {
@@ -296,7 +301,7 @@ fn some_text(text: Option<String>) -> Val {
     Val::Option(text.map(|text| Box::new(Val::String(text))))
 }
 
-/// Texts by their names, as JSON.
+/// Texts by name, as a JSON object.
 fn some_object(members: &[(String, String)]) -> Val {
     let mut object = "{".to_owned();
     for (at, (name, value)) in members.iter().enumerate() {
@@ -311,7 +316,7 @@ fn some_object(members: &[(String, String)]) -> Val {
     some_text(Some(object))
 }
 
-/// A part of a list, and where it goes on.
+/// A page of a list, with the cursor of the next one.
 struct Page<T> {
     items: Vec<T>,
     next: Option<String>,
@@ -323,7 +328,7 @@ impl<T> Page<T> {
     }
 }
 
-impl<T: Said> Said for Page<T> {
+impl<T: Redactable> Redactable for Page<T> {
     fn redact(&mut self, redactor: &Redactor) {
         let Self { items, next: _ } = self;
         items.redact(redactor);
@@ -338,7 +343,7 @@ struct Request<R> {
     result: PhantomData<fn() -> R>,
 }
 
-impl<R: Said + Send + 'static> Invocation for Request<R> {
+impl<R: Redactable + Send + 'static> Invocation for Request<R> {
     type Outcome = Result<R, CallError>;
 
     const LIFTED: u64 = LIFTED;
@@ -360,7 +365,7 @@ impl<R: Said + Send + 'static> Invocation for Request<R> {
 
 impl<R> Request<R> {
     /// `result<R, error-code>` of the lists, `result<option<R>, error-code>` of the others, where
-    /// none is for what is not there.
+    /// `none` means not found.
     fn outcome(&self, value: &Val) -> Result<R, CallError> {
         let value = match value {
             Val::Result(Ok(Some(value))) => &**value,

@@ -1,4 +1,4 @@
-//! `wharf:plugin@0.1`: the interfaces of this host's own.
+//! `wharf:plugin@0.1`, this host's own interfaces.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::plugin::abi::*;
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::CallError;
 use crate::plugin::imports::state::State;
-use crate::plugin::instance::call::{Program, internal};
+use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::Function;
 use crate::plugin::instance::invocation::Typed;
 use crate::plugin::limits::Limits;
@@ -18,7 +18,7 @@ use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;
 use crate::plugin::surface::{FrozenTool, Listed as Lists};
 
-/// Its imports are those of all components.
+/// Has no imports in addition to those of all components.
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |export| export == Exports::COMPLETIONS };
 
 fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
@@ -26,7 +26,7 @@ fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }
 
-/// Where a component's functions are. `None`: the component does not export the interface.
+/// A component's functions. `None`: the component does not export the interface.
 #[derive(Clone)]
 struct Exports {
     tools: Option<Tools>,
@@ -73,7 +73,7 @@ struct Extensions {
 }
 
 impl Exports {
-    /// The version's interfaces, as a component names them.
+    /// The interfaces, as a component names them.
     const INTERFACES: [&str; 5] = [
         "wharf:plugin/tools@0.1.0",
         "wharf:plugin/resources@0.1.0",
@@ -83,11 +83,11 @@ impl Exports {
     ];
     const COMPLETIONS: &str = "wharf:plugin/completions@0.1.0";
 
-    /// Looks all functions up once and checks their types.
+    /// Looks up all functions once, and checks their types.
     fn find<T: 'static>(pre: &InstancePre<T>) -> Result<Self, LoadError> {
         let [tools, resources, prompts, completions, extensions] =
             Self::INTERFACES.map(|name| Some((name, pre.component().get_export_index(None, name)?)));
-        // The interfaces that it exports, each with all its functions.
+        // An exported interface must have all its functions.
         Ok(Self {
             tools: tools
                 .map(|(name, index)| {
@@ -124,7 +124,7 @@ impl Exports {
         })
     }
 
-    /// Whether there is anything that a host could ask for.
+    /// Whether no interface is exported.
     fn is_empty(&self) -> bool {
         self.tools.is_none()
             && self.resources.is_none()
@@ -136,26 +136,26 @@ impl Exports {
 
 #[async_trait]
 impl Dialect for Exports {
-    /// Under one deadline for all lists.
-    async fn list(&self, program: &Arc<Program>) -> Result<Lists, LoadError> {
+    /// All lists share one deadline.
+    async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Lists, LoadError> {
         let call = internal("list", Limits::LISTING);
         let mut listed = Lists { completions: self.completions.is_some(), ..Lists::default() };
         if let Some(tools) = &self.tools {
-            let asked = program.invoke(&tools.list, call.clone(), |_| ());
+            let asked = prepared.call_function(&tools.list, call.clone(), |_| ());
             listed.tools = Some(LoadError::of_listing(asked.await)?);
         }
         if let Some(resources) = &self.resources {
-            let asked = program.invoke(&resources.list, call.clone(), |_| ());
+            let asked = prepared.call_function(&resources.list, call.clone(), |_| ());
             listed.resources = Some(LoadError::of_listing(asked.await)?);
-            let asked = program.invoke(&resources.templates, call.clone(), |_| ());
+            let asked = prepared.call_function(&resources.templates, call.clone(), |_| ());
             listed.templates = LoadError::of_listing(asked.await)?;
         }
         if let Some(prompts) = &self.prompts {
-            let asked = program.invoke(&prompts.list, call.clone(), |_| ());
+            let asked = prepared.call_function(&prompts.list, call.clone(), |_| ());
             listed.prompts = Some(LoadError::of_listing(asked.await)?);
         }
         if let Some(extensions) = &self.extensions {
-            let asked = program.invoke(&extensions.describe, call, |_| ());
+            let asked = prepared.call_function(&extensions.describe, call, |_| ());
             listed.offer = Some(LoadError::of_listing(asked.await)?);
         }
         Ok(listed)
@@ -163,7 +163,7 @@ impl Dialect for Exports {
 
     async fn call_tool(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         tool: &FrozenTool,
         arguments: Arc<str>,
         call: Call,
@@ -172,30 +172,35 @@ impl Dialect for Exports {
         let (name, given) = (tool.tool.name.clone(), arguments.clone());
         let invocation = Typed { function: tools.call.clone(), params: |context| (name, given, context) };
         let read = |outcome: Result<_, _>| outcome.map_err(CallError::Guest);
-        checked::tool(program, tool, arguments, invocation, call, read).await
+        checked::tool(prepared, tool, arguments, invocation, call, read).await
     }
 
-    async fn read_resource(&self, program: &Arc<Program>, uri: &str, call: Call) -> Result<ReadOutcome, CallError> {
+    async fn read_resource(
+        &self,
+        prepared: &Arc<PreparedComponent>,
+        uri: &str,
+        call: Call,
+    ) -> Result<ReadOutcome, CallError> {
         let resources = self.resources.as_ref().ok_or(NOT_FOUND)?;
         let uri = uri.to_owned();
-        checked::typed(program, &resources.read, call, |context| (uri, context), checked::read).await
+        checked::typed(prepared, &resources.read, call, |context| (uri, context), checked::read).await
     }
 
     async fn get_prompt(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         name: &str,
         arguments: Vec<(String, String)>,
         call: Call,
     ) -> Result<PromptOutcome, CallError> {
         let prompts = self.prompts.as_ref().ok_or(NOT_FOUND)?;
         let name = name.to_owned();
-        checked::typed(program, &prompts.get, call, |context| (name, arguments, context), checked::prompt).await
+        checked::typed(prepared, &prompts.get, call, |context| (name, arguments, context), checked::prompt).await
     }
 
     async fn complete(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         subject: Subject,
         name: &str,
         value: &str,
@@ -205,18 +210,18 @@ impl Dialect for Exports {
         let completions = self.completions.as_ref().ok_or(NOT_FOUND)?;
         let (name, value) = (name.to_owned(), value.to_owned());
         let params = |context| (subject, name, value, given, context);
-        checked::typed(program, &completions.complete, call, params, checked::completion).await
+        checked::typed(prepared, &completions.complete, call, params, checked::completion).await
     }
 
     async fn call_method(
         &self,
-        program: &Arc<Program>,
+        prepared: &Arc<PreparedComponent>,
         name: &str,
         params: &str,
         call: Call,
     ) -> Result<String, CallError> {
         let extensions = self.extensions.as_ref().ok_or(NOT_FOUND)?;
         let (name, params) = (name.to_owned(), params.to_owned());
-        checked::typed(program, &extensions.call, call, |context| (name, params, context), checked::method).await
+        checked::typed(prepared, &extensions.call, call, |context| (name, params, context), checked::method).await
     }
 }

@@ -1,4 +1,4 @@
-//! `wasi:config/store`: of 0.2.0-rc.1, as the engine's own crate has it, and the same functions
+//! `wasi:config/store`: 0.2.0-rc.1 from `wasmtime-wasi-config`, and the same functions
 //! of 0.2.0-draft, which older components import.
 
 use wasmtime::StoreContextMut;
@@ -7,7 +7,7 @@ use wasmtime_wasi_config::{WasiConfig, add_to_linker};
 
 use super::state::State;
 
-/// Never given: nothing here is fetched from anywhere.
+/// Never returned: nothing here is fetched from anywhere.
 #[derive(ComponentType, Lift, Lower)]
 #[component(variant)]
 enum ConfigError {
@@ -17,7 +17,7 @@ enum ConfigError {
     Io(String),
 }
 
-/// Gives components both versions.
+/// Adds both versions to the linker.
 pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     add_to_linker(linker, |state: &mut State| {
         state.granted.withhold_secrets(state.events.as_deref());

@@ -1,7 +1,7 @@
-//! What one loaded plugin was granted, with what that leads to; shared by all its calls.
+//! The grants of one loaded plugin with the resources behind them; shared by all its calls.
 //!
-//! Tells the operator what was denied, as the lines that would grant it. What a grant allows
-//! in detail is decided where it is used.
+//! Logs denials for the operator, with the configuration lines that would grant the access. What a
+//! grant allows in detail is decided where it is used.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -22,18 +22,18 @@ use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
 
-/// Different denials that are told for each load; a plugin may think of new ones for ever.
-const TOLD: usize = 32;
+/// Maximum distinct denials logged per load; a plugin may invent new ones without end.
+const MAX_REPORTED: usize = 32;
 
-/// What grants lead to, shared by all plugins.
+/// The resources behind grants, shared by all plugins.
 pub(in crate::plugin) struct Resources {
     pub(in crate::plugin) store: Arc<Store>,
     pub(in crate::plugin) outbound: Arc<Outbound>,
-    /// Folders that no plugin is given.
+    /// Folders that no plugin may use.
     pub(in crate::plugin) closed: Arc<Closed>,
-    /// What all calls of all plugins may have open of their folders.
+    /// Limit of open files and folders, over all calls of all plugins.
     pub(in crate::plugin) files: Arc<Semaphore>,
-    /// Where folders are opened.
+    /// The runtime on which folders are opened.
     pub(in crate::plugin) runtime: Handle,
 }
 
@@ -44,20 +44,20 @@ pub(in crate::plugin) struct Granted {
     pub(in crate::plugin) http: Allowed,
     /// `None` for a plugin without secrets.
     pub(in crate::plugin) redactor: Option<Arc<Redactor>>,
-    /// What all calls of all plugins may have open.
+    /// As in [`Resources`].
     pub(in crate::plugin) files: Arc<Semaphore>,
     closed: Arc<Closed>,
     folders: OnceCell<Opened>,
-    /// What it finds in `wasi:config/store`.
+    /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
-    told: Mutex<HashSet<String>>,
+    reported: Mutex<HashSet<String>>,
 }
 
 impl Granted {
     pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
         for secret in &grants.secrets {
             if let Some(Lack { logged, hint, .. }) = secret.lack() {
-                tracing::warn!(%plugin, hint, "what needs it is denied: {logged}");
+                tracing::warn!(%plugin, hint, "secret unavailable, its uses are denied: {logged}");
             }
         }
         let granted = Arc::new(Self {
@@ -69,10 +69,10 @@ impl Granted {
             closed: resources.closed.clone(),
             folders: OnceCell::new(),
             config: grants.configured().collect(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             grants,
         });
-        // At once, and not at the first call: somebody may be looking at the log.
+        // Now, and not at the first call: somebody may be watching the log.
         if !granted.grants.folders.is_empty() {
             let granted = granted.clone();
             resources.runtime.spawn(async move { granted.open_folders().await });
@@ -80,16 +80,16 @@ impl Granted {
         granted
     }
 
-    /// Notes that a guest was denied something, which a line of its grants would allow.
+    /// Records a denied access. `line` of the plugin's grants would allow it.
     pub(in crate::plugin) fn deny(&self, events: Option<&Events>, access: Access, line: impl FnOnce() -> String) {
-        // A listing may well do without; what fails for want of it is a call.
+        // A listing may do without the access; only calls fail because of it.
         if let Some(events) = events {
             events.deny(Denial::without_grant(access));
-            self.tell_denied(access, &line());
+            self.report_missing_grant(access, &line());
         }
     }
 
-    /// Notes that the guest was denied something that it is granted, for want of what the grant needs.
+    /// Records that an access was denied although granted, since the grant lacks what it needs.
     pub(in crate::plugin) fn withhold(&self, events: Option<&Events>, access: Access, lack: &Lack) {
         if let Some(events) = events {
             events.deny(lack.denial(access));
@@ -100,14 +100,14 @@ impl Granted {
         }
     }
 
-    /// The same of the secrets that the guest itself may read.
+    /// The same for the secrets that the guest itself may read.
     pub(in crate::plugin) fn withhold_secrets(&self, events: Option<&Events>) {
         for lack in self.grants.secrets.iter().filter(|secret| secret.readable).filter_map(Secret::lack) {
             self.withhold(events, Access::Secrets, &lack);
         }
     }
 
-    /// The same of its folders.
+    /// The same for its folders.
     pub(in crate::plugin) fn withhold_folders(&self, events: Option<&Events>) {
         for lack in self.folders.get().map(|opened| opened.lacks.as_slice()).unwrap_or_default() {
             self.withhold(events, Access::Fs, lack);
@@ -135,9 +135,9 @@ impl Granted {
         self.folders.get().map(|opened| opened.given.as_slice()).unwrap_or_default()
     }
 
-    /// Tells the operator, once for each load. `line` of the plugin's grants would allow it.
-    pub(in crate::plugin) fn tell_denied(&self, access: Access, line: &str) {
-        // The name of a host is the guest's own word.
+    /// Logs a missing grant, once per load. `line` of the plugin's grants would allow the access.
+    pub(in crate::plugin) fn report_missing_grant(&self, access: Access, line: &str) {
+        // The line may contain a host name, which is text of the guest.
         let line = self.redactor.as_ref().map_or_else(|| line.to_owned(), |redactor| redactor.text(line));
         if self.is_new(&line) {
             let hint = format!("put `{line}` {}", self.grants.place);
@@ -145,16 +145,16 @@ impl Granted {
         }
     }
 
-    /// Whether that was not told yet, and there is room for it.
+    /// Whether it was not reported yet, and the maximum is not reached.
     fn is_new(&self, what: &str) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        told.len() < TOLD && told.insert(what.to_owned())
+        let mut reported = self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        reported.len() < MAX_REPORTED && reported.insert(what.to_owned())
     }
 }
 
 #[cfg(test)]
 impl Resources {
-    /// Those of a host that has set up nothing.
+    /// Of a host without any configuration.
     pub(in crate::plugin) fn for_tests() -> Self {
         use crate::plugin::threads::Threads;
 

@@ -1,7 +1,7 @@
-//! What a guest prints and logs: a bounded, escaped way into the host's log.
+//! Writes what a guest prints and logs to the host's log: bounded and escaped.
 //!
-//! Never inherits a stream of the host, and never makes a guest wait or fail: what is
-//! over the budget is dropped and counted.
+//! Never inherits a stream of the host, and never makes a guest wait or fail: messages
+//! over the budget are dropped and counted.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ use crate::plugin::id::PluginId;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::text;
 
-/// Bytes of one line; a longer one is divided.
+/// Maximum bytes of one line; a longer one is split.
 const LINE: usize = 8 << 10;
-/// What a line costs beside its bytes, so that empty ones are not free.
+/// Cost of a line in addition to its bytes, so that empty ones are not free.
 const LINE_COST: u64 = 64;
 
-/// What one call may still log, shared by its streams.
+/// The log budget of one call, shared by its streams.
 pub(in crate::plugin) struct LogBudget {
     plugin: PluginId,
     redactor: Option<Arc<Redactor>>,
@@ -37,7 +37,7 @@ impl LogBudget {
         Self { plugin, redactor, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
     }
 
-    /// Takes a line's cost; false means that the line is dropped.
+    /// Takes a line's cost from the budget; if it returns false, the line is to be dropped.
     pub(in crate::plugin) fn admit(&self, bytes: usize) -> bool {
         let cost = bytes as u64 + LINE_COST;
         let take = |left: u64| left.checked_sub(cost);
@@ -48,20 +48,20 @@ impl LogBudget {
         admitted
     }
 
-    /// Bytes that a guest printed, without its secrets.
+    /// Printed bytes with the secrets redacted.
     fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
         self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
     }
 
-    /// Where a long line may be divided: not in a secret.
+    /// Where a long line may be split: not within a secret.
     fn cut(&self, line: &[u8]) -> usize {
         self.redactor.as_ref().map_or(line.len(), |redactor| redactor.cut(line))
     }
 
-    /// Writes one message that was admitted.
+    /// Writes one admitted message.
     pub(in crate::plugin) fn write(&self, level: LogLevel, source: &str, message: &str) {
-        // No line of the host's own begins so. The plugin comes last: what it says itself cannot
-        // stand after its name.
+        // No line of the host begins with this prefix. The plugin's id comes last, so that a message
+        // cannot continue after it.
         let (plugin, message) = (&self.plugin, format!("guest: {}", text::quote(message, LINE)));
         let source = text::quote(source, 64);
         match level {
@@ -110,15 +110,15 @@ impl StdoutStream for Printed {
     }
 }
 
-/// Bytes on their way to becoming lines.
+/// Splits a stream of bytes into lines.
 struct Lines {
-    to: Printed,
+    output: Printed,
     buffer: Vec<u8>,
 }
 
 impl Lines {
-    fn new(to: &Printed) -> Self {
-        Self { to: to.clone(), buffer: Vec::new() }
+    fn new(output: &Printed) -> Self {
+        Self { output: output.clone(), buffer: Vec::new() }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -127,7 +127,7 @@ impl Lines {
             while self.buffer.len() + rest.len() > LINE {
                 let (now, later) = rest.split_at(LINE - self.buffer.len());
                 self.buffer.extend_from_slice(now);
-                let next = self.buffer.split_off(self.to.budget.cut(&self.buffer));
+                let next = self.buffer.split_off(self.output.budget.cut(&self.buffer));
                 self.emit();
                 self.buffer = next;
                 rest = later;
@@ -141,10 +141,10 @@ impl Lines {
     }
 
     fn emit(&mut self) {
-        if self.to.budget.admit(self.buffer.len()) {
-            let line = self.to.budget.redacted(&self.buffer);
+        if self.output.budget.admit(self.buffer.len()) {
+            let line = self.output.budget.redacted(&self.buffer);
             let line = String::from_utf8_lossy(&line);
-            self.to.budget.write(LogLevel::Info, self.to.name, line.trim_end_matches('\r'));
+            self.output.budget.write(LogLevel::Info, self.output.name, line.trim_end_matches('\r'));
         }
         self.buffer.clear();
     }

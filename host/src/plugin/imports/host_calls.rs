@@ -1,6 +1,6 @@
-//! What a running guest can ask of the host: log, progress, change notices, `cancelled`.
+//! The host functions `log`, `progress`, change notifications and `cancelled`.
 //!
-//! Nothing here blocks, fails or lets a guest fill a queue: what is over a limit is
+//! Nothing here blocks, fails or lets a guest fill a queue: messages over a limit are
 //! dropped.
 
 use std::borrow::Cow;
@@ -9,35 +9,35 @@ use super::state::State;
 use crate::plugin::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use crate::plugin::events::{Event, LogBody};
 use crate::plugin::json;
-use crate::plugin::policy::redact::Said;
+use crate::plugin::policy::redact::Redactable;
 use crate::plugin::text;
 
 /// Bytes of a progress message or a logger's name.
-const SHORT: usize = 1024;
-/// Bytes of a URI in a notice.
-const URI: usize = 8 << 10;
+const MAX_SHORT: usize = 1024;
+/// Bytes of a URI in a notification.
+const MAX_URI: usize = 8 << 10;
 
 impl State {
-    /// What the guest said, without what nobody sees and without its secrets.
-    fn redacted(&mut self, mut said: String) -> String {
+    /// A text of the guest without hidden characters, and with its secrets redacted.
+    fn clean(&mut self, mut said: String) -> String {
         text::drop_hidden(&mut said, &mut self.hidden);
-        self.without_secrets(said)
+        self.redacted(said)
     }
 
     /// The same for JSON text.
-    fn redacted_json(&mut self, mut json: String) -> String {
+    fn clean_json(&mut self, mut json: String) -> String {
         text::drop_hidden_in_json(&mut json, &mut self.hidden);
-        self.without_secrets(json)
+        self.redacted(json)
     }
 
-    fn without_secrets(&self, mut said: String) -> String {
+    fn redacted(&self, mut said: String) -> String {
         if let Some(redactor) = &self.granted.redactor {
             said.redact(redactor);
         }
         said
     }
 
-    fn tell(&self, event: Event) {
+    fn push_event(&self, event: Event) {
         if let Some(events) = &self.events {
             events.push(event);
         }
@@ -58,9 +58,9 @@ impl HostCalls for State {
         if !budget.admit(message.len()) {
             return self.drop_message();
         }
-        let message = self.redacted(message);
+        let message = self.clean(message);
         budget.write(level, "log", &message);
-        self.tell(Event::Log { level, logger: None, data: LogBody::Text(message) });
+        self.push_event(Event::Log { level, logger: None, data: LogBody::Text(message) });
     }
 
     fn log_data(&mut self, level: LogLevel, logger: String, data: String) {
@@ -68,15 +68,15 @@ impl HostCalls for State {
         if !budget.admit(data.len() + logger.len()) {
             return self.drop_message();
         }
-        let logger = text::prefix(&self.redacted(logger), SHORT).to_owned();
-        // Text that is not JSON is still worth reading.
+        let logger = text::prefix(&self.clean(logger), MAX_SHORT).to_owned();
+        // Data that is not JSON is logged as text.
         let is_json = json::one_line(&data).is_ok();
-        let data = if is_json { self.redacted_json(data) } else { self.redacted(data) };
+        let data = if is_json { self.clean_json(data) } else { self.clean(data) };
         budget.write(level, &logger, &data);
-        // What is dropped may have made one name of two.
+        // Dropping hidden characters may have made two member names equal.
         let line = if is_json { json::one_line(&data).ok().map(Cow::into_owned) } else { None };
         let data = line.map_or(LogBody::Text(data), LogBody::Json);
-        self.tell(Event::Log { level, logger: Some(logger), data });
+        self.push_event(Event::Log { level, logger: Some(logger), data });
     }
 
     fn progress(&mut self, progress: f64, total: Option<f64>, message: Option<String>) {
@@ -84,18 +84,18 @@ impl HostCalls for State {
             return;
         }
         self.progress = progress;
-        let message = message.map(|message| text::prefix(&self.redacted(message), SHORT).to_owned());
-        self.tell(Event::Progress { progress, total: total.filter(|total| total.is_finite()), message });
+        let message = message.map(|message| text::prefix(&self.clean(message), MAX_SHORT).to_owned());
+        self.push_event(Event::Progress { progress, total: total.filter(|total| total.is_finite()), message });
     }
 
     fn list_changed(&mut self, listing: Listing) {
-        self.tell(Event::ListChanged(listing));
+        self.push_event(Event::ListChanged(listing));
     }
 
     fn resource_updated(&mut self, uri: String) {
-        if uri.len() <= URI && text::hidden_in_name(&uri).is_none() {
-            let uri = self.without_secrets(uri);
-            self.tell(Event::ResourceUpdated(uri));
+        if uri.len() <= MAX_URI && text::hidden_in_name(&uri).is_none() {
+            let uri = self.redacted(uri);
+            self.push_event(Event::ResourceUpdated(uri));
         }
     }
 

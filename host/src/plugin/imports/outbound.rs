@@ -1,8 +1,8 @@
-//! HTTP that plugins send: the one place where a request is compared with the plugin's grants,
+//! Outbound HTTP of plugins: the only place where a request is checked against the plugin's grants,
 //! and from which it is sent.
 //!
-//! Two front ends share it, `wharf:plugin/http` (`fetch`) and `wasi:http` (`wasi`); neither decides
-//! anything.
+//! Two front ends share it, `wharf:plugin/http` (`fetch`) and `wasi:http` (`wasi`); neither enforces
+//! policy.
 
 pub(super) mod bindings;
 mod connection;
@@ -34,7 +34,7 @@ use crate::plugin::events::Events;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::denial::Lack;
 use crate::plugin::policy::grants::Grants;
-use crate::plugin::policy::outbound::grant::{HttpGrant, Wanted};
+use crate::plugin::policy::outbound::grant::{HttpGrant, Requested};
 use crate::plugin::policy::outbound::headers;
 use crate::plugin::policy::outbound::target::Target;
 use crate::plugin::threads::Threads;
@@ -46,10 +46,10 @@ use pool::Pool;
 pub use resolve::{Resolve, SystemResolver};
 pub(in crate::plugin) use wasi::WasiHttp;
 
-/// Threads for lookups of names, which block. Each counts as an exchange of its plugin.
-const LOOKUPS: usize = 64;
+/// Threads for DNS lookups, which block. Each counts as an exchange of its plugin.
+const MAX_LOOKUPS: usize = 64;
 
-/// How requests are sent.
+/// Settings of outbound HTTP.
 #[derive(Debug, Clone)]
 pub struct OutboundSettings {
     pub resolver: Arc<dyn Resolve>,
@@ -62,26 +62,26 @@ impl Default for OutboundSettings {
     }
 }
 
-/// The bounds of an exchange. The call's own time ends it too.
+/// The limits of an exchange. The call's timeout applies too.
 #[derive(Debug, Clone)]
 pub struct Caps {
-    /// For the plugin's turn, the name and the connection.
+    /// For the plugin's permit, the DNS lookup and the connection.
     pub connect: Duration,
-    /// For the handshake of TLS.
+    /// For the TLS handshake.
     pub tls: Duration,
     /// From the request's first byte to the response's.
     pub first_byte: Duration,
-    /// For all of it.
+    /// For the whole exchange.
     pub whole: Duration,
-    /// Bytes of a request's body.
+    /// Bytes of a request body.
     pub request: u64,
-    /// Bytes of a response's body.
+    /// Bytes of a response body.
     pub response: u64,
     /// Header fields, in each direction.
     pub headers: usize,
-    /// Exchanges of one plugin at the same time.
+    /// Concurrent exchanges of one plugin.
     pub exchanges: usize,
-    /// How long a connection is kept for the next request of its plugin; none is if it is zero.
+    /// How long an idle connection is kept for the next request of its plugin; zero disables this.
     pub idle: Duration,
 }
 
@@ -101,22 +101,22 @@ impl Default for Caps {
     }
 }
 
-/// What all plugins' requests share. They are sent on a thread of their own: a guest that
+/// Shared by the requests of all plugins. They are sent on a separate thread: a guest that
 /// spins delays none of them, and none of them delays a guest.
 pub(in crate::plugin) struct Outbound {
     threads: Threads,
     resolver: Arc<dyn Resolve>,
     caps: Caps,
     connector: OnceCell<TlsConnector>,
-    /// Places for connections that are idle.
+    /// Permits for idle connections.
     idle: Arc<Semaphore>,
 }
 
 impl Outbound {
     pub(in crate::plugin) fn start(settings: OutboundSettings) -> std::io::Result<Arc<Self>> {
         let OutboundSettings { resolver, caps } = settings;
-        let threads = Threads::start("wharf-outbound", 1, LOOKUPS)?;
-        let idle = Arc::new(Semaphore::new(pool::IN_ALL));
+        let threads = Threads::start("wharf-outbound", 1, MAX_LOOKUPS)?;
+        let idle = Arc::new(Semaphore::new(pool::MAX_TOTAL));
         Ok(Arc::new(Self { threads, resolver, caps, connector: OnceCell::new(), idle }))
     }
 
@@ -124,7 +124,7 @@ impl Outbound {
         self.threads.handle()
     }
 
-    /// What is trusted, read when it is first needed.
+    /// TLS with the trusted root certificates, read when first needed.
     async fn connector(&self) -> Result<TlsConnector, Failure> {
         let made = self.connector.get_or_try_init(|| async {
             let made =
@@ -138,19 +138,19 @@ impl Outbound {
     }
 }
 
-/// What one plugin may send.
+/// The outbound HTTP of one plugin.
 pub(in crate::plugin) struct Allowed {
     rules: Vec<Rule>,
-    turns: Arc<Semaphore>,
+    exchanges: Arc<Semaphore>,
     pool: Arc<Pool>,
     outbound: Arc<Outbound>,
 }
 
-/// An entry of the grant with the secrets filled in.
+/// An entry of the grant, with its secrets filled in.
 struct Rule {
     grant: HttpGrant,
-    /// Or what it lacks. It still decides on what it covers: a later entry may not add what this
-    /// one does.
+    /// Or what the entry lacks. It still applies to the requests that it covers: a later entry may not
+    /// add other header fields to them.
     headers: Result<Headers, Lack>,
 }
 
@@ -165,12 +165,12 @@ impl Allowed {
             Rule { grant: grant.clone(), headers }
         };
         let rules = grants.http.iter().map(rule).collect();
-        let turns = Arc::new(Semaphore::new(outbound.caps.exchanges));
+        let exchanges = Arc::new(Semaphore::new(outbound.caps.exchanges));
         let pool = Pool::new(outbound.idle.clone(), outbound.caps.idle, outbound.handle().clone());
-        Self { rules, turns, pool, outbound }
+        Self { rules, exchanges, pool, outbound }
     }
 
-    /// The line that grants what there is, and that too.
+    /// The configuration line with the present entries and this one.
     fn line_with(&self, entry: &HttpGrant) -> String {
         let entries = self.rules.iter().map(|rule| &rule.grant).filter(|grant| **grant != entry.clone().private(false));
         let entries: Vec<String> = entries.chain([entry]).map(HttpGrant::to_string).collect();
@@ -178,9 +178,9 @@ impl Allowed {
     }
 }
 
-/// What a guest asks for beyond the caps; none of it exceeds them.
+/// Timeouts that a guest sets, capped by [`Caps`].
 #[derive(Default)]
-struct Patience {
+struct GuestTimeouts {
     connect: Option<Duration>,
     first_byte: Option<Duration>,
     between: Option<Duration>,
@@ -199,18 +199,18 @@ impl Sender {
         Self { granted: state.granted.clone(), events: state.events.clone() }
     }
 
-    /// Sends a request whose URI is absolute, if the plugin was granted that. Dropping the
-    /// future, or a body that was not read whole, closes the connection.
-    async fn send<B>(self, request: Request<B>, patience: Patience) -> Result<Response<Received>, Failure>
+    /// Sends a request with an absolute URI, if a grant covers it. Dropping the future, or a body
+    /// that was not read to its end, closes the connection.
+    async fn send<B>(self, request: Request<B>, timeouts: GuestTimeouts) -> Result<Response<Received>, Failure>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
         let allowed = &self.granted.http;
         let invalid = |why: &str| Failure::Invalid(why.into());
-        let wanted = Wanted::of(request.method(), request.uri()).map_err(invalid)?;
-        let Some(rule) = allowed.rules.iter().find(|rule| rule.grant.covers(&wanted)) else {
-            let entry = wanted.grant(wanted.target.is_inside());
+        let requested = Requested::of(request.method(), request.uri()).map_err(invalid)?;
+        let Some(rule) = allowed.rules.iter().find(|rule| rule.grant.covers(&requested)) else {
+            let entry = requested.grant(requested.target.is_private());
             self.deny(&entry);
             let first = allowed.rules.is_empty();
             let would = if first { format!("http = [{entry}]") } else { format!("{entry}, added to its http") };
@@ -223,15 +223,15 @@ impl Sender {
         let outbound = allowed.outbound.clone();
         let mut caps = outbound.caps.clone();
         let shorter = |cap: &mut Duration, asked: Option<Duration>| *cap = asked.unwrap_or(*cap).min(*cap);
-        shorter(&mut caps.connect, patience.connect);
-        shorter(&mut caps.first_byte, patience.first_byte);
-        shorter(&mut caps.whole, patience.whole);
-        let request = outgoing(request, &wanted, headers, caps.headers)?;
+        shorter(&mut caps.connect, timeouts.connect);
+        shorter(&mut caps.first_byte, timeouts.first_byte);
+        shorter(&mut caps.whole, timeouts.whole);
+        let request = prepare(request, &requested, headers, caps.headers)?;
         let exchange = Exchange {
             request: request.map(|body| connection::outgoing(body, caps.request)),
-            route: Route { target: wanted.target.clone(), private: rule.grant.private },
-            between: patience.between.unwrap_or(caps.whole),
-            turns: allowed.turns.clone(),
+            route: Route { target: requested.target.clone(), private: rule.grant.private },
+            between: timeouts.between.unwrap_or(caps.whole),
+            exchanges: allowed.exchanges.clone(),
             pool: allowed.pool.clone(),
             caps,
         };
@@ -254,35 +254,40 @@ impl Sender {
     }
 }
 
-/// The request as it is sent: in origin-form, with the host's own fields and those of the entry
-/// in place of the guest's.
-fn outgoing<B: Body>(request: Request<B>, wanted: &Wanted, own: &Headers, most: usize) -> Result<Request<B>, Failure> {
+/// Prepares the request: origin-form, with the host's fields and those of the entry
+/// replacing the guest's.
+fn prepare<B: Body>(
+    request: Request<B>,
+    requested: &Requested,
+    own: &Headers,
+    most: usize,
+) -> Result<Request<B>, Failure> {
     let (mut parts, body) = request.into_parts();
     let invalid = |why: &str| Failure::Invalid(why.into());
-    if parts.headers.get_all(header::HOST).iter().any(|host| !names(host, &wanted.target)) {
+    if parts.headers.get_all(header::HOST).iter().any(|host| !names(host, &requested.target)) {
         return Err(invalid("its Host is not that of its URL"));
     }
-    // Without a body, a server would take the head of the connection's next request for it.
+    // Without a body, a server would parse the connection's next request as this one's body.
     let length =
         parts.headers.get(header::CONTENT_LENGTH).filter(|told| *told == "0" || !body.is_end_stream()).cloned();
     headers::strip(&mut parts.headers, length);
     for (name, value) in own {
         parts.headers.insert(name, value.clone());
     }
-    let host = HeaderValue::try_from(wanted.target.authority()).map_err(|_| invalid("its host is none"))?;
+    let host = HeaderValue::try_from(requested.target.authority()).map_err(|_| invalid("its host is none"))?;
     parts.headers.insert(header::HOST, host);
     if parts.headers.len() > most {
         return Err(invalid("it has too many header fields"));
     }
     let path = match parts.uri.query() {
-        Some(query) => format!("{}?{query}", wanted.path),
-        None => wanted.path.clone(),
+        Some(query) => format!("{}?{query}", requested.path),
+        None => requested.path.clone(),
     };
     parts.uri = Uri::try_from(path).map_err(|_| invalid("its path is none"))?;
     Ok(Request::from_parts(parts, body))
 }
 
-/// Whether a `Host` names that target.
+/// Whether a `Host` field names that target.
 fn names(host: &HeaderValue, target: &Target) -> bool {
     let authority = host.to_str().ok().and_then(|host| host.parse().ok());
     authority.and_then(|authority| Target::at(target.https, &authority).ok()).is_some_and(|named| named == *target)

@@ -1,7 +1,7 @@
-//! What a store holds besides the guest: its quota, its log, its WASI context.
+//! The data of a store: quota, log budget, WASI contexts.
 //!
-//! Built for every call, so it does as little as it can: the WASI context is made when a
-//! guest first asks for something of WASI.
+//! Built for every call, so it does as little as it can: the WASI context is made when the
+//! guest first uses WASI.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,11 +22,11 @@ use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::access::Access;
 use crate::plugin::text::Leeway;
 
-/// Handles that a guest may hold of the host's resources; files and buckets are among them.
-const HANDLES: usize = 128;
+/// Handles of host resources that a guest may hold, files and buckets included.
+const MAX_HANDLES: usize = 128;
 /// Bytes that one call for random numbers may ask for: a larger one would hold the
 /// thread without a chance to yield.
-const RANDOM: u64 = 64 << 10;
+const MAX_RANDOM: u64 = 64 << 10;
 
 /// The data of one store.
 pub(in crate::plugin) struct State {
@@ -36,11 +36,11 @@ pub(in crate::plugin) struct State {
     pub(in crate::plugin) events: Option<Arc<Events>>,
     pub(in crate::plugin) cancelled: CancellationToken,
     pub(in crate::plugin) granted: Arc<Granted>,
-    /// The highest progress so far.
+    /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
-    /// What its messages may still have that hardly anybody sees.
+    /// Ambiguous invisible characters that its messages may still contain.
     pub(in crate::plugin) hidden: Leeway,
-    /// What it has open of its folders.
+    /// Its open files and folders.
     pub(in crate::plugin) held: Held,
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
@@ -60,7 +60,7 @@ impl State {
         granted: Arc<Granted>,
     ) -> Self {
         let mut table = ResourceTable::new();
-        table.set_max_capacity(HANDLES);
+        table.set_max_capacity(MAX_HANDLES);
         Self {
             plugin,
             quota,
@@ -79,8 +79,8 @@ impl State {
         }
     }
 
-    /// Makes it a call's own; so far it was nobody's.
-    pub(in crate::plugin) fn take_up(
+    /// Binds a pre-built store to a call.
+    pub(in crate::plugin) fn bind(
         &mut self,
         cpu: Arc<CpuMeter>,
         events: Option<Arc<Events>>,
@@ -91,7 +91,7 @@ impl State {
         self.cancelled = cancelled;
     }
 
-    /// Lets go of all that the guest had open, and of its caller: the call is over.
+    /// Drops all that the guest had open, and the references to its caller, when the call is over.
     pub(in crate::plugin) fn close(&mut self) {
         self.events = None;
         self.cancelled = CancellationToken::new();
@@ -103,17 +103,17 @@ impl State {
         self.held = Held::default();
     }
 
-    /// Whether the guest may have said something, to the log or by what it prints.
-    pub(in crate::plugin) fn has_spoken(&self) -> bool {
+    /// Whether the guest may have logged or printed something.
+    pub(in crate::plugin) fn has_logged(&self) -> bool {
         self.log.is_some()
     }
 
-    /// What the guest's handles stand for.
+    /// The resources behind the guest's handles.
     pub(in crate::plugin) fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
     }
 
-    /// Notes that the guest was denied something, which a line of its grants would allow.
+    /// As [`Granted::deny`].
     pub(in crate::plugin) fn deny(&self, access: Access, line: impl FnOnce() -> String) {
         self.granted.deny(self.events.as_deref(), access, line);
     }
@@ -145,8 +145,8 @@ impl WasiHttpView for State {
     }
 }
 
-/// A context with nothing in it but these variables: no files (`filesystem` has them),
-/// arguments or network, and a stdin that is at its end.
+/// A context with only these environment variables: no files (`filesystem` has them),
+/// arguments or network, and an empty stdin.
 fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
     WasiCtx::builder()
         .envs(env)
@@ -156,13 +156,13 @@ fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
         .allow_udp(false)
         .allow_ip_name_lookup(false)
         .allow_blocking_current_thread(false)
-        .max_random_size(RANDOM)
+        .max_random_size(MAX_RANDOM)
         .monotonic_clock(CoarseClock::new())
         .wall_clock(CoarseClock::new())
         .build()
 }
 
-/// Clocks of a millisecond: finer ones help a guest to measure its neighbours.
+/// Clocks with a resolution of 1 ms: finer ones make timing attacks on other guests easier.
 struct CoarseClock {
     start: Instant,
 }
@@ -181,7 +181,7 @@ impl HostMonotonicClock for CoarseClock {
     }
 
     fn now(&self) -> u64 {
-        // Go's runtime takes a clock at 0 for a broken one, and stops.
+        // Go's runtime treats a clock at 0 as broken, and aborts.
         let elapsed = (self.start.elapsed() + GRAIN).as_millis() as u64;
         elapsed.saturating_mul(GRAIN.as_nanos() as u64)
     }
@@ -200,7 +200,7 @@ impl HostWallClock for CoarseClock {
 
 #[cfg(test)]
 impl State {
-    /// Of a call of a plugin that is granted nothing.
+    /// For a call of a plugin without grants.
     pub(in crate::plugin) fn without_grants(
         log_limit: u64,
         events: Option<Arc<Events>>,

@@ -1,9 +1,9 @@
-//! Keeps a plugin that fails again and again from being called for a while.
+//! A circuit breaker: a plugin that fails repeatedly is not called for a while.
 //!
-//! Counts how calls of clients end; listing is not counted. Each caller's calls are counted apart,
-//! since a caller's own arguments may be what the plugin fails at: it is the one that is kept off.
-//! All are kept off only when several callers are and nobody else's calls go well. What is known
-//! is lost with the program: other content, and other limits or grants, begin anew.
+//! Counts the outcomes of clients' calls; listing is not counted. Each caller has its own circuit,
+//! since the plugin may fail only on that caller's arguments. All callers are paused only when
+//! several are and no other caller's calls succeed. The state belongs to the `PreparedComponent`:
+//! new content, limits or grants start with a closed circuit.
 
 mod circuit;
 
@@ -18,33 +18,33 @@ use tokio::time::Instant;
 use crate::plugin::fault::{CallError, Fault};
 use circuit::{Circuit, WINDOW};
 
-/// So many callers that are kept off at the same time …
-const SEVERAL: usize = 3;
-/// Callers whose faults are remembered. Of more, those whose last one is the longest ago are not.
-const CALLERS: usize = 256;
+/// Callers paused at the same time before the global circuit may open.
+const MANY_PAUSED: usize = 3;
+/// Callers whose faults are stored. Beyond that, the one whose last fault is oldest is evicted.
+const MAX_CALLERS: usize = 256;
 
-/// One for each loaded plugin.
+/// The circuit breaker of one loaded plugin.
 pub(in crate::plugin) struct Breaker {
-    /// Whether `state` holds anything: most plugins never fail.
+    /// Whether `state` holds anything; spares the lock for most plugins, which never fail.
     failing: AtomicBool,
     state: Mutex<State>,
-    tell: Box<dyn Fn(&Pause) + Send + Sync>,
+    on_pause: Box<dyn Fn(&Pause) + Send + Sync>,
 }
 
-/// A pause that begins.
+/// The start of a pause.
 pub(in crate::plugin) struct Pause {
     pub(in crate::plugin) length: Duration,
-    /// Whose calls are not made; `None`: nobody's.
+    /// Whose calls are rejected; `None`: every caller's.
     pub(in crate::plugin) caller: Option<Arc<str>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Of all callers together. It never counts faults, so it opens only by `Circuit::open`.
-    all: Circuit,
+    /// The global circuit. It never counts faults, so it opens only by `Circuit::open`.
+    global: Circuit,
     callers: HashMap<Arc<str>, Failing>,
-    /// When a call last went well, since a caller first failed.
-    went_well: Option<Instant>,
+    /// When a call last succeeded, since a caller first failed.
+    last_success: Option<Instant>,
 }
 
 /// A caller with faults.
@@ -53,22 +53,22 @@ struct Failing {
     last: Instant,
 }
 
-/// A call that was let through.
+/// An admitted call.
 struct Admitted<'a> {
     breaker: &'a Breaker,
     caller: &'a Arc<str>,
-    /// Whether it is the one that tries whether the caller's calls, and everybody's, go well again.
-    trial: bool,
-    trial_of_all: bool,
+    /// Whether it is the trial call of the caller's circuit, and of the global one.
+    is_trial: bool,
+    is_global_trial: bool,
 }
 
 impl Breaker {
-    /// `tell` hears of each pause, when it begins.
-    pub(in crate::plugin) fn new(tell: impl Fn(&Pause) + Send + Sync + 'static) -> Self {
-        Self { failing: AtomicBool::new(false), state: Mutex::default(), tell: Box::new(tell) }
+    /// `on_pause` is called at the start of each pause.
+    pub(in crate::plugin) fn new(on_pause: impl Fn(&Pause) + Send + Sync + 'static) -> Self {
+        Self { failing: AtomicBool::new(false), state: Mutex::default(), on_pause: Box::new(on_pause) }
     }
 
-    /// Makes a call for that caller unless there is a pause, and counts how it ends.
+    /// Runs a call of that caller unless a circuit is open, and counts its outcome.
     pub(in crate::plugin) async fn around<T>(
         &self,
         caller: &Arc<str>,
@@ -81,27 +81,27 @@ impl Breaker {
     }
 
     fn admit<'a>(&'a self, caller: &'a Arc<str>, now: Instant) -> Result<Admitted<'a>, Fault> {
-        let mut admitted = Admitted { breaker: self, caller, trial: false, trial_of_all: false };
+        let mut admitted = Admitted { breaker: self, caller, is_trial: false, is_global_trial: false };
         if !self.failing.load(Ordering::Acquire) {
             return Ok(admitted);
         }
         let mut state = self.state();
-        if let Some(left) = state.left(caller, now) {
+        if let Some(left) = state.pause_left(caller, now) {
             return Err(Fault::Quarantined { left });
         }
-        admitted.trial_of_all = state.all.begin_trial();
-        admitted.trial = state.callers.get_mut(caller).is_some_and(|failing| failing.circuit.begin_trial());
+        admitted.is_global_trial = state.global.begin_trial();
+        admitted.is_trial = state.callers.get_mut(caller).is_some_and(|failing| failing.circuit.begin_trial());
         Ok(admitted)
     }
 
-    /// Whether a pause has begun, for a call that was let through before and has waited since.
+    /// Rejects a call that was admitted and has waited since, if a pause has begun meanwhile.
     pub(in crate::plugin) fn still_admits(&self, caller: &Arc<str>, now: Instant) -> Result<(), Fault> {
         if !self.failing.load(Ordering::Acquire) {
             return Ok(());
         }
         let state = self.state();
-        let own = state.callers.get(caller).and_then(|failing| failing.circuit.paused(now));
-        match state.all.paused(now).or(own) {
+        let of_caller = state.callers.get(caller).and_then(|failing| failing.circuit.paused(now));
+        match state.global.paused(now).or(of_caller) {
             Some(left) => Err(Fault::Quarantined { left }),
             None => Ok(()),
         }
@@ -113,17 +113,17 @@ impl Breaker {
 }
 
 impl State {
-    /// For how long that caller's calls are not made.
-    fn left(&self, caller: &Arc<str>, now: Instant) -> Option<Duration> {
-        let own = || self.callers.get(caller).and_then(|failing| failing.circuit.left(now));
-        self.all.left(now).or_else(own)
+    /// How long that caller's calls are still rejected.
+    fn pause_left(&self, caller: &Arc<str>, now: Instant) -> Option<Duration> {
+        let of_caller = || self.callers.get(caller).and_then(|failing| failing.circuit.left(now));
+        self.global.left(now).or_else(of_caller)
     }
 
     fn failing(&mut self, caller: &Arc<str>, now: Instant) -> &mut Failing {
         if self.callers.is_empty() {
-            self.went_well = None;
+            self.last_success = None;
         }
-        if self.callers.len() >= CALLERS && !self.callers.contains_key(caller) {
+        if self.callers.len() >= MAX_CALLERS && !self.callers.contains_key(caller) {
             let age = |failing: &Failing| (!failing.circuit.is_closed(), failing.last);
             let oldest = self.callers.iter().min_by_key(|(_, failing)| age(failing));
             if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
@@ -133,10 +133,10 @@ impl State {
         self.callers.entry(caller.clone()).or_insert_with(|| Failing { circuit: Circuit::default(), last: now })
     }
 
-    /// Whether it is the plugin that fails, and not some caller's calls.
+    /// Whether the plugin fails in general, and not only for some callers.
     fn is_general(&self, now: Instant) -> bool {
-        let kept_off = self.callers.values().filter(|failing| !failing.circuit.is_closed()).count();
-        kept_off >= SEVERAL && self.went_well.is_none_or(|then| now - then >= WINDOW)
+        let paused = self.callers.values().filter(|failing| !failing.circuit.is_closed()).count();
+        paused >= MANY_PAUSED && self.last_success.is_none_or(|then| now - then >= WINDOW)
     }
 }
 
@@ -144,32 +144,32 @@ impl Admitted<'_> {
     fn ended(self, error: Option<&CallError>, now: Instant) {
         let fault = match error {
             Some(CallError::Fault(fault)) => fault,
-            Some(CallError::Guest(_)) | None => return self.went_well(now),
-            // Nothing that the plugin did.
+            Some(CallError::Guest(_)) | None => return self.succeeded(now),
+            // Not the plugin's fault.
             Some(CallError::Input(_)) => return,
         };
         match fault {
             Fault::Timeout { .. } | Fault::Cpu { .. } | Fault::Memory { .. } | Fault::Trap | Fault::BadOutput(_) => {
                 self.failed(now);
             }
-            // Nothing that the plugin did, or as much as it was asked for.
+            // Not the plugin's fault, or as much output as it was asked for.
             Fault::OutputTooLarge { .. } | Fault::Busy | Fault::Quarantined { .. } | Fault::Host => {}
-            // It works, and its operator was told what it lacks.
-            Fault::Denied { .. } => self.went_well(now),
+            // It works; the missing grant was logged for the operator.
+            Fault::Denied { .. } => self.succeeded(now),
         }
     }
 
-    fn went_well(mut self, now: Instant) {
+    fn succeeded(mut self, now: Instant) {
         if !self.breaker.failing.load(Ordering::Acquire) {
             return;
         }
         let mut state = self.breaker.state();
-        state.went_well = Some(now);
-        if std::mem::take(&mut self.trial) {
+        state.last_success = Some(now);
+        if std::mem::take(&mut self.is_trial) {
             state.callers.remove(self.caller);
         }
-        if std::mem::take(&mut self.trial_of_all) {
-            state.all = Circuit::default();
+        if std::mem::take(&mut self.is_global_trial) {
+            state.global = Circuit::default();
         }
     }
 
@@ -178,38 +178,38 @@ impl Admitted<'_> {
         self.breaker.failing.store(true, Ordering::Release);
         let failing = state.failing(self.caller, now);
         failing.last = now;
-        let own = failing.circuit.failed(std::mem::take(&mut self.trial), now);
-        let all = if std::mem::take(&mut self.trial_of_all) {
-            state.all.failed(true, now)
-        } else if own.is_some() && state.all.is_closed() && state.is_general(now) {
-            Some(state.all.open(now))
+        let of_caller = failing.circuit.failed(std::mem::take(&mut self.is_trial), now);
+        let global = if std::mem::take(&mut self.is_global_trial) {
+            state.global.failed(true, now)
+        } else if of_caller.is_some() && state.global.is_closed() && state.is_general(now) {
+            Some(state.global.open(now))
         } else {
             None
         };
         drop(state);
-        if let Some(length) = own {
-            (self.breaker.tell)(&Pause { length, caller: Some(self.caller.clone()) });
+        if let Some(length) = of_caller {
+            (self.breaker.on_pause)(&Pause { length, caller: Some(self.caller.clone()) });
         }
-        if let Some(length) = all {
-            (self.breaker.tell)(&Pause { length, caller: None });
+        if let Some(length) = global {
+            (self.breaker.on_pause)(&Pause { length, caller: None });
         }
     }
 }
 
 impl Drop for Admitted<'_> {
-    /// A trial that was given up, or never got as far as the plugin, leaves its place to the next.
+    /// A trial that was dropped, or never reached the plugin, leaves the trial to the next call.
     fn drop(&mut self) {
-        if !self.trial && !self.trial_of_all {
+        if !self.is_trial && !self.is_global_trial {
             return;
         }
         let mut state = self.breaker.state();
-        if self.trial_of_all {
-            state.all.give_up_trial();
+        if self.is_global_trial {
+            state.global.cancel_trial();
         }
-        if self.trial
+        if self.is_trial
             && let Some(failing) = state.callers.get_mut(self.caller)
         {
-            failing.circuit.give_up_trial();
+            failing.circuit.cancel_trial();
         }
     }
 }

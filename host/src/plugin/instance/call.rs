@@ -1,7 +1,7 @@
 //! One call: a fresh store and instance, a function, an outcome.
 //!
-//! Everything that can be done once per load is in `Program`; every way out of a call
-//! drops its store. What the outcome says is checked in `outcome`.
+//! Everything that can be done once per load is in `PreparedComponent`; every way out of a call
+//! drops its store. The content of the outcome is checked in `outcome`.
 
 use std::any::Any;
 use std::future::ready;
@@ -20,6 +20,7 @@ use super::breaker::{Breaker, Pause};
 use super::cause;
 use super::cause::Cause;
 use super::eligibility::InlineEligibility;
+use super::fair_semaphore::{FairPermit, FairSemaphore};
 use super::function::{BoundInstance, Function};
 use super::invocation::{Invocation, Typed};
 use super::metered::Metered;
@@ -27,7 +28,6 @@ use super::poll_limiter::PollLimiter;
 use super::ready::{MAX_RECYCLED, Source};
 use super::runtime::Runtime;
 use super::ticker::Ticking;
-use super::turns::{Turn, Turns};
 use crate::audit::{Event, Record};
 use crate::inline::poll_inline;
 use crate::plugin::abi::CallContext;
@@ -41,20 +41,20 @@ use crate::plugin::limits::Limits;
 use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::grants::Grants;
-use crate::plugin::policy::redact::Said;
+use crate::plugin::policy::redact::Redactable;
 use crate::plugin::provider::Call;
 use crate::plugin::schema::forms::Forms;
 use crate::plugin::text;
 
 /// Handles of component resources that a store may hold.
 const COMPONENT_HANDLES: usize = 4096;
-/// After which a guest yields first: one tick may come at once, so the second one counts.
+/// Epoch ticks until a guest yields first: one tick may come at once, so the second one counts.
 const TICKS: u64 = 2;
-/// What lifting a result costs beside its bytes.
+/// Cost of lifting a result in addition to its bytes.
 const LIFT_SLACK: u64 = 64 << 10;
 
-/// A component ready to be instantiated, and the limits under which that happens.
-pub(in crate::plugin) struct Program {
+/// A linked component with its limits and grants, ready to be instantiated.
+pub(in crate::plugin) struct PreparedComponent {
     pub(in crate::plugin) id: PluginId,
     pub(in crate::plugin) digest: Digest,
     pub(in crate::plugin) limits: Limits,
@@ -62,14 +62,14 @@ pub(in crate::plugin) struct Program {
     pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) granted: Arc<Granted>,
     pub(in crate::plugin) forms: Forms,
-    /// Around every call that a client makes.
+    /// Wraps every call from a client.
     pub(in crate::plugin) breaker: Breaker,
     inline: InlineEligibility,
     limiter: PollLimiter,
-    turns: Arc<Turns>,
+    concurrency: Arc<FairSemaphore>,
 }
 
-impl Program {
+impl PreparedComponent {
     pub(in crate::plugin) fn new(
         runtime: Arc<Runtime>,
         id: PluginId,
@@ -79,11 +79,11 @@ impl Program {
         pre: InstancePre<State>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
-        let turns = limits.concurrency.clamp(1, engine::SLOTS_OF_ONE);
+        let concurrency = limits.concurrency.clamp(1, engine::SLOTS_PER_PLUGIN);
         let (plugin, audit) = (id.clone(), runtime.audit.clone());
         let breaker = Breaker::new(move |pause: &Pause| {
             let (seconds, caller) = (pause.length.as_secs(), pause.caller.as_deref().unwrap_or("all"));
-            tracing::warn!(%plugin, seconds, caller, "quarantined: its calls fail again and again");
+            tracing::warn!(%plugin, seconds, caller, "quarantined after repeated failures");
             audit.record(&Record {
                 plugin: Some(plugin.to_string()),
                 content: Some(*digest.as_bytes()),
@@ -100,8 +100,8 @@ impl Program {
             breaker,
             pre,
             inline: InlineEligibility::default(),
-            limiter: PollLimiter::new(runtime.threads_of_one()),
-            turns: Turns::new(turns, limits.queue, runtime.shared),
+            limiter: PollLimiter::new(runtime.threads_per_plugin()),
+            concurrency: FairSemaphore::new(concurrency, limits.queue, runtime.shared),
             runtime,
             limits,
         })
@@ -112,9 +112,9 @@ impl Program {
         Self::new(self.runtime.clone(), self.id.clone(), self.digest, limits, grants, self.pre.clone())
     }
 
-    /// Calls one function in a fresh instance. `params` makes its parameters from the time
-    /// that is left. Dropping the future stops the guest.
-    pub(in crate::plugin) async fn invoke<P, R>(
+    /// Calls one function in a fresh instance. `params` makes its parameters from the call's
+    /// context. Dropping the future stops the guest.
+    pub(in crate::plugin) async fn call_function<P, R>(
         self: &Arc<Self>,
         function: &Function<P, (R,)>,
         call: Call,
@@ -122,24 +122,24 @@ impl Program {
     ) -> Result<R, Fault>
     where
         P: ComponentNamedList + Lower + Send + Sync + 'static,
-        R: Said + Send + 'static,
+        R: Redactable + Send + 'static,
         (R,): ComponentNamedList + Lift,
     {
-        self.perform(Typed { function: function.clone(), params }, call).await
+        self.invoke(Typed { function: function.clone(), params }, call).await
     }
 
-    /// Makes any call in a fresh instance. Dropping the future stops the guest.
-    pub(in crate::plugin) async fn perform<I: Invocation>(
+    /// Runs an invocation in a fresh instance. Dropping the future stops the guest.
+    pub(in crate::plugin) async fn invoke<I: Invocation>(
         self: &Arc<Self>,
         invocation: I,
         call: Call,
     ) -> Result<I::Outcome, Fault> {
-        self.perform_checked(invocation, call, ready(Ok(())), |outcome| ready(Ok(outcome)), |_| false).await
+        self.invoke_checked(invocation, call, ready(Ok(())), |outcome| ready(Ok(outcome)), |_| false).await
     }
 
-    /// Makes a call between a check of what goes in and one of what comes out. Both are part of
-    /// the call: they run where it runs, under its deadline and computing time.
-    pub(in crate::plugin) async fn perform_checked<I: Invocation, T, E, F>(
+    /// Runs an invocation between a check of its input and one of its output. Both are part of
+    /// the call: they run on its threads, under its deadline and CPU limit.
+    pub(in crate::plugin) async fn invoke_checked<I: Invocation, T, E, F>(
         self: &Arc<Self>,
         invocation: I,
         call: Call,
@@ -152,60 +152,60 @@ impl Program {
         E: From<Fault> + Send + 'static,
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let program = self.clone();
+        let prepared = self.clone();
         let call = async move {
-            let limit = program.limits.timeout;
-            let own = Instant::now() + limit;
-            let deadline = call.deadline.map_or(own, |deadline| deadline.min(own));
-            let turn = program.turn(&call.caller, deadline).await?;
+            let limit = prepared.limits.timeout;
+            let own_deadline = Instant::now() + limit;
+            let deadline = call.deadline.map_or(own_deadline, |deadline| deadline.min(own_deadline));
+            let permits = prepared.acquire_permits(&call.caller, deadline).await?;
             if call.unread.as_ref().is_some_and(|unread| !unread.is_open()) {
                 return Err(Fault::Busy.into());
             }
-            let cpu = CpuMeter::new(program.limits.cpu);
-            let _timed = Timed { inline: &program.inline, cpu: cpu.clone() };
+            let cpu = CpuMeter::new(prepared.limits.cpu);
+            let _timed = Timed { inline: &prepared.inline, cpu: cpu.clone() };
             let meter = cpu.clone();
             let future = Box::pin(async {
                 before.await?;
-                let outcome = program.run(invocation, call, deadline, cpu.clone()).await?;
+                let outcome = prepared.instantiate_and_run(invocation, call, deadline, cpu.clone()).await?;
                 let checked = after(outcome).await?;
-                // The guest's own time is looked at while it runs.
-                if cpu.check() { Err(Fault::Cpu { limit: program.limits.cpu }.into()) } else { Ok(checked) }
+                // Covers the checks; the guest's CPU time is checked while it runs.
+                if cpu.check() { Err(Fault::Cpu { limit: prepared.limits.cpu }.into()) } else { Ok(checked) }
             });
-            let metered = Metered { meter, waiter: program.limiter.waiter(), future };
+            let metered = Metered { meter, waiter: prepared.limiter.waiter(), future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome.map(|outcome| {
-                    let turn = (!is_light(&outcome)).then_some(turn);
-                    (outcome, turn)
+                    let permits = (!is_light(&outcome)).then_some(permits);
+                    (outcome, permits)
                 }),
                 Err(_) => Err(Fault::Timeout { limit }.into()),
             }
         };
-        // The turn is over when the caller has the outcome and can count its bytes: no more of
-        // them are ready at a time than there are turns. A light one needs no counting, and the
+        // The permits are released when the caller has the outcome and can count its bytes: no more
+        // outcomes are ready at a time than there are permits. A light one needs no counting, and the
         // next call need not wait for the caller's thread.
-        let (outcome, _turn) = self.begin::<_, E>(Box::pin(call)).await?;
+        let (outcome, _permits) = self.begin::<_, E>(Box::pin(call)).await?;
         Ok(outcome)
     }
 
-    /// Does work for a call beside it, on the guests' threads and as part of what the plugin may
-    /// take of them.
+    /// Does work for a call outside of it, on the guests' threads and within the plugin's limit
+    /// of them.
     pub(in crate::plugin) async fn compute<T: Send + 'static, E: From<Fault> + Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
-        let program = self.clone();
+        let prepared = self.clone();
         let work = AssertUnwindSafe(async move {
-            let meter = CpuMeter::new(program.limits.cpu);
-            let metered = Metered { meter, waiter: program.limiter.waiter(), future: Box::pin(work) };
-            let limit = program.limits.timeout;
+            let meter = CpuMeter::new(prepared.limits.cpu);
+            let metered = Metered { meter, waiter: prepared.limiter.waiter(), future: Box::pin(work) };
+            let limit = prepared.limits.timeout;
             tokio::time::timeout(limit, metered).await.unwrap_or_else(|_| Err(Fault::Timeout { limit }.into()))
         });
         let work = work.catch_unwind();
         AbortOnDrop(self.runtime.guests().spawn(async move { work.await.unwrap_or_else(panicked) })).outcome().await
     }
 
-    /// Runs a call on the guests' own threads, or, where the plugin has earned that, on this
-    /// one until it first waits or yields.
+    /// Runs a call on the guests' own threads, or, if the plugin is eligible, inline on this
+    /// thread until it first waits or yields.
     async fn begin<R: Send + 'static, E: From<Fault> + Send + 'static>(
         &self,
         call: impl Future<Output = Result<R, E>> + Send + Unpin + 'static,
@@ -213,7 +213,7 @@ impl Program {
         let mut call = AssertUnwindSafe(call).catch_unwind();
         let guests = self.runtime.guests();
         if self.inline.is_eligible() {
-            // What it waits for must be of the threads that it goes over to.
+            // Timers and I/O must belong to the runtime that the call moves to.
             let _entered = guests.enter();
             call = match poll_inline(call) {
                 Ok(ended) => return ended.unwrap_or_else(panicked),
@@ -229,35 +229,35 @@ impl Program {
     }
 
     #[cfg(test)]
-    pub(in crate::plugin) fn free_turns(&self) -> usize {
-        self.turns.free()
+    pub(in crate::plugin) fn free_permits(&self) -> usize {
+        self.concurrency.free()
     }
 
     #[cfg(test)]
     pub(in crate::plugin) fn waiting(&self) -> usize {
-        self.turns.waiting()
+        self.concurrency.waiting()
     }
 
-    /// Waits for the caller's turn and for a slot of the pool, so that instantiation never finds
+    /// Waits for a permit of the plugin and for a slot of the pool, so that instantiation never finds
     /// the pool full.
-    async fn turn(&self, caller: &Arc<str>, deadline: Instant) -> Result<[Turn; 2], Fault> {
+    async fn acquire_permits(&self, caller: &Arc<str>, deadline: Instant) -> Result<[FairPermit; 2], Fault> {
         let slots = &self.runtime.slots;
-        if let Some(turn) = self.turns.try_take(caller)
-            && let Some(slot) = slots.try_take(caller)
+        if let Some(permit) = self.concurrency.try_acquire(caller)
+            && let Some(slot) = slots.try_acquire(caller)
         {
-            return Ok([turn, slot]);
+            return Ok([permit, slot]);
         }
         let until = deadline.min(Instant::now() + Limits::QUEUE_WAIT);
         let both = async {
-            let turn = self.turns.take(caller).await.ok_or(Fault::Busy)?;
-            let slot = slots.take(caller).await.ok_or(Fault::Busy)?;
+            let permit = self.concurrency.acquire(caller).await.ok_or(Fault::Busy)?;
+            let slot = slots.acquire(caller).await.ok_or(Fault::Busy)?;
             self.breaker.still_admits(caller, Instant::now())?;
-            Ok([turn, slot])
+            Ok([permit, slot])
         };
         timeout_at(until, both).await.unwrap_or(Err(Fault::Busy))
     }
 
-    async fn run<I: Invocation>(
+    async fn instantiate_and_run<I: Invocation>(
         self: &Arc<Self>,
         invocation: I,
         call: Call,
@@ -268,7 +268,7 @@ impl Program {
         let _ticking = self.runtime.ticker.run();
         let (mut store, instance) = match self.runtime.ready.take(self) {
             Some(ReadyInstance { mut store, instance }) => {
-                store.data_mut().take_up(cpu, call.events, call.cancelled);
+                store.data_mut().bind(cpu, call.events, call.cancelled);
                 store.set_epoch_deadline(TICKS);
                 (store, Some(instance))
             }
@@ -286,10 +286,10 @@ impl Program {
             Some(instance) => instance,
             None => match BoundInstance::new(&self.pre, &mut store).await {
                 Ok(instance) => instance,
-                Err(error) => return Err(self.fault(cause::of_making(&error), &error, store.data())),
+                Err(error) => return Err(self.fault(cause::of_instantiation(&error), &error, store.data())),
             },
         };
-        store.set_hostcall_fuel(self.lifted(I::LIFTED));
+        store.set_hostcall_fuel(self.lift_limit(I::LIFTED));
         match invocation.run(&mut store, &instance, context).await {
             Ok(mut outcome) => {
                 if let Some(redactor) = &self.granted.redactor {
@@ -301,21 +301,21 @@ impl Program {
                 }
                 Ok(outcome)
             }
-            Err(error) => Err(self.fault(cause::of_calling(&error), &error, store.data())),
+            Err(error) => Err(self.fault(cause::of_call(&error), &error, store.data())),
         }
     }
 
-    /// An instance that no call waits for, made while the ticker runs. There is none if it could
-    /// not be made, or if the guest said something meanwhile that its caller should hear.
+    /// Makes an instance before a call needs it, while the ticker runs. `None` if it could
+    /// not be made, or if the guest logged something, which belongs to a call.
     pub(in crate::plugin) async fn prepare(&self) -> Option<ReadyInstance> {
         self.granted.open_folders().await;
         let mut store = self.store(CpuMeter::new(self.limits.cpu), None, CancellationToken::new());
         let instance = BoundInstance::new(&self.pre, &mut store).await.ok()?;
-        (!store.data().has_spoken()).then_some(ReadyInstance { store, instance })
+        (!store.data().has_logged()).then_some(ReadyInstance { store, instance })
     }
 
-    /// Bytes that may be lifted, for a result that takes so many times the output that is allowed.
-    fn lifted(&self, times: u64) -> usize {
+    /// Bytes that may be lifted, for a result that takes `times` the allowed output.
+    fn lift_limit(&self, times: u64) -> usize {
         let bytes = self.limits.output.saturating_mul(times).saturating_add(LIFT_SLACK);
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
@@ -326,7 +326,7 @@ impl Program {
         let state = State::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
         let mut store = Store::new(&self.runtime.engine, state);
         store.limiter(|state| &mut state.quota);
-        store.set_hostcall_fuel(self.lifted(1));
+        store.set_hostcall_fuel(self.lift_limit(1));
         store.set_max_component_handles(COMPONENT_HANDLES);
         store.set_epoch_deadline(TICKS);
         // Touches nothing of the store but its data (RUSTSEC-2026-0223). Not plain `Yield`:
@@ -340,7 +340,7 @@ impl Program {
         store
     }
 
-    /// What to tell of an error; its text goes to the log alone.
+    /// The fault that callers see for an error; its text goes to the log only.
     fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &State) -> Fault {
         let plugin = &self.id;
         let text = text::quote(&format!("{error:#}"), 2048);
@@ -349,8 +349,8 @@ impl Program {
             return Fault::Cpu { limit: self.limits.cpu };
         }
         match cause {
-            Cause::TooMuch => Fault::OutputTooLarge { limit: self.limits.output },
-            Cause::NoRoom => Fault::Busy,
+            Cause::OutputTooLarge => Fault::OutputTooLarge { limit: self.limits.output },
+            Cause::PoolFull => Fault::Busy,
             _ if state.quota.refused() => Fault::Memory { limit: self.limits.memory },
             Cause::Guest => Fault::Trap,
             Cause::Abi => Fault::BadOutput("a value that breaks the component ABI".into()),
@@ -362,13 +362,13 @@ impl Program {
     }
 }
 
-/// An instance that nobody has called yet.
+/// An instance that has not been called yet.
 pub(in crate::plugin) struct ReadyInstance {
     store: Store<State>,
     instance: BoundInstance,
 }
 
-impl Source for Program {
+impl Source for PreparedComponent {
     type Ready = ReadyInstance;
     type Used = Store<State>;
     type Busy = Ticking;
@@ -377,19 +377,19 @@ impl Source for Program {
         self.runtime.ticker.run()
     }
 
-    /// One that takes long to make is the last for a while.
+    /// An instance that takes long to make is recorded like a long call.
     fn make(self: &Arc<Self>) -> Option<ReadyInstance> {
         let began = std::time::Instant::now();
         let made = AssertUnwindSafe(self.prepare()).catch_unwind().now_or_never();
-        // A guest that does much when it starts, or waits, holds up whoever brings the calls. What
-        // one instruction does cannot be interrupted, so also what was made is timed.
-        let spare = made.and_then(Result::ok).flatten();
-        self.inline.record(if spare.is_some() { began.elapsed() } else { Duration::MAX });
-        spare
+        // A guest that computes long at its start, or waits, delays the thread that reads the
+        // calls. What one instruction does cannot be interrupted, so success is timed too.
+        let instance = made.and_then(Result::ok).flatten();
+        self.inline.record(if instance.is_some() { began.elapsed() } else { Duration::MAX });
+        instance
     }
 }
 
-/// Counts a call as short or not when it ends, also if it is dropped.
+/// Records the CPU time of a call when it ends, also if it is dropped.
 struct Timed<'a> {
     inline: &'a InlineEligibility,
     cpu: Arc<CpuMeter>,
@@ -401,18 +401,18 @@ impl Drop for Timed<'_> {
     }
 }
 
-/// A panic in a host function: contained to the call, but ours to mend.
+/// A panic in a host function: contained to the call, but a bug of the host.
 fn panicked<R, E: From<Fault>>(_: Box<dyn Any + Send>) -> Result<R, E> {
     tracing::error!(target: "wharf::plugin", "host panic during call");
     Err(Fault::Host.into())
 }
 
-/// A task that ends with whoever waits for it.
+/// A task that is aborted when its handle is dropped.
 struct AbortOnDrop<R, E>(JoinHandle<Result<R, E>>);
 
 impl<R, E: From<Fault>> AbortOnDrop<R, E> {
     async fn outcome(mut self) -> Result<R, E> {
-        // Not a panic: the guests' threads are gone, and so is the host.
+        // Not a panic: the guests' runtime is gone, as the host is shutting down.
         (&mut self.0).await.unwrap_or_else(|_| Err(Fault::Host.into()))
     }
 }
@@ -423,7 +423,7 @@ impl<R, E> Drop for AbortOnDrop<R, E> {
     }
 }
 
-/// A call that the host makes for itself.
+/// A call that the host makes on its own behalf.
 pub(in crate::plugin) fn internal(id: &str, limit: Duration) -> Call {
     Call { deadline: Some(Instant::now() + limit), ..Call::new(id) }
 }

@@ -1,8 +1,8 @@
-//! Why wasmtime stopped a call, told by the types of its errors and never by their texts.
+//! Why wasmtime stopped a call, decided by the types of its errors and never by their texts.
 //!
-//! There is one that cannot be named: that a value took more than was allowed to be copied has a
-//! type of wasmtime's own. What is raised when a result is read is otherwise a message, a text that
-//! is not Unicode, or a failure of the system; so it is what is left. `tests/calls.rs` has one of
+//! One type cannot be named: the error for a value that is larger than may be lifted has a
+//! private type of wasmtime. Other errors of lifting a result are a message, a text that
+//! is not Unicode, or a system error; so it is what remains. `tests/calls.rs` has one of
 //! each, and fails if an upgrade changes that.
 
 use std::char::{CharTryFromError, DecodeUtf16Error};
@@ -16,45 +16,45 @@ use wasmtime_wasi::I32Exit;
 /// Why a call has no outcome.
 #[derive(Debug, PartialEq)]
 pub(in crate::plugin) enum Cause {
-    /// It ended in the guest's code, or in what that has called.
+    /// A trap or exit in the guest's code, or an error in a host function that it called.
     Guest,
-    /// Its result is larger than what may be copied.
-    TooMuch,
+    /// Its result is larger than may be lifted.
+    OutputTooLarge,
     /// Its result breaks the component ABI.
     Abi,
-    /// The pool has no instance, memory or stack left.
-    NoRoom,
-    /// The system failed the host.
+    /// The instance pool has no instance, memory or stack left.
+    PoolFull,
+    /// A system error of the host.
     Host,
 }
 
-/// Of an error from making an instance.
-pub(in crate::plugin) fn of_making(error: &Error) -> Cause {
+/// The cause of an error from instantiation.
+pub(in crate::plugin) fn of_instantiation(error: &Error) -> Cause {
     if error.is::<PoolConcurrencyLimitError>() {
-        Cause::NoRoom
-    } else if is_of_guest(error) {
+        Cause::PoolFull
+    } else if is_guest_error(error) {
         Cause::Guest
     } else {
         Cause::Host
     }
 }
 
-/// Of an error from calling a function of an instance.
-pub(in crate::plugin) fn of_calling(error: &Error) -> Cause {
+/// The cause of an error from calling a function of an instance.
+pub(in crate::plugin) fn of_call(error: &Error) -> Cause {
     if error.is::<PoolConcurrencyLimitError>() {
-        Cause::NoRoom
-    } else if is_of_guest(error) {
+        Cause::PoolFull
+    } else if is_guest_error(error) {
         Cause::Guest
     } else if error.is::<std::io::Error>() || error.is::<crate::os::Errno>() || error.is::<OutOfMemory>() {
         Cause::Host
     } else if breaks_abi(error) {
         Cause::Abi
     } else {
-        Cause::TooMuch
+        Cause::OutputTooLarge
     }
 }
 
-fn is_of_guest(error: &Error) -> bool {
+fn is_guest_error(error: &Error) -> bool {
     error.is::<Trap>() || error.is::<WasmBacktrace>() || error.is::<I32Exit>()
 }
 

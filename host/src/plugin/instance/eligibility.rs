@@ -12,10 +12,10 @@ use std::time::Duration;
 const FIRST: u32 = 8;
 /// Short calls after a long one.
 const AGAIN: u32 = 256;
-/// Computing time of a long call. A guest that can be interrupted yields earlier.
+/// CPU time from which a call is long. A guest that can be interrupted yields earlier.
 const SHORT: Duration = Duration::from_millis(3);
 
-/// That of one plugin.
+/// The eligibility of one plugin.
 pub(in crate::plugin) struct InlineEligibility {
     /// Short calls until it is eligible.
     short_calls_left: AtomicU32,
@@ -32,13 +32,13 @@ impl InlineEligibility {
         self.short_calls_left.load(Ordering::Relaxed) == 0
     }
 
-    /// Grants it at once: on a busy machine short calls take long.
+    /// Grants it at once, for tests: on a busy machine short calls take long.
     #[cfg(test)]
     pub(in crate::plugin) fn grant(&self) {
         self.short_calls_left.store(0, Ordering::Relaxed);
     }
 
-    /// Records the computing time of a call.
+    /// Records the CPU time of a call.
     pub(in crate::plugin) fn record(&self, computed: Duration) {
         if computed >= SHORT {
             self.short_calls_left.store(AGAIN, Ordering::Relaxed);

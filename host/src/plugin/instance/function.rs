@@ -1,6 +1,6 @@
-//! A component's function, whose type is checked when it is found and not at every call.
+//! An exported function, whose type is checked once at lookup and not at every call.
 //!
-//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them): to check the
+//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them): checking the
 //! type again in each instance takes about a twentieth of a short call.
 
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use wasmtime::{AsContextMut, Store};
 
 use crate::plugin::error::LoadError;
 
-/// Where a function is in one component, with parameters `P` and result `R`.
+/// The index of an export of one component, a function with parameters `P` and result `R`.
 pub(in crate::plugin) struct Function<P, R> {
     component: Component,
     index: ComponentExportIndex,
@@ -31,10 +31,10 @@ where
     P: ComponentNamedList + Lower,
     R: ComponentNamedList + Lift,
 {
-    /// Looks it up in an interface that the component exports, and checks its type.
+    /// Looks it up in an exported interface, and checks its type.
     ///
     /// # Errors
-    /// There is none of that name, or it is of another type.
+    /// There is no function of that name, or it has another type.
     pub(in crate::plugin) fn find<T>(
         pre: &InstancePre<T>,
         interface: (&str, &ComponentExportIndex),
@@ -52,14 +52,14 @@ where
     }
 }
 
-/// An instance, and the component of which it is one.
+/// An instance together with its component.
 pub(in crate::plugin) struct BoundInstance {
     pub(in crate::plugin) instance: Instance,
     component: Component,
 }
 
 impl BoundInstance {
-    /// Makes an instance.
+    /// Instantiates the component.
     pub(in crate::plugin) async fn new<T: Send>(pre: &InstancePre<T>, store: &mut Store<T>) -> wasmtime::Result<Self> {
         let instance = pre.instantiate_async(store).await?;
         Ok(Self { instance, component: pre.component().clone() })
@@ -68,7 +68,7 @@ impl BoundInstance {
     /// The function in this instance.
     ///
     /// # Errors
-    /// If it is another component's.
+    /// If the function belongs to another component.
     pub(in crate::plugin) fn function<P, R>(
         &self,
         mut store: impl AsContextMut,
@@ -83,8 +83,8 @@ impl BoundInstance {
         let Some(found) = self.instance.get_func(&mut store, function.index) else {
             wasmtime::bail!("a function that the instance does not have")
         };
-        // SAFETY: `new_unchecked` wants a function of this type. `Function::find` has checked
-        // the type of this export of this component: both components instance, so equal addresses
+        // SAFETY: `new_unchecked` requires a function of this type. `Function::find` has checked
+        // the type of this export of this component: both components exist, so equal addresses
         // of their code mean that they are the same one.
         #[allow(unsafe_code)]
         Ok(unsafe { TypedFunc::new_unchecked(found) })

@@ -6,13 +6,13 @@ use wasmtime::component::{ComponentNamedList, Lift, Lower};
 use super::function::{BoundInstance, Function};
 use crate::plugin::abi::CallContext;
 use crate::plugin::imports::state::State;
-use crate::plugin::policy::redact::Said;
+use crate::plugin::policy::redact::Redactable;
 
 /// What a call does with its instance.
 pub(in crate::plugin) trait Invocation: Send + 'static {
-    type Outcome: Said + Send + 'static;
+    type Outcome: Redactable + Send + 'static;
 
-    /// What a result takes in the host's memory, in times of the output that is allowed.
+    /// Host memory that a result takes, as a multiple of the allowed output.
     const LIFTED: u64 = 1;
 
     /// Calls one function.
@@ -24,17 +24,17 @@ pub(in crate::plugin) trait Invocation: Send + 'static {
     ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
 }
 
-/// A call of a function whose types are known.
+/// A call of a function with static types.
 pub(in crate::plugin) struct Typed<P, R, F> {
     pub(in crate::plugin) function: Function<P, (R,)>,
-    /// Makes the parameters.
+    /// Makes the parameters from the call's context.
     pub(in crate::plugin) params: F,
 }
 
 impl<P, R, F> Invocation for Typed<P, R, F>
 where
     P: ComponentNamedList + Lower + Send + Sync + 'static,
-    R: Said + Send + 'static,
+    R: Redactable + Send + 'static,
     (R,): ComponentNamedList + Lift,
     F: FnOnce(CallContext) -> P + Send + 'static,
 {

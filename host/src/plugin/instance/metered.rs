@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use super::poll_limiter::Waiter;
 use crate::plugin::limits::cpu::CpuMeter;
 
-/// A future whose polls are timed, and of which only so many are polled at the same time.
+/// A future whose polls are timed and need a permit of the plugin's `PollLimiter`.
 pub(in crate::plugin) struct Metered<'a, F> {
     pub(in crate::plugin) meter: Arc<CpuMeter>,
     pub(in crate::plugin) waiter: Waiter<'a>,

@@ -1,7 +1,7 @@
-//! How many threads the calls of one plugin compute on at the same time.
+//! Limits how many calls of one plugin are polled at the same time.
 //!
-//! A call that waits for a clock or an answer computes nothing, and many may wait together. Calls
-//! that find no thread free get one in the order in which they came.
+//! A call that waits for a timer or an answer uses no thread, and many may wait together. Calls
+//! that find no permit free get one in the order in which they came.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::{Context, Waker};
@@ -14,48 +14,48 @@ struct State {
     free: u32,
     /// The number of the next call that must wait.
     next: u64,
-    /// Calls that wait, by their numbers. While there are any, nothing is free.
+    /// Waiting calls by number. While there are any, `free` is 0.
     waiting: BTreeMap<u64, Waker>,
-    /// Calls that were given a thread and woken, and have not come yet.
-    called: BTreeSet<u64>,
+    /// Calls that were granted a permit and woken, and were not polled yet.
+    woken: BTreeSet<u64>,
 }
 
-/// One call, which may be waiting in the line. Dropping it leaves the line.
+/// One call, which may be in the queue. Dropping it leaves the queue.
 pub(in crate::plugin) struct Waiter<'a> {
     limiter: &'a PollLimiter,
     number: Option<u64>,
 }
 
-/// A thread's place, until it is dropped.
+/// The permission to poll, until it is dropped.
 pub(in crate::plugin) struct Permit<'a>(&'a PollLimiter);
 
 impl PollLimiter {
     pub(in crate::plugin) fn new(threads: u32) -> Self {
-        let (waiting, called) = (BTreeMap::new(), BTreeSet::new());
-        Self(Mutex::new(State { free: threads, next: 0, waiting, called }))
+        let (waiting, woken) = (BTreeMap::new(), BTreeSet::new());
+        Self(Mutex::new(State { free: threads, next: 0, waiting, woken }))
     }
 
     pub(in crate::plugin) fn waiter(&self) -> Waiter<'_> {
         Waiter { limiter: self, number: None }
     }
 
-    /// Gives the thread of one call to the first that waits.
-    fn leave(&self) {
+    /// Passes a permit on to the first waiting call.
+    fn release(&self) {
         let mut state = self.state();
         let Some((number, waker)) = state.waiting.pop_first() else {
             state.free += 1;
             return;
         };
-        state.called.insert(number);
+        state.woken.insert(number);
         drop(state);
         waker.wake();
     }
 
-    /// Whether no call is known.
+    /// Whether no call is stored.
     #[cfg(test)]
     pub(in crate::plugin) fn is_forgotten(&self) -> bool {
         let state = self.state();
-        state.waiting.is_empty() && state.called.is_empty()
+        state.waiting.is_empty() && state.woken.is_empty()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -64,12 +64,12 @@ impl PollLimiter {
 }
 
 impl<'a> Waiter<'a> {
-    /// `None`: not now; the task is woken when it is its turn.
+    /// `None`: not now; the task is woken when it has a permit.
     pub(in crate::plugin) fn acquire(&mut self, context: &Context<'_>) -> Option<Permit<'a>> {
         let mut state = self.limiter.state();
         match self.number {
             None if state.free > 0 => state.free -= 1,
-            Some(number) if state.called.remove(&number) => self.number = None,
+            Some(number) if state.woken.remove(&number) => self.number = None,
             None => {
                 let number = state.next;
                 state.next += 1;
@@ -78,7 +78,7 @@ impl<'a> Waiter<'a> {
                 return None;
             }
             Some(number) => {
-                // Polled for something else, maybe as part of another task.
+                // Polled for another reason, maybe as part of another task.
                 if let Some(waker) = state.waiting.get_mut(&number) {
                     waker.clone_from(context.waker());
                 }
@@ -93,16 +93,16 @@ impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
         let mut state = self.limiter.state();
-        if state.waiting.remove(&number).is_none() && state.called.remove(&number) {
-            // It was woken in vain: the next one must be.
+        if state.waiting.remove(&number).is_none() && state.woken.remove(&number) {
+            // It was woken in vain: wake the next one.
             drop(state);
-            self.limiter.leave();
+            self.limiter.release();
         }
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.release();
     }
 }

@@ -4,7 +4,7 @@
 //! does the work, or the ticker: a plugin that is not called for a tenth of a second keeps no
 //! instance. Each instance still serves one call. docs/design/fast-path.md draws the sequence.
 //!
-//! Each thread has a slot of its own, since memory that one thread allocates and another frees
+//! Each thread has its own slot, since memory that one thread allocates and another frees
 //! makes both wait for the allocator.
 
 use std::cell::OnceCell;
@@ -13,156 +13,157 @@ use super::ticker::LINGER_TICKS;
 use crate::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError, Weak, thread_local};
 
 /// Slots, one for each thread; threads beyond this share a slot.
-pub(in crate::plugin) const SHARDS: usize = 8;
-/// Instances that exist beside those of running calls: one ready and one used in each slot, and
-/// as many on their way there or being dropped.
-pub(in crate::plugin) const BESIDE: u32 = 4 * SHARDS as u32;
-/// Bytes of memory of a used instance that is kept until its thread is idle; larger ones are
+pub(in crate::plugin) const THREAD_SLOTS: usize = 8;
+/// Instances that exist in addition to those of running calls: one ready and one used per slot, and
+/// as many being made or dropped.
+pub(in crate::plugin) const MAX_EXTRA_INSTANCES: u32 = 4 * THREAD_SLOTS as u32;
+/// Maximum memory, in bytes, of a used instance that is kept until its thread is idle; larger ones are
 /// dropped at once.
 pub(in crate::plugin) const MAX_RECYCLED: u64 = 4 << 20;
 
-/// What instances are made of.
+/// Makes instances; in production a `PreparedComponent`.
 pub(in crate::plugin) trait Source: Sized {
-    /// An instance that nobody has called yet.
+    /// An instance that has not been called yet.
     type Ready;
     /// One that has served its call.
     type Used;
-    /// While one exists, the clock runs and ready instances are not cleared.
+    /// While one exists, the ticker runs and ready instances are not cleared.
     type Busy;
 
     fn busy(self: &Arc<Self>) -> Self::Busy;
 
-    /// Makes the next one, if that can be done quickly.
+    /// Makes the next instance, if that can be done quickly.
     fn make(self: &Arc<Self>) -> Option<Self::Ready>;
 }
 
 pub(in crate::plugin) struct ReadyInstances<S: Source> {
-    shards: [Mutex<Shard<S>>; SHARDS],
+    slots: [Mutex<Slot<S>>; THREAD_SLOTS],
     /// Threads numbered so far.
     threads: AtomicUsize,
 }
 
-struct Shard<S: Source> {
+struct Slot<S: Source> {
     /// The source of the last instance that was recycled here.
     last: Weak<S>,
     /// An instance of that source.
     ready: Option<S::Ready>,
-    /// Another thread of this slot is making one.
-    making: bool,
+    /// Another thread that shares this slot is making one.
+    is_making: bool,
     used: Option<S::Used>,
     /// Ticks since the slot was last used.
     idle_ticks: u32,
 }
 
-impl<S: Source> Default for Shard<S> {
+impl<S: Source> Default for Slot<S> {
     fn default() -> Self {
-        Self { last: Weak::new(), ready: None, making: false, used: None, idle_ticks: 0 }
+        Self { last: Weak::new(), ready: None, is_making: false, used: None, idle_ticks: 0 }
     }
 }
 
-impl<S: Source> Shard<S> {
+impl<S: Source> Slot<S> {
     fn is_of(&self, source: &S) -> bool {
         std::ptr::eq(self.last.as_ptr(), source)
     }
 
-    /// What was on it. Who is making one goes on, and finds that it is not wanted any more.
+    /// Empties the slot and returns its contents. A thread that is making an instance goes on, and
+    /// drops it.
     fn clear(&mut self) -> Self {
-        let empty = Self { making: self.making, ..Self::default() };
+        let empty = Self { is_making: self.is_making, ..Self::default() };
         std::mem::replace(self, empty)
     }
 }
 
 impl<S: Source> ReadyInstances<S> {
     pub(in crate::plugin) fn new() -> Self {
-        Self { shards: Default::default(), threads: AtomicUsize::new(0) }
+        Self { slots: Default::default(), threads: AtomicUsize::new(0) }
     }
 
     /// An instance of this source, if one is ready.
     pub(in crate::plugin) fn take(&self, source: &S) -> Option<S::Ready> {
-        let mut shard = self.shard();
-        if !shard.is_of(source) {
+        let mut slot = self.slot();
+        if !slot.is_of(source) {
             return None;
         }
-        shard.idle_ticks = 0;
-        shard.ready.take()
+        slot.idle_ticks = 0;
+        slot.ready.take()
     }
 
-    /// Leaves the instance of a call that went well for later.
+    /// Keeps the instance of a successful call, to be dropped when the thread is idle.
     pub(in crate::plugin) fn recycle(&self, source: &Arc<S>, used: S::Used) {
-        let mut shard = self.shard();
-        shard.idle_ticks = 0;
-        let used = shard.used.replace(used);
-        let ready = if shard.is_of(source) {
+        let mut slot = self.slot();
+        slot.idle_ticks = 0;
+        let used = slot.used.replace(used);
+        let ready = if slot.is_of(source) {
             None
         } else {
-            shard.last = Arc::downgrade(source);
-            shard.ready.take()
+            slot.last = Arc::downgrade(source);
+            slot.ready.take()
         };
-        // Not while others wait for the shard.
-        drop(shard);
+        // Outside the lock.
+        drop(slot);
         drop((used, ready));
     }
 
-    /// Does what there is to do.
+    /// Drops the used instance and makes the next one.
     pub(in crate::plugin) fn on_idle(&self) {
-        let mut shard = self.shard();
-        let used = shard.used.take();
-        let wanting = if shard.ready.is_none() && !shard.making { shard.last.upgrade() } else { None };
-        shard.making |= wanting.is_some();
-        drop(shard);
+        let mut slot = self.slot();
+        let used = slot.used.take();
+        let wanted = if slot.ready.is_none() && !slot.is_making { slot.last.upgrade() } else { None };
+        slot.is_making |= wanted.is_some();
+        drop(slot);
         drop(used);
-        let Some(source) = wanting else { return };
-        // Until it is on the shard: the ticker must not fall asleep before.
+        let Some(source) = wanted else { return };
+        // Until the instance is in the slot: the ticker must not fall asleep before.
         let _busy = source.busy();
         let ready = source.make();
-        let mut shard = self.shard();
-        shard.making = false;
+        let mut slot = self.slot();
+        slot.is_making = false;
         if ready.is_none() {
-            shard.last = Weak::new();
+            slot.last = Weak::new();
         }
-        let other = if shard.is_of(&source) { std::mem::replace(&mut shard.ready, ready) } else { ready };
-        drop(shard);
-        drop(other);
+        let surplus = if slot.is_of(&source) { std::mem::replace(&mut slot.ready, ready) } else { ready };
+        drop(slot);
+        drop(surplus);
     }
 
-    /// Called at each tick: takes down what nobody has come for.
+    /// Called at each tick: drops instances of slots that have been idle for `LINGER_TICKS`.
     pub(in crate::plugin) fn age(&self) {
-        for shard in &self.shards {
-            let mut shard = lock(shard);
-            shard.idle_ticks = shard.idle_ticks.saturating_add(1);
-            if shard.idle_ticks == LINGER_TICKS {
-                let taken = shard.clear();
-                drop(shard);
+        for slot in &self.slots {
+            let mut slot = lock(slot);
+            slot.idle_ticks = slot.idle_ticks.saturating_add(1);
+            if slot.idle_ticks == LINGER_TICKS {
+                let taken = slot.clear();
+                drop(slot);
                 drop(taken);
             }
         }
     }
 
-    /// Takes everything down.
+    /// Drops all instances.
     pub(in crate::plugin) fn clear(&self) {
-        for shard in &self.shards {
-            let taken = lock(shard).clear();
+        for slot in &self.slots {
+            let taken = lock(slot).clear();
             drop(taken);
         }
     }
 
     #[cfg(test)]
     pub(in crate::plugin) fn is_ready(&self) -> bool {
-        self.shards.iter().any(|shard| lock(shard).ready.is_some())
+        self.slots.iter().any(|slot| lock(slot).ready.is_some())
     }
 
-    /// That of the thread that asks.
-    fn shard(&self) -> MutexGuard<'_, Shard<S>> {
+    /// The slot of the current thread.
+    fn slot(&self) -> MutexGuard<'_, Slot<S>> {
         thread_local! {
-            /// The how many-th it was. Any number will do, if few threads have the same.
+            /// The thread's number. Any will do, as long as few threads share one.
             static NUMBER: OnceCell<usize> = const { OnceCell::new() };
         }
         let next = || self.threads.fetch_add(1, Ordering::Relaxed);
         let number = NUMBER.with(|number| *number.get_or_init(next));
-        lock(&self.shards[number % SHARDS])
+        lock(&self.slots[number % THREAD_SLOTS])
     }
 }
 
-fn lock<T>(shard: &Mutex<T>) -> MutexGuard<'_, T> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

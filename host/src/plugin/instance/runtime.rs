@@ -1,6 +1,6 @@
-//! What the calls of all plugins share: the engine, the guests' threads, the clock, the budgets.
+//! Shared by the calls of all plugins: the engine, the guests' threads, the ticker, the budgets.
 //!
-//! Knows no plugin.
+//! Independent of any plugin.
 
 use std::sync::Arc;
 
@@ -8,35 +8,35 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 
-use super::call::Program;
+use super::call::PreparedComponent;
 use super::checking::Checker;
+use super::fair_semaphore::FairSemaphore;
 use super::ready::ReadyInstances;
 use super::ticker::Ticker;
-use super::turns::Turns;
 use crate::audit::Audit;
 use crate::plugin::component::engine::SLOTS;
 use crate::plugin::imports::granted::Resources;
 use crate::plugin::limits::quota::Budget;
 use crate::plugin::threads::Threads;
 
-const FREEZING: usize = 2;
+const MAX_FREEZING: usize = 2;
 
 pub(in crate::plugin) struct Runtime {
     pub(in crate::plugin) engine: Engine,
     pub(in crate::plugin) ticker: Ticker,
-    /// The threads that guests run on, and nothing else: one that spins or blocks delays other
-    /// guests at worst, never the protocol.
+    /// Threads that run only guests: one that spins or blocks delays other guests at worst, never
+    /// the protocol.
     guests: Threads,
-    pub(in crate::plugin) ready: Arc<ReadyInstances<Program>>,
-    /// Bytes that all running guests together may hold.
+    pub(in crate::plugin) ready: Arc<ReadyInstances<PreparedComponent>>,
+    /// Bytes of memory that all running guests together may use.
     pub(in crate::plugin) memory: Arc<Budget>,
-    /// A place in the pool of instances for each call. A call that waits for one has a turn of its
+    /// Slots of the instance pool. A call that waits for one holds a permit of its
     /// plugin, which bounds their number.
-    pub(in crate::plugin) slots: Arc<Turns>,
+    pub(in crate::plugin) slots: Arc<FairSemaphore>,
     pub(in crate::plugin) checker: Checker,
     pub(in crate::plugin) resources: Resources,
     pub(in crate::plugin) audit: Audit,
-    /// Whether several callers share it.
+    /// Whether there are several callers.
     pub(in crate::plugin) shared: bool,
     /// Listings that are checked and compiled at the same time: each may take a core.
     pub(in crate::plugin) freezing: Semaphore,
@@ -44,10 +44,10 @@ pub(in crate::plugin) struct Runtime {
 }
 
 impl Runtime {
-    /// Starts the clock. `workers` are the threads of `guests`; `memory` is in bytes.
+    /// Starts the ticker. `workers` are the threads of `guests`; `memory` is in bytes.
     ///
     /// # Errors
-    /// If its thread cannot be started.
+    /// If the ticker's thread cannot be started.
     pub(in crate::plugin) fn start(
         engine: Engine,
         guests: Threads,
@@ -66,11 +66,11 @@ impl Runtime {
             ready,
             checker: Checker::new(workers, memory.clone()),
             memory,
-            slots: Turns::new(SLOTS, u32::MAX, shared),
+            slots: FairSemaphore::new(SLOTS, u32::MAX, shared),
             resources,
             audit,
             shared,
-            freezing: Semaphore::new(FREEZING),
+            freezing: Semaphore::new(MAX_FREEZING),
             workers: workers as u32,
         }))
     }
@@ -79,22 +79,22 @@ impl Runtime {
         self.guests.handle()
     }
 
-    /// Threads that calls of one plugin may compute on: one stays free for the others.
-    pub(super) fn threads_of_one(&self) -> u32 {
+    /// Threads that calls of one plugin may use at a time: one stays free for other plugins.
+    pub(super) fn threads_per_plugin(&self) -> u32 {
         self.workers.saturating_sub(1).max(1)
     }
 
-    /// Takes used instances down and makes the next one. For a thread that brings calls, while it
-    /// has no other to bring: it takes some tens of microseconds, at most some milliseconds.
+    /// Drops the used instance and makes the next one. For a thread that reads calls, while it
+    /// has none to read: it takes some tens of microseconds, at most some milliseconds.
     pub(in crate::plugin) fn on_idle(&self) {
-        // Dropping what a guest had open may need the runtime that it was opened in.
+        // Dropping a guest's resources may need the runtime in which they were opened.
         let _entered = self.guests().enter();
         self.ready.on_idle();
     }
 }
 
-/// Starts the clock of an engine, which it holds weakly, and of what waits to be called.
-fn ticker(engine: &Engine, ready: &Arc<ReadyInstances<Program>>, guests: &Handle) -> std::io::Result<Ticker> {
+/// Starts the ticker of an engine, which it holds weakly, and of the ready instances.
+fn ticker(engine: &Engine, ready: &Arc<ReadyInstances<PreparedComponent>>, guests: &Handle) -> std::io::Result<Ticker> {
     let engine = engine.weak();
     let (aging, idle) = (ready.clone(), ready.clone());
     let (handle, guests) = (guests.clone(), guests.clone());

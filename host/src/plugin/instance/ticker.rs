@@ -1,6 +1,6 @@
-//! The clock that makes guests yield: it ticks every millisecond while any runs.
+//! The epoch ticker, which makes guests yield: it ticks every millisecond while any runs.
 //!
-//! It measures nothing: deadlines are timers and CPU time is summed where guests are
+//! It does not measure time: deadlines are timers and CPU time is summed where guests are
 //! polled, since ticks come late on a busy machine.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::sync::thread::{self, Thread};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering};
 
 const TICK: Duration = Duration::from_millis(1);
-/// How long it goes on when no guest runs, so that a series of calls wakes it only once.
+/// How long it keeps ticking when no guest runs, so that a series of calls wakes it only once.
 pub(in crate::plugin) const LINGER_TICKS: u32 = 100;
 
 pub(in crate::plugin) struct Ticker {
@@ -24,7 +24,7 @@ struct Shared {
     stop: AtomicBool,
 }
 
-/// Ticks go on as long as one of these lives.
+/// The ticker runs while one of these exists.
 pub(in crate::plugin) struct Ticking(Arc<Shared>);
 
 impl Ticker {
@@ -50,10 +50,10 @@ impl Ticker {
                 idle_ticks += 1;
                 if idle_ticks >= LINGER_TICKS {
                     of_thread.asleep.store(true, Ordering::SeqCst);
-                    // Looks again after it has said that it sleeps: whoever came
-                    // between saw it awake and will not wake it.
+                    // Checks again after `asleep` was set: a call that began in between saw it
+                    // awake and will not wake it.
                     if of_thread.running.load(Ordering::SeqCst) == 0 {
-                        // Whatever begins from here on wakes it, and is not missed.
+                        // A call that begins from here on wakes it, and is not missed.
                         idle();
                         thread::park();
                     }

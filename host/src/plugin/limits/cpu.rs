@@ -1,18 +1,18 @@
-//! How long a guest has computed: the time spent inside its future's `poll`.
+//! CPU time of a call: the time spent inside its future's `poll`.
 //!
-//! Does not stop anything: the epoch callback asks whether the limit is reached.
+//! Does not stop anything: the epoch callback checks whether the limit is reached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The computing time of one call.
+/// The CPU time of one call.
 pub(in crate::plugin) struct CpuMeter {
     start: Instant,
     limit: Duration,
-    /// Nanoseconds of the polls that are over.
+    /// Nanoseconds of the completed polls.
     spent: AtomicU64,
-    /// Nanoseconds from `start` to where the current poll began.
+    /// Nanoseconds from `start` to the start of the current poll.
     entered: AtomicU64,
     exceeded: AtomicBool,
 }
@@ -39,12 +39,12 @@ impl CpuMeter {
         over
     }
 
-    /// The polls that are over, in all.
+    /// The total of the completed polls.
     pub(in crate::plugin) fn spent(&self) -> Duration {
         Duration::from_nanos(self.spent.load(Ordering::Relaxed))
     }
 
-    /// Times a poll.
+    /// Runs and times a poll.
     pub(in crate::plugin) fn time<T>(&self, poll: impl FnOnce() -> T) -> T {
         let entered = self.start.elapsed().as_nanos() as u64;
         self.entered.store(entered, Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl CpuMeter {
         polled
     }
 
-    /// Whether a check has said so.
+    /// Whether a check has found the limit reached.
     pub(in crate::plugin) fn exceeded(&self) -> bool {
         self.exceeded.load(Ordering::Relaxed)
     }

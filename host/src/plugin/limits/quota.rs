@@ -1,7 +1,7 @@
-//! How much memory a store may take: a sum over all its memories and tables, and a
-//! budget over all stores.
+//! Limits the memory of a store: a sum over all its memories and tables, and a budget over all
+//! stores.
 //!
-//! Not wasmtime's `StoreLimits`, whose limit is for each memory: a component of sixty
+//! Not wasmtime's `StoreLimits`, whose limit is per memory: a component of sixty
 //! modules would get it sixty times.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(in crate::plugin) const CORE_INSTANCES: u32 = 16;
 pub(in crate::plugin) const MEMORIES: u32 = 4;
 pub(in crate::plugin) const TABLES: u32 = 8;
 
-/// Bytes that all guests together may hold.
+/// A budget, in bytes, for the memory of all guests.
 #[derive(Debug)]
 pub(in crate::plugin) struct Budget {
     limit: u64,
@@ -31,7 +31,7 @@ impl Budget {
         self.taken.try_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    fn give_back(&self, bytes: u64) {
+    fn release(&self, bytes: u64) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -41,16 +41,16 @@ impl Budget {
     }
 }
 
-/// What one store has taken and may take.
+/// The memory of one store, and its limit.
 pub(in crate::plugin) struct Quota {
     budget: Arc<Budget>,
     limit: u64,
     taken: u64,
-    /// Whether a request was refused: what traps after that ran out of memory.
+    /// Whether a request was refused: a later trap then counts as out of memory.
     refused: bool,
 }
 
-/// Bytes of one table element in the runtime.
+/// Bytes of one table element in wasmtime.
 const ELEMENT: u64 = 16;
 
 impl Quota {
@@ -67,7 +67,7 @@ impl Quota {
         self.taken
     }
 
-    /// Takes memory, of the guest's or of the host's for it; false if that is too much.
+    /// Reserves memory for the guest, or for the host on its behalf; false if that is too much.
     pub(in crate::plugin) fn grow(&mut self, bytes: u64) -> bool {
         let fits = self.taken.checked_add(bytes).is_some_and(|sum| sum <= self.limit);
         if fits && self.budget.take(bytes) {
@@ -82,13 +82,13 @@ impl Quota {
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        self.budget.give_back(self.taken);
+        self.budget.release(self.taken);
     }
 }
 
 impl ResourceLimiter for Quota {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        // Beyond its own maximum it fails anyway, and must not count.
+        // Beyond its declared maximum it fails anyway, and must not count.
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }

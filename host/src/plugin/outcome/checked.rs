@@ -1,6 +1,6 @@
-//! Calls between the check of what goes in and the check of what comes out.
+//! Calls with checks of their input and output.
 //!
-//! Both are part of the call: they run where it runs, under its deadline and computing time.
+//! Both checks are part of the call: they run on its threads, under its deadline and CPU limit.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -11,113 +11,114 @@ use super::{first_text, guest_error, is_light};
 use crate::plugin::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, ToolOutcome};
 use crate::plugin::events::Events;
 use crate::plugin::fault::{CallError, Fault};
-use crate::plugin::instance::call::Program;
+use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::instance::function::Function;
 use crate::plugin::instance::invocation::{Invocation, Typed};
 use crate::plugin::policy::denial::Denial;
-use crate::plugin::policy::redact::Said;
+use crate::plugin::policy::redact::Redactable;
 use crate::plugin::provider::Call;
 use crate::plugin::surface::FrozenTool;
 
-/// Calls a tool: its arguments are checked against its input schema, its result against the output
-/// schema. `read` makes an outcome of what the guest gave.
+/// Calls a tool: validates its arguments against the input schema, and its result against the output
+/// schema. `read` converts what the guest returned to an outcome.
 pub(in crate::plugin) async fn tool<I: Invocation>(
-    program: &Arc<Program>,
+    prepared: &Arc<PreparedComponent>,
     tool: &FrozenTool,
     arguments: Arc<str>,
     invocation: I,
     call: Call,
     read: impl FnOnce(I::Outcome) -> Result<ToolOutcome, CallError> + Send + 'static,
 ) -> Result<ToolOutcome, CallError> {
-    let (own, input, output) = (program.clone(), tool.input.clone(), tool.output.clone());
+    let (own, input, output) = (prepared.clone(), tool.input.clone(), tool.output.clone());
     let before = async move { own.runtime.checker.check(&input, &arguments).await?.map_err(CallError::Input) };
-    let check = move |program: Arc<Program>, denials: Denials, outcome| async move {
-        match (super::tool(&program, outcome, output.as_ref()).await?, denials.last()) {
+    let check = move |prepared: Arc<PreparedComponent>, denials: Denials, outcome| async move {
+        match (super::tool(&prepared, outcome, output.as_ref()).await?, denials.last()) {
             (ToolOutcome::Complete(result), Some(denial)) if result.is_error => {
                 Err(Fault::Denied { denial, said: first_text(result) }.into())
             }
             (outcome, _) => Ok(outcome),
         }
     };
-    checked(program, invocation, call, before, read, check, is_light).await
+    checked(prepared, invocation, call, before, read, check, is_light).await
 }
 
-/// Makes any other call, and checks what comes of it.
+/// Makes any other call, and checks its outcome.
 pub(in crate::plugin) async fn any<I: Invocation, R: Send + 'static>(
-    program: &Arc<Program>,
+    prepared: &Arc<PreparedComponent>,
     invocation: I,
     call: Call,
     read: impl FnOnce(I::Outcome) -> Result<R, CallError> + Send + 'static,
-    check: impl FnOnce(&Program, R) -> Result<R, Fault> + Send + 'static,
+    check: impl FnOnce(&PreparedComponent, R) -> Result<R, Fault> + Send + 'static,
 ) -> Result<R, CallError> {
-    let check = |program: Arc<Program>, _, outcome| ready(check(&program, outcome).map_err(CallError::from));
-    checked(program, invocation, call, ready(Ok(())), read, check, |_| false).await
+    let check =
+        |prepared: Arc<PreparedComponent>, _, outcome| ready(check(&prepared, outcome).map_err(CallError::from));
+    checked(prepared, invocation, call, ready(Ok(())), read, check, |_| false).await
 }
 
-/// The check of a resource that was read.
-pub(in crate::plugin) fn read(program: &Program, outcome: ReadOutcome) -> Result<ReadOutcome, Fault> {
-    super::read(outcome, &program.forms, program.limits.output)
+/// Checks the contents of a resource.
+pub(in crate::plugin) fn read(prepared: &PreparedComponent, outcome: ReadOutcome) -> Result<ReadOutcome, Fault> {
+    super::read(outcome, &prepared.forms, prepared.limits.output)
 }
 
-/// That of a prompt.
-pub(in crate::plugin) fn prompt(program: &Program, outcome: PromptOutcome) -> Result<PromptOutcome, Fault> {
-    super::prompt(outcome, &program.forms, program.limits.output)
+/// Checks a prompt.
+pub(in crate::plugin) fn prompt(prepared: &PreparedComponent, outcome: PromptOutcome) -> Result<PromptOutcome, Fault> {
+    super::prompt(outcome, &prepared.forms, prepared.limits.output)
 }
 
-/// That of suggestions.
-pub(in crate::plugin) fn completion(program: &Program, outcome: Completion) -> Result<Completion, Fault> {
-    super::completion(outcome, program.limits.output)
+/// Checks suggestions.
+pub(in crate::plugin) fn completion(prepared: &PreparedComponent, outcome: Completion) -> Result<Completion, Fault> {
+    super::completion(outcome, prepared.limits.output)
 }
 
-/// That of what a method of a plugin's own gives.
-pub(in crate::plugin) fn method(program: &Program, outcome: String) -> Result<String, Fault> {
-    super::method(outcome, program.limits.output)
+/// Checks the result of a method of the plugin.
+pub(in crate::plugin) fn method(prepared: &PreparedComponent, outcome: String) -> Result<String, Fault> {
+    super::method(outcome, prepared.limits.output)
 }
 
-/// As [`any`], by a function whose types are known.
+/// As [`any`], for a function with static types.
 pub(in crate::plugin) async fn typed<P, R>(
-    program: &Arc<Program>,
+    prepared: &Arc<PreparedComponent>,
     function: &Function<P, (Result<R, GuestError>,)>,
     call: Call,
     params: impl FnOnce(CallContext) -> P + Send + 'static,
-    check: impl FnOnce(&Program, R) -> Result<R, Fault> + Send + 'static,
+    check: impl FnOnce(&PreparedComponent, R) -> Result<R, Fault> + Send + 'static,
 ) -> Result<R, CallError>
 where
     P: ComponentNamedList + Lower + Send + Sync + 'static,
-    R: Said + Send + 'static,
+    R: Redactable + Send + 'static,
     (Result<R, GuestError>,): ComponentNamedList + Lift,
 {
     let invocation = Typed { function: function.clone(), params };
-    any(program, invocation, call, |outcome| outcome.map_err(CallError::Guest), check).await
+    any(prepared, invocation, call, |outcome| outcome.map_err(CallError::Guest), check).await
 }
 
-/// What fails after a denial is told as that.
+/// A failure after a denied access is reported as that denial.
 async fn checked<I: Invocation, R: Send + 'static, F>(
-    program: &Arc<Program>,
+    prepared: &Arc<PreparedComponent>,
     invocation: I,
     call: Call,
     before: impl Future<Output = Result<(), CallError>> + Send + 'static,
     read: impl FnOnce(I::Outcome) -> Result<R, CallError> + Send + 'static,
-    check: impl FnOnce(Arc<Program>, Denials, R) -> F + Send + 'static,
+    check: impl FnOnce(Arc<PreparedComponent>, Denials, R) -> F + Send + 'static,
     is_light: fn(&R) -> bool,
 ) -> Result<R, CallError>
 where
     F: Future<Output = Result<R, CallError>> + Send + 'static,
 {
     let denials = Denials(call.events.clone());
-    let (own, of_check) = (program.clone(), denials.clone());
+    let (own, of_check) = (prepared.clone(), denials.clone());
     let after = move |outcome: I::Outcome| async move {
         let outcome = of_check.explain(Ok(read(outcome)))?;
         check(own, of_check, outcome).await
     };
-    match program.perform_checked(invocation, call, before, after, is_light).await {
-        // The guest itself did not end well.
+    match prepared.invoke_checked(invocation, call, before, after, is_light).await {
+        // The guest trapped.
         Err(CallError::Fault(fault)) => denials.explain(Err(fault)),
         ended => ended,
     }
 }
 
-/// What one call was denied.
+/// The denied accesses of one call.
 #[derive(Clone)]
 struct Denials(Option<Arc<Events>>);
 

@@ -1,13 +1,13 @@
-//! What nobody sees is dropped from every text of an outcome. All of them share one leeway.
+//! Drops hidden characters from all texts of an outcome, which share one leeway.
 //!
-//! Members are named in full, so that one more of them does not compile before it is looked
-//! into: first what is or has text, then JSON text, then what has none or what a check of its own
-//! refuses (URIs, moments, names).
+//! Members are destructured in full, so that a new one does not compile before it is handled
+//! here: first those with text, then JSON text, then those without, or which another check
+//! rejects (URIs, timestamps, names).
 
 use crate::plugin::abi::*;
 use crate::plugin::text::{Leeway, drop_hidden, drop_hidden_in_json};
 
-/// What has texts that people or models read.
+/// A value with texts that people or models read.
 pub(super) trait Shown {
     fn show(&mut self, leeway: &mut Leeway);
 }
@@ -83,7 +83,7 @@ records! {
     ResourceContents { mime_type, body; meta; uri }
     ResourceDescription { name, title, description, mime_type, icons; meta; uri, size, annotations }
     Icon { src, mime_type, sizes; ; theme }
-    // The state leaves sealed.
+    // The state is encrypted before it leaves.
     InputRequired { questions; ; state }
     Question { ask; ; key }
     Form { message; schema; }
@@ -105,7 +105,7 @@ variants! {
     ReadOutcome { Complete, InputRequired; }
     PromptOutcome { Complete, InputRequired; }
     Content { Text, Image, Audio, Embedded, Link; }
-    // Who needs every character of a text sends bytes.
+    // Plugins that need every character of a text can send a blob.
     ResourceBody { Text; Self::Blob(_) }
     Ask { Form, Url, Sample; Self::Roots }
     SamplingContent { Text, Image, Audio, ToolUse, ToolResult; }

@@ -1,4 +1,4 @@
-//! Bytes of an outcome: its texts and blobs, without what encoding adds.
+//! The size of an outcome in bytes: its texts and blobs, without encoding overhead.
 
 use crate::plugin::abi::*;
 
@@ -6,7 +6,7 @@ pub(super) trait Size {
     fn size(&self) -> usize;
 }
 
-/// What an element costs beside its bytes, so that many empty ones are not free.
+/// Cost of an element in addition to its bytes, so that many empty ones are not free.
 const ELEMENT: usize = 16;
 
 impl Size for String {

@@ -69,7 +69,7 @@ fn hidden_characters_leave_texts_and_never_bytes() {
 /// What is dropped after redaction puts no secret together.
 #[test]
 fn hidden_characters_keep_no_secret_from_being_redacted() {
-    use crate::plugin::policy::redact::{Redactor, Said};
+    use crate::plugin::policy::redact::{Redactable, Redactor};
     use crate::plugin::policy::secret::Secret;
     const LIMIT: u64 = 1 << 20;
     let value = "tok_ABCDEFGHIJKLMNOP";
@@ -287,7 +287,7 @@ fn all_texts_of_a_result_share_what_may_pass() {
         result
     };
     assert_eq!(spaces(&result((0..100).map(|_| said("one\u{a0}two".into())).collect())), 8);
-    // Each text is written in one way; which one it is tells something.
+    // Each text is written in one of two ways, and the choice carries information.
     let way = |n: u32| if n.count_ones().is_multiple_of(2) { "a word : more" } else { "a word\u{a0}: more" };
     let mixed = result((0..200).map(|n| said(way(n).into())).collect());
     let ways: Vec<bool> = mixed.content.iter().map(|content| format!("{content:?}").contains("a0")).collect();

@@ -15,7 +15,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The line that grants it, as a person would begin.
+    /// A minimal configuration line that grants it.
     pub fn line(self) -> String {
         match self {
             Self::Http => "http = [\"https://HOST\"]".into(),
@@ -23,7 +23,7 @@ impl Access {
         }
     }
 
-    /// Its key among a plugin's grants.
+    /// Its key in `[plugins.NAME.grants]`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Keyvalue => "keyvalue",

@@ -1,28 +1,28 @@
-//! What a guest was denied, and why: it has no grant, or the grant lacks what it needs.
+//! Why a guest was denied an access: the grant is missing, or it lacks what it needs.
 
 use super::access::Access;
 
-/// What a call was denied.
+/// A denied access of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
     pub access: Access,
-    /// What the grant lacks, for whoever calls; `None`: no grant covers it.
+    /// What the grant lacks, worded for callers; `None`: the grant is missing.
     pub lack: Option<String>,
 }
 
 impl Denial {
-    /// For want of a grant.
+    /// For a missing grant.
     pub fn without_grant(access: Access) -> Self {
         Self { access, lack: None }
     }
 }
 
-/// What a grant needs and has not. With it, the grant counts.
+/// What a grant lacks before it can be used, such as a secret or a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::plugin) struct Lack {
-    /// For whoever calls: no place on this machine.
-    pub(in crate::plugin) told: String,
-    /// For the operator, with the place.
+    /// For callers: without paths of the host.
+    pub(in crate::plugin) message: String,
+    /// For the operator, with the path.
     pub(in crate::plugin) logged: String,
     pub(in crate::plugin) hint: &'static str,
 }
@@ -33,9 +33,9 @@ impl Lack {
     }
 }
 
-/// As whoever calls is told.
+/// As callers see it.
 impl std::fmt::Display for Lack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.told, self.hint)
+        write!(f, "{}: {}", self.message, self.hint)
     }
 }

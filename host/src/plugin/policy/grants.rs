@@ -1,6 +1,6 @@
-//! What a plugin may do beside computing: denied unless it is granted when it is loaded.
+//! What a plugin may do besides computing: denied unless granted when it is loaded.
 //!
-//! Does not know how a grant is written, nor enforce one.
+//! Neither parses nor enforces grants.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,44 +19,44 @@ pub struct Grants {
     pub keyvalue: Option<KeyvalueGrant>,
     /// To send HTTP requests; the first entry that covers one decides.
     pub http: Vec<HttpGrant>,
-    /// Those that it may read, and those that its entries of `http` name.
+    /// Secrets that it may read, and those that its `http` entries name.
     pub secrets: Vec<Secret>,
-    /// To put questions to the user, forms and pages.
+    /// To elicit input from the user, by forms and URLs.
     pub elicit: bool,
-    /// To ask the client's model.
+    /// To sample the client's model.
     pub sample: bool,
-    /// To ask which folders the user works in.
+    /// To list the client's roots.
     pub roots: bool,
-    /// Folders of the host, each with the path at which the plugin finds it.
+    /// Folders of the host with their paths in the guest.
     pub folders: Vec<FolderGrant>,
-    /// What no such folder may hold, as it is configured now.
+    /// Files that no such folder may contain, under the current configuration.
     pub private: Vec<PrivateFile>,
-    /// Variables of its environment, by name and value.
+    /// Environment variables, by name and value.
     pub env: Vec<(String, String)>,
-    /// What it finds in `wasi:config/store`, by key and value.
+    /// Entries of `wasi:config/store`, by key and value.
     pub config: Vec<(String, String)>,
-    /// Where a person can grant more; told in the log when something is denied.
+    /// Where to grant more; part of the hint that is logged with a denial.
     pub place: String,
 }
 
-/// How much a plugin may keep.
+/// How much a plugin may store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyvalueGrant {
-    /// Bytes of all its keys, values and buckets' names together.
+    /// Bytes of all its keys, values and bucket names together.
     pub quota: u64,
 }
 
 impl KeyvalueGrant {
-    /// The quota of a grant that names none.
+    /// The default quota.
     pub const QUOTA: u64 = 1 << 20;
 }
 
 /// A folder that a plugin may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderGrant {
-    /// Where it is.
+    /// Its path on the host.
     pub host: PathBuf,
-    /// The absolute path at which the plugin finds it.
+    /// Its absolute path in the guest.
     pub guest: String,
     pub mode: FolderMode,
     /// Which folder it was when the configuration was read, if it was there: a folder that
@@ -64,12 +64,12 @@ pub struct FolderGrant {
     pub found: Option<FolderState>,
 }
 
-/// A file that is the host's own: its audit log, a key, a token, a secret.
+/// A private file of the host: the audit log, a key, a token, a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrivateFile {
     /// For people: "the audit log".
     pub what: String,
-    /// It need not be there.
+    /// It need not exist.
     pub path: PathBuf,
 }
 
@@ -77,15 +77,15 @@ pub struct PrivateFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderMode {
     Read,
-    /// Read and change. `quota` is what the folder may hold in all: the bytes of its files, and
-    /// 4 KiB for each entry.
+    /// Read and write. `quota` limits the whole folder: the bytes of its files, and 4 KiB for each
+    /// entry.
     Write {
         quota: u64,
     },
 }
 
 impl FolderGrant {
-    /// The quota of a grant that names none.
+    /// The default quota.
     pub const QUOTA: u64 = 64 << 20;
 }
 
@@ -95,26 +95,26 @@ impl Grants {
         self.each().contains(&(access, true))
     }
 
-    /// A secret's value, if it is there.
+    /// A secret's value, if it is available.
     pub fn secret(&self, name: &str) -> Option<&str> {
         self.secrets.iter().find(|secret| secret.name == name)?.expose()
     }
 
-    /// What an entry lacks that cannot be filled in.
+    /// What an `http` entry lacks whose header fields cannot be filled in.
     pub(in crate::plugin) fn lack_of(&self, entry: &HttpGrant) -> Lack {
         let of = |name: &str| self.secrets.iter().find(|secret| secret.name == name).and_then(Secret::lack);
         entry.secrets().find_map(of).unwrap_or_else(|| {
-            let told = String::from("its secrets make no header");
-            Lack { logged: format!("{told}: {entry}"), told, hint: "put others in their place" }
+            let message = String::from("its secrets make no header");
+            Lack { logged: format!("{message}: {entry}"), message, hint: "put others in their place" }
         })
     }
 
-    /// What the plugin finds in its configuration: what was written for it, and the secrets that
+    /// The entries of the plugin's `wasi:config/store`: its `config`, and the secrets that
     /// it may read.
     pub(in crate::plugin) fn configured(&self) -> impl Iterator<Item = (String, String)> {
         let readable = self.secrets.iter().filter(|secret| secret.readable);
         let secrets = readable.filter_map(|secret| Some((secret.name.clone(), secret.expose()?.to_owned())));
-        // A secret counts for more than a value of its name.
+        // A secret overrides a value of the same name.
         self.config.iter().filter(|(name, _)| !self.is_readable(name)).cloned().chain(secrets)
     }
 
@@ -122,14 +122,14 @@ impl Grants {
         self.secrets.iter().any(|secret| secret.readable && secret.name == name && secret.expose().is_some())
     }
 
-    /// The kinds of which anything is granted.
+    /// The granted kinds.
     pub fn kinds(&self) -> BTreeSet<Access> {
         self.each().into_iter().filter(|(_, granted)| *granted).map(|(access, _)| access).collect()
     }
 
     /// Each kind, and whether anything of it is granted.
     fn each(&self) -> [(Access, bool); 9] {
-        // Taken apart whole, so that no kind can be forgotten here.
+        // Destructured in full, so that no kind can be forgotten here.
         let Self { keyvalue, http, secrets, elicit, sample, roots, folders, private: _, env, config, place: _ } = self;
         [
             (Access::Keyvalue, keyvalue.is_some()),
@@ -144,12 +144,12 @@ impl Grants {
         ]
     }
 
-    /// Nothing; a person can still grant more at the same place.
+    /// No grants, with the same hint where to add some.
     pub fn none(&self) -> Self {
         Self { place: self.place.clone(), ..Self::default() }
     }
 
-    /// What of a client the plugin may know and ask for.
+    /// The client features that the plugin may see and use.
     pub(in crate::plugin) fn features(&self) -> ClientFeatures {
         let mut features = ClientFeatures::empty();
         if self.elicit {

@@ -4,41 +4,41 @@ use std::fmt;
 
 use super::denial::Lack;
 
-/// A secret by its name.
+/// A named secret.
 #[derive(Clone, PartialEq)]
 pub struct Secret {
     pub name: String,
-    /// Whether the plugin itself may read it, not only the host use it in the plugin's place.
+    /// Whether the plugin itself may read it; else only the host uses it on the plugin's behalf.
     pub readable: bool,
     value: Result<String, Missing>,
 }
 
-/// Why a secret is not there.
+/// Why a secret is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Reads after "it", with the place.
+    /// Reads after "it", with the path.
     pub why: String,
-    /// What to do, without the place.
+    /// What to do, without the path.
     pub hint: &'static str,
 }
 
 impl Secret {
-    /// `value`: or why it is not there.
+    /// `value`: or why it is not available.
     pub fn new(name: String, readable: bool, value: Result<String, Missing>) -> Self {
         Self { name, readable, value }
     }
 
-    /// The secret itself, if it is there.
+    /// The value, if it is available.
     pub fn expose(&self) -> Option<&str> {
         self.value.as_deref().ok()
     }
 
-    /// What a grant lacks that needs it, if it is not there.
+    /// What a grant that needs it lacks, if it is not available.
     pub(in crate::plugin) fn lack(&self) -> Option<Lack> {
         let Missing { why, hint } = self.value.as_ref().err()?;
         let name = &self.name;
-        let told = format!("its secret '{name}' could not be read");
-        Some(Lack { logged: format!("{told}: it {why}"), told, hint })
+        let message = format!("its secret '{name}' could not be read");
+        Some(Lack { logged: format!("{message}: it {why}"), message, hint })
     }
 }
 

@@ -1,22 +1,22 @@
-//! What it may take to compile what one plugin lists: its schemas, their patterns, and its
-//! templates of URIs, all together.
+//! A budget for compiling one plugin's listing: its schemas, their patterns, and its URI
+//! templates.
 //!
-//! It only counts. What it is told is reckoned before anything is compiled, and rather too high.
+//! Only counts. Costs are estimated before compiling, and rather too high.
 
 use std::time::{Duration, Instant};
 
 use super::pattern::Gauge;
 use crate::plugin::limits::Limits;
 
-/// Patterns of a listing.
+/// Maximum patterns of a listing.
 pub(in crate::plugin) const PATTERNS: usize = 256;
-/// Bytes of all that is compiled.
+/// Maximum bytes of all that is compiled.
 pub(in crate::plugin) const BYTES: usize = 32 << 20;
-/// States of all templates that are not matched by a table; every URI may be compared with all
+/// NFA states of all templates without a small DFA; every URI may be matched with all
 /// of them.
 const TEMPLATE_STATES: u64 = 512;
 
-/// What is left of it.
+/// The remaining budget.
 #[derive(Debug)]
 pub(in crate::plugin) struct Allowance {
     patterns: usize,
@@ -27,7 +27,7 @@ pub(in crate::plugin) struct Allowance {
 }
 
 impl Allowance {
-    /// For one listing, or one round of questions, beginning now.
+    /// For one listing, or one round of questions; its time starts now.
     pub(in crate::plugin) fn new() -> Self {
         Self {
             patterns: PATTERNS,
@@ -38,12 +38,12 @@ impl Allowance {
         }
     }
 
-    /// Bytes that are left.
+    /// The remaining bytes.
     pub(in crate::plugin) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes bytes, or says that there are not so many, or that the time is up.
+    /// Takes bytes; fails if too few are left, or the time is up.
     pub(in crate::plugin) fn take(&mut self, bytes: usize) -> Result<(), String> {
         if self.began.elapsed() > self.time {
             return Err(format!("compiling the plugin's schemas takes more than {} ms", self.time.as_millis()));
@@ -64,7 +64,7 @@ impl Allowance {
         self.take(gauge.bytes)
     }
 
-    /// Takes the pattern of a template of URIs.
+    /// Takes the pattern of a URI template.
     pub(in crate::plugin) fn take_template(&mut self, gauge: &Gauge) -> Result<(), String> {
         let states = gauge.slow_states();
         self.template_states = self.template_states.checked_sub(states).ok_or_else(|| {

@@ -1,9 +1,9 @@
-//! How much a schema comes to: counted before it is compiled, references followed.
+//! The size of a schema with its references expanded, counted before it is compiled.
 //!
-//! A schema of two kilobytes can refer to itself twice at each of 26 levels. The compiler and
-//! the validator follow each reference anew, so subschemas are counted as often as they are
-//! reached, and what they take is counted with them. Recursion must go down into the value at
-//! each turn; how far it goes depends on the value, and is counted in `steps`.
+//! A schema of two kilobytes can refer to itself twice at each of 26 levels. The compiler and the
+//! validator expand each reference, so subschemas are counted as often as they are reached.
+//! Recursion must descend into the value at each level; its depth depends on the value, and is
+//! counted in `steps`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,23 +14,23 @@ use super::allowance::Allowance;
 
 const MAX_APPLIED: usize = 10_000;
 const MAX_NESTED: usize = 32;
-/// Bytes that a subschema takes when it is compiled, and each of its keywords; measured, and
-/// rounded up. Beside that, each keyword keeps the pointer to where it stands.
+/// Bytes of a compiled subschema, and of each of its keywords; measured, and rounded up. In
+/// addition, each keyword stores its JSON Pointer.
 const SUBSCHEMA: usize = 256;
 const KEYWORD: usize = 384;
-/// Bytes of one value in a tree, with what the allocator adds.
+/// Bytes of one value in a tree, with the allocator's overhead.
 const VALUE: usize = 128;
-/// Copies that a constant is kept in.
+/// Number of copies of a constant.
 const COPIES: usize = 3;
 
-/// Refuses a schema that is not an object or boolean, that refers outside of itself, or
-/// that is too much work.
+/// Rejects a schema that is not an object or boolean, that refers outside of itself, or
+/// that is too large.
 pub(super) fn check(root: &Value, allowance: &mut Allowance) -> Result<(), String> {
     let mut walk = Walk { root, allowance, applied: 0, open: Vec::new(), place: 0, pointer: 0, sizes: HashMap::new() };
     walk.schema(root, 0)
 }
 
-/// What a `$ref` refers to: a name for it, and the part of the schema.
+/// The target of a `$ref`: its name, and the part of the schema.
 pub(super) fn target<'a>(root: &'a Value, reference: &Value) -> Result<(String, &'a Value), String> {
     let name = reference.as_str().ok_or("a $ref must be a string")?;
     let shown = || crate::plugin::text::quote(name, 120);
@@ -43,8 +43,8 @@ pub(super) fn target<'a>(root: &'a Value, reference: &Value) -> Result<(String, 
     Ok((pointer.into_owned(), target))
 }
 
-/// A fragment without percent-encoding. One that encodes what parts or escapes names could be
-/// read in two ways, and is none.
+/// A fragment without percent-encoding. One that encodes separators or escapes is ambiguous,
+/// and rejected.
 fn unescaped(fragment: &str) -> Option<Cow<'_, str>> {
     if !fragment.contains('%') {
         return Some(Cow::Borrowed(fragment));
@@ -72,13 +72,13 @@ struct Walk<'a, 'b> {
     root: &'a Value,
     allowance: &'b mut Allowance,
     applied: usize,
-    /// References that are being followed, and how deep in the value each began.
+    /// References on the current path, each with its depth in the value.
     open: Vec<(String, usize)>,
-    /// How deep in the value the current subschema applies.
+    /// Depth in the value at which the current subschema applies.
     place: usize,
     /// Bytes of the pointer to the current subschema.
     pointer: usize,
-    /// What the own keywords of a subschema take, by where it is.
+    /// The size of a subschema's own keywords, by its address.
     sizes: HashMap<*const Map<String, Value>, usize>,
 }
 
@@ -111,8 +111,7 @@ impl<'a> Walk<'a, '_> {
         self.allowance.take(bytes)
     }
 
-    /// What tells which parts of a value others have looked at has all that applies at the same
-    /// place once more, at each level of it.
+    /// `unevaluated…` keywords apply all subschemas of the same location again, at each level.
     fn evaluated(&mut self, members: &'a Map<String, Value>, nested: usize) -> Result<(), String> {
         for (keyword, value) in members {
             match keyword.as_str() {
@@ -172,7 +171,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// A subschema at a name below the current one; `inside`: of a part of the value.
+    /// A subschema at a name below the current one; `inside`: it applies to a part of the value.
     fn at(&mut self, name: &str, schema: &'a Value, inside: bool, nested: usize) -> Result<(), String> {
         let deeper = usize::from(inside);
         self.place += deeper;
@@ -211,7 +210,7 @@ impl<'a> Walk<'a, '_> {
 
     fn reference(&mut self, value: &'a Value, nested: usize) -> Result<(), String> {
         let (pointer, target) = target(self.root, value)?;
-        // The root is open from the start, though nothing refers to it.
+        // The root counts as referenced from the start.
         let began = match self.open.iter().find(|(open, _)| *open == pointer) {
             Some((_, depth)) => Some(*depth),
             None if pointer.is_empty() => Some(0),
@@ -233,7 +232,7 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// What keywords take that are no subschemas: constants, names and what nobody knows.
+/// The size of keywords without subschemas: constants, names and unknown keywords.
 fn own_size(members: &Map<String, Value>) -> usize {
     let sizes = members.iter().map(|(keyword, value)| match keyword.as_str() {
         "allOf"

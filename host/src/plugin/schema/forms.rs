@@ -1,7 +1,7 @@
-//! The schemas of forms that a plugin asks with, compiled once: when it asks, and not again for
-//! each answer or when it asks the same of others.
+//! An LRU cache of the compiled schemas of a plugin's forms: compiled when it asks, and not again
+//! for each answer, or for the same form of another call.
 //!
-//! Who asked what is not known here. What is needed again and kept no more is compiled anew.
+//! Independent of callers. An evicted schema is compiled again when needed.
 
 use std::collections::VecDeque;
 
@@ -9,12 +9,12 @@ use super::Schema;
 use super::allowance::Allowance;
 use crate::sync::{Mutex, PoisonError};
 
-/// As many as may be asked in one round.
+/// As many as one round may have.
 const MOST: usize = 32;
-/// Bytes of all that one plugin has, as [`Allowance`] reckons them, with their texts.
+/// Bytes of all schemas of one plugin, as [`Allowance`] counts them, with their texts.
 const BYTES: usize = 1 << 20;
 
-/// Those of one plugin under its present settings.
+/// The forms of one plugin under its current settings.
 #[derive(Default)]
 pub(in crate::plugin) struct Forms(Mutex<VecDeque<Form>>);
 
@@ -25,7 +25,7 @@ struct Form {
 }
 
 impl Forms {
-    /// A form's schema, compiled now if it is not kept.
+    /// A form's schema, from the cache or compiled.
     ///
     /// # Errors
     /// As [`Schema::compile_within`].
@@ -40,7 +40,7 @@ impl Forms {
         Ok(schema)
     }
 
-    /// The last used one stands last.
+    /// Moves the form found to the end, as the last used.
     fn find(&self, text: &str) -> Option<Schema> {
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = forms.iter().position(|form| form.text == text)?;
@@ -55,7 +55,7 @@ impl Forms {
             return;
         }
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another call may have come first with the same.
+        // Another call may have added it meanwhile.
         forms.retain(|other| other.text != form.text);
         forms.push_back(form);
         while forms.len() > MOST || forms.iter().map(|form| form.bytes).sum::<usize>() > BYTES {

@@ -1,4 +1,4 @@
-//! Arguments that a tool wants repeated in HTTP headers: `x-mcp-header` in its input schema.
+//! Arguments of a tool that are repeated in HTTP headers: `x-mcp-header` in its input schema.
 //!
 //! Source: MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers": a tool that
 //! breaks its rules is dropped by clients.
@@ -8,21 +8,21 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 const KEY: &str = "x-mcp-header";
-/// Such arguments of one tool: each of its calls has a header for each.
+/// Maximum mirrored arguments of a tool: each call has a header for each.
 const MAX_MIRRORED: usize = 32;
-/// Names to one of them: an object in an object is read once more.
+/// Maximum length of a property path: nested objects are parsed once more per level.
 const MAX_PATH: usize = 8;
 
-/// An argument that stands in a header too.
+/// An argument that is mirrored in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirrored {
-    /// What follows `Mcp-Param-`, as the schema spells it.
+    /// The part after `Mcp-Param-`, as in the schema.
     pub header: String,
-    /// Names of properties, from the root to the argument.
+    /// Property names from the root to the argument.
     pub path: Vec<String>,
 }
 
-/// All such arguments of a schema, or which rule it breaks.
+/// All mirrored arguments of a schema, or the rule that it breaks.
 pub(in crate::plugin) fn mirrored(schema: &Value) -> Result<Vec<Mirrored>, String> {
     let mut found = Vec::new();
     let mut names = HashSet::new();
@@ -35,7 +35,7 @@ pub(in crate::plugin) fn mirrored(schema: &Value) -> Result<Vec<Mirrored>, Strin
     Ok(found)
 }
 
-/// `reached`: only names of properties lead here from the root.
+/// `reached`: the path from the root has only `properties`.
 fn visit(value: &Value, path: &mut Vec<String>, reached: bool, found: &mut Vec<Mirrored>) -> Result<(), String> {
     let object = match value {
         Value::Object(object) => object,

@@ -1,8 +1,8 @@
-//! What a pattern takes: bytes when it is compiled, steps when it is matched.
+//! The cost of a pattern: bytes when it is compiled, steps when it is matched.
 //!
-//! It matches nothing. The engine of `regex` needs time for each byte of the text times each
-//! state of the pattern, unless its lazy automaton has room for all that the pattern can get
-//! into; then it is a table that is looked into once for each byte.
+//! Matches nothing. The `regex` engine takes time for each byte of the text times each NFA state of
+//! the pattern, unless its lazy DFA's cache can hold all DFA states; then it takes one table lookup
+//! per byte.
 
 use std::collections::HashSet;
 
@@ -11,29 +11,28 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{Compiler, Config, NFA, WhichCaptures};
 use regex_automata::util::{start, syntax};
 
-/// Bytes of one compiled pattern, as the engine counts them.
+/// Maximum bytes of one compiled pattern, as the engine counts them.
 pub(in crate::plugin) const MAX_SIZE: usize = 1 << 20;
-/// Bytes that the engine may keep for the automaton of one pattern, for each thread and each of
-/// its two directions.
+/// Bytes of the lazy DFA's cache of one pattern, for each thread and each of its two directions.
 pub(in crate::plugin) const AUTOMATON: usize = 128 << 10;
-/// The engine has the pattern forwards, backwards, and as it was parsed.
+/// The engine stores the pattern forwards, backwards, and parsed.
 const TIMES: usize = 4;
-/// More states than these are not looked through for an automaton of few: that takes time.
+/// NFA states up to which the DFA is explored, which takes time.
 const LOOKED_THROUGH: usize = 512;
-/// States of an automaton that is taken to be small.
+/// Maximum states of a small DFA.
 const SMALL: usize = 256;
-/// Steps that one byte takes for each state: it may be looked at as often as twice.
+/// Steps per byte and state: each byte may be read twice.
 const STEPS: u64 = 2;
 
-/// What one pattern takes.
+/// The cost of one pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plugin) struct Gauge {
-    /// Bytes that it takes when it is compiled.
+    /// Bytes when compiled.
     pub(in crate::plugin) bytes: usize,
     states: u64,
-    /// Bytes of a text after which it has failed: it is bound to the text's beginning.
+    /// Bytes of a text after which it has failed, if it is anchored at the start.
     longest: Option<u64>,
-    /// Whether each byte takes the same time, however many states there are.
+    /// Whether the DFA is small: the time per byte does not depend on the states.
     is_table: bool,
 }
 
@@ -41,9 +40,9 @@ impl Gauge {
     /// Measures a pattern of a schema.
     ///
     /// # Errors
-    /// Why it is none, or too large: a fragment for people.
+    /// Why it is invalid, or too large: a fragment for people.
     pub(in crate::plugin) fn of_schema(pattern: &str, limit: usize) -> Result<Self, String> {
-        // The translation copies the pattern for each class in it.
+        // The translation to Rust's syntax copies the pattern for each class in it.
         const LONGEST: usize = 8 << 10;
         if pattern.len() > LONGEST {
             return Err(format!("a pattern of more than {LONGEST} bytes"));
@@ -53,10 +52,10 @@ impl Gauge {
         Self::of(&pattern, limit).map_err(|why| format!("{why}: {}", shown()))
     }
 
-    /// Measures a pattern in the engine's own syntax, which may take `limit` bytes.
+    /// Measures a pattern in the engine's syntax, of at most `limit` bytes.
     ///
     /// # Errors
-    /// Whether it is none or too large.
+    /// Whether it is invalid or too large.
     pub(in crate::plugin) fn of(pattern: &str, limit: usize) -> Result<Self, &'static str> {
         let parsed = syntax::parse(pattern).map_err(|_| "a pattern that cannot be matched in linear time")?;
         let compiled = |reverse: bool| {
@@ -73,34 +72,33 @@ impl Gauge {
         Ok(Self { bytes, states: states as u64, longest, is_table })
     }
 
-    /// How many states each byte is looked up in; none if there is a table.
+    /// The number of states in which each byte is looked up; 0 for a small DFA.
     pub(in crate::plugin) fn slow_states(&self) -> u64 {
         if self.is_table { 0 } else { self.states }
     }
 
-    /// Steps that it takes to look through a text of that many bytes.
+    /// Steps for searching a text of that many bytes.
     pub(in crate::plugin) fn steps(&self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         if self.is_table {
             return 4 + bytes / 4;
         }
-        // One character more, which is what fails.
+        // One more character, the one that fails.
         let read = self.longest.map_or(bytes, |longest| bytes.min(longest + 4));
         (read + 1).saturating_mul(self.states * STEPS)
     }
 }
 
-/// Whether the automaton of all that a pattern can get into is small, and is made without
-/// throwing any of it away again.
+/// Whether the full DFA is small, and is built without clearing the cache.
 fn is_small(nfa: NFA) -> bool {
     let config = DFA::config().cache_capacity(AUTOMATON).skip_cache_capacity_check(false);
-    // It fails for what only the slower engines know, such as Unicode's word boundaries.
+    // Fails for what only the slower engines support, such as Unicode word boundaries.
     let Ok(automaton) = DFA::builder().configure(config).build_from_nfa(nfa) else { return false };
     let mut cache = automaton.create_cache();
     all_states(&automaton, &mut cache).is_some_and(|states| states <= SMALL && cache.clear_count() == 0)
 }
 
-/// How many states there are; `None` if they are too many, or there is one that it cannot leave.
+/// The number of DFA states; `None` if there are too many, or the DFA quits in one.
 fn all_states(automaton: &DFA, cache: &mut Cache) -> Option<usize> {
     let (mut seen, mut open) = (HashSet::new(), Vec::new());
     for anchored in [Anchored::No, Anchored::Yes] {

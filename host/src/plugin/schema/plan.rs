@@ -1,7 +1,7 @@
-//! A schema as what it makes the validator do: for each subschema, what it looks at and which
-//! others it applies, to the same value or to parts of it.
+//! A model of the validator's work: for each subschema, what it checks and which others it applies,
+//! to the same value or to parts of it.
 //!
-//! It checks no value. It is what `steps` counts with.
+//! Used by `steps`; validates nothing.
 
 use std::collections::HashMap;
 
@@ -11,38 +11,38 @@ use super::allowance::Allowance;
 use super::bounds::target;
 use super::pattern::Gauge;
 
-/// All subschemas; the first one is the whole.
+/// All subschemas; the first one is the root.
 pub(super) struct Plan {
     pub(super) parts: Vec<Part>,
-    /// Bytes of the longest pointer into the schema that a report can name.
+    /// Bytes of the longest pointer into the schema in a report.
     pub(super) longest: u64,
-    /// Whether a report of one violation holds those of all branches.
+    /// Whether a report of one violation contains those of all branches.
     pub(super) gathers: bool,
 }
 
-/// A subschema. Others are named by where they stand in the plan.
+/// A subschema. Others are referred to by their index in the plan.
 #[derive(Default)]
 pub(super) struct Part {
-    /// Steps for a value of whatever kind.
+    /// Steps for a value of any type.
     pub(super) own: u64,
-    /// Steps to compare a value with all constants, beside those for its own text.
+    /// Steps to compare a value with all constants, in addition to those for its text.
     pub(super) constants: u64,
-    /// How often a text or number is read as a whole.
+    /// How often a string or number is read to its end.
     pub(super) reads: u64,
-    /// Whether a text is read in a time that grows with its square.
+    /// Whether reading a string takes quadratic time.
     pub(super) squares: bool,
     pub(super) unique: bool,
     pub(super) pattern: Option<Gauge>,
-    /// Of the same value: all of a `$ref`, `allOf` and the like.
+    /// Applied to the same value: `$ref`, `allOf` and the like.
     pub(super) here: Vec<usize>,
     pub(super) properties: HashMap<String, usize>,
     pub(super) by_pattern: Vec<(Gauge, usize)>,
     pub(super) names: Option<usize>,
-    /// Of members that have no subschema of their own.
+    /// Applied to additional members.
     pub(super) members: Vec<usize>,
     pub(super) first: Vec<usize>,
     pub(super) elements: Vec<usize>,
-    /// Of what no other subschema has looked at, if it asks for that.
+    /// Applied to unevaluated parts, if there is such a keyword.
     pub(super) rest: Vec<usize>,
     pub(super) asks_for_rest: bool,
 }
@@ -51,7 +51,7 @@ impl Plan {
     /// `root` has passed the check of `bounds`.
     ///
     /// # Errors
-    /// Why a pattern of it is none, or too much: a fragment for people.
+    /// Why a pattern is invalid, or too large: a fragment for people.
     pub(super) fn of(root: &Value, allowance: &mut Allowance) -> Result<Self, String> {
         let plan = Self { parts: Vec::new(), longest: 0, gathers: false };
         let mut planner =
@@ -67,7 +67,7 @@ struct Planner<'a, 'b> {
     plan: Plan,
     known: HashMap<*const Value, usize>,
     patterns: HashMap<&'a str, Gauge>,
-    /// Bytes of the pointers that were followed to the current subschema.
+    /// Bytes of the pointer to the current subschema.
     pointer: u64,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Planner<'a, '_> {
             "dependentRequired" => part.own += lists(value),
             "properties" => {
                 let named = self.named(value)?;
-                // Where there are more, the value's members are looked for instead.
+                // If there are more, the value's members are looked up instead.
                 part.own += named.len().min(15) as u64;
                 part.properties.extend(named.into_iter().map(|(name, schema)| (name.clone(), schema)));
             }
@@ -125,7 +125,7 @@ impl<'a> Planner<'a, '_> {
             "prefixItems" => part.first.extend(self.each(value)?),
             "items" if value.is_array() => part.first.extend(self.each(value)?),
             "items" | "additionalItems" => part.elements.push(self.part(value)?),
-            // What it finds counts as looked at.
+            // The items found count as evaluated.
             "contains" => part.rest.push(self.part(value)?),
             "pattern" => part.pattern = value.as_str().map(|pattern| self.gauge(pattern)).transpose()?,
             "enum" => {
@@ -137,13 +137,13 @@ impl<'a> Planner<'a, '_> {
                 part.reads += 1;
             }
             "uniqueItems" => part.unique = value == &Value::Bool(true),
-            // Only draft-07 asserts these.
+            // Only draft-07 asserts `format`.
             "format" => {
                 part.reads += 8;
                 part.squares |= value == "regex";
             }
             "contentMediaType" | "contentEncoding" => part.reads += 32,
-            // A number is kept as its digits, and read each time.
+            // A number is stored as its digits, and parsed each time.
             _ => part.reads += 1,
         }
         Ok(())
@@ -185,13 +185,13 @@ impl<'a> Planner<'a, '_> {
     }
 }
 
-/// Names in the lists of an object, and the lists.
+/// The names in the lists of an object, plus the lists.
 fn lists(value: &Value) -> u64 {
     let lists = value.as_object().into_iter().flat_map(|lists| lists.values());
     lists.map(|list| 1 + list.as_array().map_or(0, Vec::len) as u64).sum()
 }
 
-/// Steps to compare a value with a constant: its values, and bytes of its texts.
+/// Steps to compare a value with a constant: its values, and bytes of its strings.
 fn constant(value: &Value) -> u64 {
     1 + match value {
         Value::String(text) => text.len() as u64 / 16,

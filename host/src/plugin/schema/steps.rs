@@ -1,19 +1,19 @@
-//! What it would take to check a value: counted before it is done, since a check that has begun
-//! cannot be stopped.
+//! The cost of validating a value: counted in advance, since a validation that has begun
+//! cannot be interrupted.
 //!
-//! A step is a subschema applied to a value, a name looked up, sixteen bytes of a text read, or
-//! as much: some 10 ns. The count follows a value and a schema down together, as the validator
-//! does, but never stops early where the validator may; so it is too high, never too low. It
-//! ends itself at the limit.
+//! A step is a subschema applied to a value, a name looked up, sixteen bytes of a string read, or
+//! similar: some 10 ns. The count descends value and schema together, as the validator
+//! does, but never stops early where the validator may; so it is an upper bound. It
+//! stops at the limit.
 
 use serde_json::Value;
 
 use super::plan::{Part, Plan};
 
-/// Applications inside of one another. Each takes up to 2.2 KiB of stack where nothing is
-/// optimized, so all of them a third of the 2 MiB that a thread has.
+/// Maximum depth of nested applications. Each takes up to 2.2 KiB of stack in a debug
+/// build, so all of them a third of a thread's 2 MiB.
 pub(super) const DEEPEST: u32 = 300;
-/// An array of up to so many elements is compared each with each.
+/// Arrays of up to this many elements are compared pairwise.
 const PAIRWISE: usize = 15;
 
 /// A value, or the name of a member.
@@ -23,20 +23,20 @@ enum Item<'a> {
     Name(&'a str),
 }
 
-/// Why a count ended before the value did.
+/// Why the count was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plugin) enum TooMuch {
     Steps,
     Depth,
 }
 
-/// What a check of one value takes.
+/// The cost of validating one value.
 #[derive(Debug, Default, Clone, Copy)]
 pub(in crate::plugin) struct Effort {
     pub(super) steps: u64,
-    /// Most applications inside of one another.
+    /// Maximum depth of nested applications.
     pub(super) depth: u32,
-    /// Bytes that reports of all violations would take, if everything were violated.
+    /// Bytes of the reports if everything were violated.
     pub(super) told: u64,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Count<'a> {
     fn apply(&mut self, index: usize, item: Item<'_>) -> Result<(), TooMuch> {
         let plan: &'a Plan = self.plan;
         let part = &plan.parts[index];
-        // The validator looks for the same subschema and value among all that it is inside of.
+        // The validator searches the same subschema and value on its stack.
         self.take(part.own + u64::from(self.depth) / 32)?;
         self.effort.told = self.effort.told.saturating_add(part.own * (REPORT + self.path + plan.longest));
         self.deeper(|count| {
@@ -91,7 +91,7 @@ impl<'a> Count<'a> {
         })
     }
 
-    /// What a subschema does with a value itself.
+    /// The checks of a subschema on a value itself.
     fn look_at(&mut self, part: &Part, item: Item<'_>) -> Result<(), TooMuch> {
         let text = match item {
             Item::Name(text) => Some(text),
@@ -109,7 +109,7 @@ impl<'a> Count<'a> {
             self.take(bytes.saturating_mul(bytes))?;
         }
         match item {
-            // A comparison may go through all of the value for each constant of its kind.
+            // A comparison may traverse the whole value for each constant of its type.
             Item::Value(value @ (Value::Array(_) | Value::Object(_))) if part.constants > 0 => self.size(value, 1),
             Item::Value(Value::Array(elements)) if part.unique => {
                 let times = if elements.len() <= PAIRWISE { elements.len() as u64 } else { 8 };
@@ -119,7 +119,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// As many steps as all parts of a value have, times so many.
+    /// Steps for traversing a value that many times.
     fn size(&mut self, value: &Value, times: u64) -> Result<(), TooMuch> {
         match value {
             Value::Null | Value::Bool(_) => self.take(times),
@@ -175,7 +175,7 @@ impl<'a> Count<'a> {
             self.apply(*own, Item::Value(value))?;
         }
         for (pattern, other) in &part.by_pattern {
-            // Some validators look for the name once more.
+            // Some keywords look up the name once more.
             self.take(2 * pattern.steps(name.len()))?;
             self.apply(*other, Item::Value(value))?;
         }
@@ -185,8 +185,8 @@ impl<'a> Count<'a> {
         Ok(())
     }
 
-    /// Which parts of a value a subschema has looked at is found by applying once more what
-    /// applies to the value, at each level of it.
+    /// Unevaluated parts are found by applying again all subschemas that apply to the value, at
+    /// each level.
     fn evaluated(&mut self, index: usize, item: Item<'_>) -> Result<(), TooMuch> {
         let plan: &'a Plan = self.plan;
         let part = &plan.parts[index];
@@ -219,7 +219,7 @@ impl<'a> Count<'a> {
     }
 }
 
-/// Bytes of a report beside the pointers in it.
+/// Bytes of a report in addition to its pointers.
 const REPORT: u64 = 256;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! An output schema inside of an object, for whoever takes no other output.
+//! Wraps an output schema in an object schema, for clients that accept only objects.
 //!
-//! It rewrites no reference: a schema that would mean something else is left alone.
+//! Rewrites no reference: a schema whose meaning would change is not wrapped.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use serde_json::value::RawValue;
 use super::Schema;
 use crate::json;
 
-/// How output is given to clients that take only objects.
+/// How output is sent to clients that accept only objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrapping {
-    /// As it is: an object, unless nothing was said of it.
+    /// Unchanged: it is an object, or has no schema.
     None,
-    /// As `{"result": …}`, which has this schema.
+    /// As `{"result": …}`, with this schema.
     Result(String),
-    /// Not at all: its schema would mean something else inside of another.
+    /// Not at all: its schema would change its meaning when wrapped.
     Impossible,
 }
 
 impl Wrapping {
-    /// Decides it for an output schema; `text` is how it is spelt.
+    /// The wrapping of an output schema; `text` is its source.
     pub(in crate::plugin) fn of(schema: &Schema, text: &str) -> Self {
         if schema.source().get("type").and_then(Value::as_str) == Some("object") {
             return Self::None;
@@ -34,7 +34,7 @@ impl Wrapping {
     }
 }
 
-/// What references and validators look for at the root stays there, all as it is spelt.
+/// Keywords that references and validators expect at the root stay there; the text is unchanged.
 fn wrapped(members: &[(Cow<'_, str>, &RawValue)]) -> String {
     let stays = |name: &str| matches!(name, "$schema" | "$defs" | "definitions");
     let spelt = |root: bool| -> String {
@@ -46,8 +46,8 @@ fn wrapped(members: &[(Cow<'_, str>, &RawValue)]) -> String {
     format!(r#"{{{root}"type":"object","properties":{{"result":{{{inside}}}}},"required":["result"]}}"#)
 }
 
-/// Whether nothing in a schema hangs on where its root is. A property or a constant that is
-/// called like a keyword counts as one: no schema worth wrapping has it.
+/// Whether nothing in a schema depends on its root. A property or a constant that is
+/// named like a keyword counts as one, which errs on the safe side.
 fn is_movable(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().all(|(name, value)| match name.as_str() {

@@ -1,8 +1,8 @@
-//! What a plugin offers as one text that is the same for the same words, however often and
-//! in whatever order the entries are listed; and its hash. Each entry stands in it as clients get it.
+//! The canonical text of a surface, which does not depend on how often and in which order entries
+//! are listed; and its digest. It has each entry as clients get it.
 //!
-//! Resources that one of the plugin's own templates makes are left out: they are what it
-//! keeps, and come and go. Every other word is in it.
+//! Resources that match one of the plugin's templates are left out: they are data that it
+//! stores, and change often. All other tool descriptions and entries are in it.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::plugin::abi::{
 use crate::plugin::id::Digest;
 
 impl Surface {
-    /// A JSON object; its members are lists of entries, sorted by what they are called.
+    /// A JSON object; its members are lists of entries, sorted by name.
     pub fn canonical(&self) -> String {
         let Self { tools, resources, templates, prompts, completions, offer } = self;
         let is_made = |uri: &str| templates.iter().any(|template| template.uri.makes(uri));
@@ -45,7 +45,7 @@ impl Surface {
     }
 }
 
-// Records are taken apart whole, so that a member that is added cannot be forgotten here.
+// Records are destructured in full, so that a new member cannot be forgotten here.
 
 fn tool(tool: &Tool) -> Value {
     let Tool { name, title, description, input_schema, output_schema, annotations, task_support, icons, meta } = tool;
@@ -143,7 +143,7 @@ fn icons(icons: &[Icon]) -> Option<Vec<Value>> {
     (!icons.is_empty()).then(|| icons.iter().map(icon).collect())
 }
 
-/// The members that are there.
+/// An object without its null members.
 fn object(mut value: Value) -> Value {
     if let Value::Object(members) = &mut value {
         members.retain(|_, member| !member.is_null());
@@ -151,14 +151,14 @@ fn object(mut value: Value) -> Value {
     value
 }
 
-/// JSON that was checked and written canonically when the plugin was asked, so that it stands
-/// here as it is sent; what is none after all counts as a text.
+/// JSON that was checked and normalized when the surface was frozen, so that it is here
+/// as it is sent; invalid JSON counts as a text.
 fn parsed(text: Option<&String>) -> Value {
     let tree = |text: &String| json::tree(text, json::MAX_DEPTH).unwrap_or_else(|_| Value::from(text.as_str()));
     text.map_or(Value::Null, tree)
 }
 
-/// Entries in the order of what they are called, which is unique.
+/// Entries sorted by their unique key.
 fn list(mut entries: Vec<Value>, key: &str) -> Vec<Value> {
     entries.sort_by(|a, b| a[key].as_str().cmp(&b[key].as_str()));
     entries

@@ -1,6 +1,6 @@
 //! The rules for each part of a list entry.
 //!
-//! Each check says in a fragment why the entry is refused; icons are dropped alone.
+//! Each check returns a fragment why the entry is rejected; an invalid icon alone is dropped.
 
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub(super) fn texts(title: Option<&str>, description: Option<&str>, hidden: &mut
     Ok(())
 }
 
-/// A schema's texts reach the model like a description does, as they are and as escapes.
+/// A schema's texts reach the model as a description does, verbatim and as escapes.
 pub(super) fn schema_text(schema: &str, hidden: &mut Leeway) -> Result<(), Refused> {
     deceptive(hidden_in_json(schema, hidden), "its schema")
 }
@@ -77,12 +77,12 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
     }
 }
 
-/// What is sent of it, which is what is pinned.
+/// The form in which it is sent and pinned.
 pub(super) fn meta(meta: Option<String>, hidden: &mut Leeway) -> Result<Option<String>, Refused> {
     meta.map(|meta| object(&meta, "its meta", "is", hidden).map(|tree| json::canonical(&tree))).transpose()
 }
 
-/// The tree of a JSON object that stands in an entry. Its texts reach the model, too.
+/// Parses a JSON object in an entry. Its texts reach the model, too.
 pub(super) fn object(text: &str, place: &str, verb: &str, hidden: &mut Leeway) -> Result<Value, Refused> {
     let tree = tree(text).map_err(|why| format!("{place} {verb} {why}"))?;
     if !tree.is_object() {

@@ -1,6 +1,6 @@
-//! The rules for capabilities that a plugin declares itself.
+//! The rules for capabilities that a plugin declares.
 //!
-//! Who declares what first is the catalog's affair.
+//! Conflicts between plugins are resolved in the catalog.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::plugin::text::Leeway;
 const MAX_SETTINGS: usize = 8 << 10;
 const MAX_EXPERIMENTAL: usize = 64;
 const MAX_EXTENSION: usize = 128;
-/// What the protocol keeps for itself and a plugin may yet declare: MCP Apps.
+/// MCP Apps: a reserved name that a plugin may declare all the same.
 const APPS: &str = "io.modelcontextprotocol/ui";
 
 pub(super) fn experimental_name(name: &str) -> Result<(), Refused> {
@@ -61,7 +61,7 @@ fn is_own_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-/// The settings as they are sent.
+/// The settings in the form in which they are sent.
 pub(super) fn settings(settings: &str, hidden: &mut Leeway) -> Result<String, Refused> {
     if settings.len() > MAX_SETTINGS {
         return Err(format!("its settings have more than {MAX_SETTINGS} bytes"));
@@ -73,8 +73,8 @@ pub(super) fn settings(settings: &str, hidden: &mut Leeway) -> Result<String, Re
     }
 }
 
-/// Whether the published schema's `JSONValue` has such values: it knows neither null nor
-/// numbers that are not integers. Of these many clients read only so many digits.
+/// Whether the published schema's `JSONValue` allows it: it has neither null nor
+/// numbers that are not integers. Many clients lose precision of large integers.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Null => false,

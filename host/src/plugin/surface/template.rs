@@ -1,7 +1,7 @@
-//! URI templates of guests: compiled once, then asked whether they make a URI.
+//! URI templates of guests: compiled once, then matched with URIs.
 //!
-//! It expands nothing. What a template makes always matches; so do the same named variables
-//! in another order, which clients do not keep.
+//! Never expands templates. Every expansion of a template matches; so do named variables
+//! in another order, since clients do not keep it.
 //!
 //! Source: RFC 6570, all four levels; the table of operators is its appendix A.
 
@@ -14,30 +14,30 @@ use crate::plugin::text::quote;
 
 /// Bytes of a template.
 const MAX_TEMPLATE: usize = 2 << 10;
-/// Bytes of a URI that is compared.
+/// Bytes of a URI that is matched.
 const MAX_URI: usize = 64 << 10;
-/// Bytes of a compiled pattern, with all that the engine makes of it.
+/// Bytes of a compiled pattern in all forms of the regex engine.
 const MAX_PATTERN: usize = 1 << 20;
-/// Bytes of a URI where each of them is looked up in many states.
+/// Bytes of a URI where each byte is looked up in many NFA states.
 const MAX_SLOW_URI: usize = 4 << 10;
-/// Longer prefixes (`{name:300}`) are not held to: counting takes states for each character.
+/// Longer prefixes (`{name:300}`) are not enforced: counting takes states for each character.
 const COUNTED: usize = 32;
-/// Nor are others where counting takes more states than these for each byte of a URI.
+/// Nor are others where counting takes more states than this for each byte of a URI.
 const SLOW_STATES: u64 = 128;
 
-/// A template, ready to be compared.
+/// A compiled template.
 #[derive(Debug)]
 pub struct UriTemplate {
-    /// Its groups are the values, in order.
+    /// Its capture groups are the values, in order.
     pattern: Regex,
     variables: Vec<String>,
     literals: usize,
-    /// Bytes of the longest URI that is compared with it.
+    /// Bytes of the longest URI that is matched with it.
     longest: usize,
 }
 
 impl UriTemplate {
-    /// Compiles a template that begins with a scheme: whose URIs they are hangs on that.
+    /// Compiles a template that starts with a scheme, which decides whose URIs they are.
     ///
     /// # Errors
     /// Why it is none: a fragment for people.
@@ -48,12 +48,12 @@ impl UriTemplate {
     /// Compiles one of several templates.
     ///
     /// # Errors
-    /// As [`UriTemplate::compile`], and if no more is left for it.
+    /// As [`UriTemplate::compile`], and if the allowance is used up.
     pub(in crate::plugin) fn compile_within(template: &str, allowance: &mut Allowance) -> Result<Self, String> {
         if template.is_empty() || template.len() > MAX_TEMPLATE {
             return Err(format!("its URI template has 1 to {MAX_TEMPLATE} bytes"));
         }
-        // Checked here, since the parser panics on a letter of several bytes after `%a`.
+        // Checked here, since the parser panics on a multi-byte character after `%a`.
         if let Some(c) = template.chars().find(|c| !c.is_ascii()) {
             return Err(format!("its URI template has a character that no URI has: {}", quote(&c.to_string(), 20)));
         }
@@ -61,15 +61,15 @@ impl UriTemplate {
         if !begins_with_scheme(template) {
             return Err("its URI template does not begin with a scheme, as in notes:".into());
         }
-        let (mut spelt, mut variables, literals) = spelt(template, COUNTED)?;
+        let (mut source, mut variables, literals) = to_pattern(template, COUNTED)?;
         let too_large = || "its URI template is too large".to_owned();
-        let mut gauge = Gauge::of(&spelt, MAX_PATTERN).map_err(|_| too_large())?;
+        let mut gauge = Gauge::of(&source, MAX_PATTERN).map_err(|_| too_large())?;
         if gauge.slow_states() > SLOW_STATES {
-            (spelt, variables, _) = self::spelt(template, 0)?;
-            gauge = Gauge::of(&spelt, MAX_PATTERN).map_err(|_| too_large())?;
+            (source, variables, _) = to_pattern(template, 0)?;
+            gauge = Gauge::of(&source, MAX_PATTERN).map_err(|_| too_large())?;
         }
         allowance.take_template(&gauge)?;
-        let pattern = RegexBuilder::new(&spelt)
+        let pattern = RegexBuilder::new(&source)
             .size_limit(MAX_PATTERN)
             .dfa_size_limit(AUTOMATON)
             .build()
@@ -78,26 +78,26 @@ impl UriTemplate {
         Ok(Self { pattern, variables, literals, longest })
     }
 
-    /// Whether this is a URI that the template can make, in time that grows with its length.
+    /// Whether the template can expand to this URI, in time linear in its length.
     pub fn makes(&self, uri: &str) -> bool {
         uri.len() <= self.longest && self.pattern.is_match(uri) && fluent_uri::Uri::parse(uri).is_ok()
     }
 
-    /// The names of its variables, as often as they stand there.
+    /// The names of its variables, with repetitions.
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
-    /// Characters outside of its expressions: of several templates that make a URI, the one
-    /// with the most says most about it.
+    /// Characters outside of its expressions: of several templates that match a URI, the one
+    /// with the most is the most specific.
     pub fn literals(&self) -> usize {
         self.literals
     }
 }
 
-/// A template as a pattern that holds to prefixes of up to so many characters, with its
-/// variables and how many characters it has outside of its expressions.
-fn spelt(template: &str, counted: usize) -> Result<(String, Vec<String>, usize), String> {
+/// A template as a regex that enforces prefixes of up to `counted` characters, with its
+/// variables and the number of characters outside of its expressions.
+fn to_pattern(template: &str, counted: usize) -> Result<(String, Vec<String>, usize), String> {
     let mut pattern = String::from("^");
     let (mut variables, mut literals) = (Vec::new(), 0);
     let mut rest = template;
@@ -120,11 +120,11 @@ fn begins_with_scheme(template: &str) -> bool {
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// What stands between braces.
+/// The content of a pair of braces.
 struct Expression<'a> {
     operator: Operator,
     variables: Vec<Variable<'a>>,
-    /// Characters of a prefix that are counted.
+    /// The longest prefix that is enforced.
     counted: usize,
 }
 
@@ -138,9 +138,9 @@ struct Variable<'a> {
 struct Operator {
     first: &'static str,
     separator: &'static str,
-    /// The variables' names are there too.
+    /// The expansion has the variables' names.
     named: bool,
-    /// Reserved characters stand for themselves.
+    /// Reserved characters are not encoded.
     reserved: bool,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Expression<'a> {
         Ok(Self { operator, variables, counted })
     }
 
-    /// Everything that it expands to, whatever is defined.
+    /// A regex of all expansions, whichever variables are defined.
     fn pattern(&self, names: &mut Vec<String>) -> String {
         names.extend(self.variables.iter().map(|variable| variable.name.to_owned()));
         let Operator { first, separator, named, .. } = self.operator;
@@ -172,12 +172,12 @@ impl<'a> Expression<'a> {
             let pair = pairs.join("|");
             format!("(?:{pair})(?:{separator}(?:{pair}))*")
         } else {
-            // An undefined variable leaves its place to the next, so a prefix holds for a place
+            // An undefined variable is skipped, so a prefix can be enforced at a position
             // only if there is one variable.
             let values: Vec<String> = self.variables.iter().map(|variable| self.value(variable)).collect();
             let values = values.iter().map(|value| format!("({value})"));
             let places = values.reduce(|places, value| format!("{places}(?:{separator}{value})?")).unwrap_or_default();
-            // The elements of lists beyond the first.
+            // Further elements of lists.
             let lists = self.variables.iter().any(|variable| variable.prefix.is_none());
             let more = if lists { format!("(?:(?:{separator}|,){})*", self.element()) } else { String::new() };
             places + &more
@@ -185,7 +185,7 @@ impl<'a> Expression<'a> {
         format!("(?:{first}{inside})?")
     }
 
-    /// `name=value`; an exploded variable may be an object, whose names are its own.
+    /// `name=value`; an exploded variable may be an object with other names.
     fn pair(&self, variable: &Variable<'_>) -> String {
         let name = escape(variable.name);
         let character = self.character();
@@ -238,7 +238,7 @@ impl<'a> Variable<'a> {
         let Some((name, length)) = spec.split_once(':') else {
             return Ok(Self { name: spec, explode: false, prefix: None });
         };
-        // Section 2.4.1; the parser does not look at the number.
+        // Section 2.4.1; the parser does not check the number.
         match length.parse() {
             Ok(length @ 1..=9999) if !spec.contains(":0") => Ok(Self { name, explode: false, prefix: Some(length) }),
             _ => Err(format!("its URI template has a prefix that is not 1 to 9999: {}", quote(spec, 80))),

@@ -1,6 +1,6 @@
-//! Small parts of guests' values, made fit to be passed on.
+//! Normalizes small parts of guests' values.
 //!
-//! Drops what would only be invalid (a priority that is no number), refuses what would
+//! Drops what is only invalid (a priority that is not a number), rejects what would
 //! mislead.
 
 use std::borrow::Cow;
@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use crate::plugin::abi::Annotations;
 use crate::plugin::json::{object_line, one_line};
 
-/// Bytes of a moment.
-const MAX_MOMENT: usize = 64;
+/// Bytes of a timestamp.
+const MAX_TIMESTAMP: usize = 64;
 
-/// JSON text, checked and on one line. What nobody sees is dropped before: that may make one name
-/// of two, or another name of one.
+/// JSON text, checked and on one line. Hidden characters were dropped before: that may make two
+/// names equal, or change a name.
 pub(in crate::plugin) fn json(text: String) -> Result<String, String> {
     match one_line(&text)? {
         Cow::Owned(line) => Ok(line),
@@ -25,11 +25,11 @@ pub(in crate::plugin) fn object(text: &str) -> Result<String, String> {
     object_line(text).map(Cow::into_owned)
 }
 
-/// Drops a priority that is not from 0 to 1, and what cannot be a moment of ISO 8601.
+/// Drops a priority that is not from 0 to 1, and a timestamp that cannot be ISO 8601.
 pub(in crate::plugin) fn annotations(annotations: &mut Option<Annotations>) {
     if let Some(annotations) = annotations {
         annotations.priority = annotations.priority.filter(|p| (0.0..=1.0).contains(p));
-        let is_moment = |text: &String| text.len() <= MAX_MOMENT && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_moment = |text: &String| text.len() <= MAX_TIMESTAMP && text.bytes().all(|byte| byte.is_ascii_graphic());
         annotations.last_modified = annotations.last_modified.take().filter(is_moment);
     }
 }

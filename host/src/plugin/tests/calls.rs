@@ -1,4 +1,4 @@
-//! How calls end: with an outcome, or with a fault that is told by code.
+//! How calls end: with an outcome, or with a fault that has a code.
 
 use std::time::{Duration, Instant};
 
@@ -135,8 +135,8 @@ async fn output_is_limited_before_it_is_copied() {
     assert_eq!(fault(&small, tight).await, Fault::OutputTooLarge { limit: 1000 });
 }
 
-/// How wasmtime says that a result is too large has no type that could be named: it is told from
-/// all the other ways to fail. One of each, so that an upgrade that changes one is noticed.
+/// wasmtime's error for a result that is too large has a private type, so it is recognized by
+/// excluding all others. One of each, so that an upgrade that changes one is noticed.
 #[tokio::test]
 async fn a_result_that_breaks_the_abi_is_bad_output() {
     let text = |address: u32, length: u32| {
@@ -180,11 +180,11 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
     let guest = Guest::new("(i32.const 1024)").build();
     let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
     let mut held = Vec::new();
-    while let Some(spare) = plugin.program.prepare().await {
+    while let Some(spare) = plugin.prepared.prepare().await {
         held.push(spare);
         assert!(held.len() < 1000, "the pool has no end");
     }
-    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::BESIDE) as usize;
+    let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::MAX_EXTRA_INSTANCES) as usize;
     assert_eq!(held.len(), all);
     let called = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
     assert_eq!(called.err(), Some(CallError::Fault(Fault::Busy)));
@@ -197,7 +197,7 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
 async fn one_caller_does_not_take_all_turns() {
     let settings = SandboxSettings { shared: true, ..SandboxSettings::default() };
     let sandbox = Sandbox::new(settings).expect("a sandbox");
-    // Spins if it is told to by its arguments' length.
+    // Spins, depending on the length of its arguments.
     let body = format!("(if (i32.gt_u (local.get 3) (i32.const 2)) (then {SPIN})) (i32.const 1024)");
     let guest = Guest::new(&body).build();
     let limits = Limits { queue: 8, ..short(30_000, 30_000) };
@@ -209,10 +209,10 @@ async fn one_caller_does_not_take_all_turns() {
             tokio::spawn(async move { plugin.call_tool("t", r#"{"a":1}"#.into(), call).await })
         })
         .collect();
-    while plugin.program.waiting() < 8 || alices.iter().filter(|call| call.is_finished()).count() < 29 {
+    while plugin.prepared.waiting() < 8 || alices.iter().filter(|call| call.is_finished()).count() < 29 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert_eq!(plugin.program.free_turns(), 1);
+    assert_eq!(plugin.prepared.free_permits(), 1);
     for _ in 0..10 {
         complete(plugin.call_tool("t", "{}".into(), call("bob")).await);
     }
@@ -244,11 +244,11 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
         tokio::spawn(async move { spinner.call_tool("t", "{}".into(), Call::new("test")).await })
     };
     let first = spin();
-    while spinner.program.free_turns() > 0 {
+    while spinner.prepared.free_permits() > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let second = spin();
-    while spinner.program.waiting() == 0 {
+    while spinner.prepared.waiting() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let third = spinner.call_tool("t", "{}".into(), Call::new("test")).await;
@@ -258,7 +258,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
     first.abort();
     assert!(second.await.is_err() && first.await.is_err());
     let deadline = Instant::now() + Duration::from_secs(10);
-    while spinner.program.free_turns() == 0 || spinner.program.waiting() > 0 {
+    while spinner.prepared.free_permits() == 0 || spinner.prepared.waiting() > 0 {
         assert!(Instant::now() < deadline, "the guest still spins");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -1,4 +1,4 @@
-//! What becomes a plugin and what does not, with the reason that people are told.
+//! Which files become plugins and which do not, with the reason in the error.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a plugin that nobody calls takes: of its code nothing, of what copies share no second.
+//! The memory of an idle plugin: no code pages, and what copies share only once.
 
 use super::*;
 use crate::plugin::abi::ToolOutcome;

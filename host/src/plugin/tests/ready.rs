@@ -28,7 +28,7 @@ async fn call(plugin: &Plugin) {
 async fn make_ready(sandbox: &Arc<Sandbox>, plugin: &Plugin) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
-        plugin.program.make_eligible();
+        plugin.prepared.make_eligible();
         call(plugin).await;
         sandbox.on_idle();
         if sandbox.runtime.ready.is_ready() {

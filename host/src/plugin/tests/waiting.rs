@@ -4,31 +4,31 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::*;
+use crate::plugin::instance::fair_semaphore::{FairPermit, FairSemaphore};
 use crate::plugin::instance::poll_limiter::PollLimiter;
-use crate::plugin::instance::turns::{Turn, Turns};
 
 fn name(caller: &str) -> Arc<str> {
     caller.into()
 }
 
-/// A call that waits, or its turn.
-struct Waiting(BoxFuture<'static, Option<Turn>>);
+/// A call that waits, or its permit.
+struct Waiting(BoxFuture<'static, Option<FairPermit>>);
 
 impl Waiting {
-    fn of(turns: &Arc<Turns>, caller: &str) -> Self {
-        let (turns, caller) = (turns.clone(), name(caller));
-        Self(async move { turns.take(&caller).await }.boxed())
+    fn of(semaphore: &Arc<FairSemaphore>, caller: &str) -> Self {
+        let (semaphore, caller) = (semaphore.clone(), name(caller));
+        Self(async move { semaphore.acquire(&caller).await }.boxed())
     }
 
     /// `None`: it waits still.
-    fn ended(&mut self) -> Option<Option<Turn>> {
+    fn ended(&mut self) -> Option<Option<FairPermit>> {
         match self.0.poll_unpin(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(ended) => Some(ended),
             Poll::Pending => None,
         }
     }
 
-    fn served(&mut self) -> Turn {
+    fn served(&mut self) -> FairPermit {
         self.ended().expect("it still waits").expect("it was refused")
     }
 
@@ -43,27 +43,27 @@ impl Waiting {
 
 #[test]
 fn one_caller_has_all_of_what_is_its_own() {
-    for turns in [1, 2, 4] {
-        let turns_of_one = Turns::new(turns, 8, false);
-        let held: Vec<Turn> = (0..turns).map(|_| turns_of_one.try_take(&name("a")).expect("one")).collect();
-        assert!(turns_of_one.try_take(&name("a")).is_none());
+    for permits in [1, 2, 4] {
+        let unshared = FairSemaphore::new(permits, 8, false);
+        let held: Vec<FairPermit> = (0..permits).map(|_| unshared.try_acquire(&name("a")).expect("one")).collect();
+        assert!(unshared.try_acquire(&name("a")).is_none());
         drop(held);
-        assert_eq!(turns_of_one.free(), turns as usize);
-        assert!(turns_of_one.is_forgotten());
+        assert_eq!(unshared.free(), permits as usize);
+        assert!(unshared.is_forgotten());
     }
 }
 
 #[test]
 fn a_quarter_is_for_callers_that_have_none() {
-    for (turns, at_most) in [(1, 1), (2, 1), (3, 2), (4, 3), (16, 12), (160, 120)] {
-        let shared = Turns::new(turns, 8, true);
-        let held: Vec<Turn> = std::iter::from_fn(|| shared.try_take(&name("alice"))).collect();
-        assert_eq!(held.len(), at_most, "of {turns}");
+    for (permits, at_most) in [(1, 1), (2, 1), (3, 2), (4, 3), (16, 12), (160, 120)] {
+        let shared = FairSemaphore::new(permits, 8, true);
+        let held: Vec<FairPermit> = std::iter::from_fn(|| shared.try_acquire(&name("alice"))).collect();
+        assert_eq!(held.len(), at_most, "of {permits}");
         let mut others = Vec::new();
-        for other in 0..turns as usize - at_most {
+        for other in 0..permits as usize - at_most {
             let other = name(&format!("other {other}"));
-            others.push(shared.try_take(&other).expect("a turn"));
-            assert_eq!(shared.try_take(&other).is_none(), shared.free() <= turns as usize - at_most);
+            others.push(shared.try_acquire(&other).expect("a permit"));
+            assert_eq!(shared.try_acquire(&other).is_none(), shared.free() <= permits as usize - at_most);
         }
         assert_eq!(shared.free(), 0);
     }
@@ -71,11 +71,11 @@ fn a_quarter_is_for_callers_that_have_none() {
 
 #[test]
 fn what_is_kept_is_not_given_to_those_that_wait_for_more() {
-    let shared = Turns::new(2, 8, true);
-    let one = shared.try_take(&name("alice")).expect("a turn");
+    let shared = FairSemaphore::new(2, 8, true);
+    let one = shared.try_acquire(&name("alice")).expect("a permit");
     let mut more = Waiting::of(&shared, "alice");
     assert!(more.waits());
-    let others = shared.try_take(&name("bob")).expect("a turn");
+    let others = shared.try_acquire(&name("bob")).expect("a permit");
     drop(others);
     assert!(more.waits());
     drop(one);
@@ -84,49 +84,49 @@ fn what_is_kept_is_not_given_to_those_that_wait_for_more() {
 
 #[test]
 fn turns_go_round_among_callers_and_in_order_for_each() {
-    let shared = Turns::new(1, 8, true);
-    let mut turn = shared.try_take(&name("alice"));
+    let shared = FairSemaphore::new(1, 8, true);
+    let mut permit = shared.try_acquire(&name("alice"));
     let mut waiting: Vec<(&str, Waiting)> = ["alice 1", "alice 2", "alice 3", "bob 1", "bob 2", "carol 1"]
         .map(|call| (call, Waiting::of(&shared, call.split(' ').next().expect("a name"))))
         .into();
     assert!(waiting.iter_mut().all(|(_, call)| call.waits()));
     let mut order = Vec::new();
-    while turn.take().is_some() && !waiting.is_empty() {
+    while permit.take().is_some() && !waiting.is_empty() {
         let at = waiting.iter_mut().position(|(_, call)| {
-            turn = call.ended().flatten();
-            turn.is_some()
+            permit = call.ended().flatten();
+            permit.is_some()
         });
         order.push(waiting.remove(at.expect("somebody is served")).0);
     }
     assert_eq!(order, ["alice 1", "bob 1", "carol 1", "alice 2", "bob 2", "alice 3"]);
-    drop(turn);
+    drop(permit);
     assert_eq!((shared.free(), shared.waiting()), (1, 0));
     assert!(shared.is_forgotten());
 }
 
 #[test]
 fn a_full_line_takes_the_last_of_whoever_has_the_most_in_it() {
-    let shared = Turns::new(1, 4, true);
-    let turn = shared.try_take(&name("alice"));
+    let shared = FairSemaphore::new(1, 4, true);
+    let permit = shared.try_acquire(&name("alice"));
     let mut alice: Vec<Waiting> = (0..5).map(|_| Waiting::of(&shared, "alice")).collect();
     assert!(alice[..4].iter_mut().all(Waiting::waits) && alice[4].is_refused());
     let mut bob: Vec<Waiting> = (0..3).map(|_| Waiting::of(&shared, "bob")).collect();
     assert!(bob[..2].iter_mut().all(Waiting::waits) && bob[2].is_refused());
     assert!(alice[..2].iter_mut().all(Waiting::waits) && alice[2].is_refused() && alice[3].is_refused());
     assert_eq!(shared.waiting(), 4);
-    drop(turn);
+    drop(permit);
     drop(alice[0].served());
     let _bob = bob[0].served();
 }
 
 #[test]
 fn who_gives_up_leaves_nothing_behind() {
-    let shared = Turns::new(1, 4, true);
-    let turn = shared.try_take(&name("alice"));
+    let shared = FairSemaphore::new(1, 4, true);
+    let permit = shared.try_acquire(&name("alice"));
     let [mut one, mut two, mut three] = ["bob", "carol", "carol"].map(|caller| Waiting::of(&shared, caller));
     assert!(one.waits() && two.waits() && three.waits());
     drop(two);
-    drop(turn);
+    drop(permit);
     // Served, and never looked at.
     drop(one);
     drop(three.served());
@@ -136,8 +136,8 @@ fn who_gives_up_leaves_nothing_behind() {
 
 #[test]
 fn without_a_line_nobody_waits() {
-    let shared = Turns::new(1, 0, true);
-    let _turn = shared.try_take(&name("alice"));
+    let shared = FairSemaphore::new(1, 0, true);
+    let _turn = shared.try_acquire(&name("alice"));
     assert!(Waiting::of(&shared, "bob").is_refused());
 }
 

@@ -1,10 +1,10 @@
-//! The characters of a text that nobody sees, or that steer what shows it, but for those that are
-//! needed where they stand.
+//! Finds hidden characters of a text: invisible ones and controls, except those that are
+//! needed where they are.
 //!
-//! What a model reads and a person does not is a way to speak to it past the person. Unicode says
-//! what is ignored when it is shown; scripts and emoji need a few of those, in certain places.
-//! There they pass: freely where the text would look otherwise without them, else no more than an
-//! leeway that all texts of one message share, so that nothing can be written in them.
+//! Text that a model reads and a person does not see is a channel for prompt injection. Unicode defines
+//! what is ignored in display; scripts and emoji need a few of those characters, in certain positions.
+//! There they pass: freely where the text would look different without them, else within a
+//! leeway that all texts of one message share, so that they cannot encode a message.
 //!
 //! Source: Unicode 17, Default_Ignorable_Code_Point and General_Category.
 
@@ -18,39 +18,39 @@ use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, 
 pub(super) use unseen::is_suspect;
 pub use unseen::is_unusual_space;
 
-/// Marks on one letter. No script needs more than some five.
+/// Combining marks on one letter. No script needs more than some five.
 const MARKS: usize = 8;
-/// The flags of England, Scotland and Wales, which are the ones that there are: a black flag, the
+/// The flags of England, Scotland and Wales, the only ones of this form: a black flag, the
 /// name of the region in tags, and the tag that ends it.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 const BLACK_FLAG: char = '\u{1f3f4}';
 
-/// Whether every byte is of a text that hides nothing.
+/// Whether no byte can be part of a hidden character.
 pub(super) fn is_plain(text: &str) -> bool {
-    // Without a way out in the middle it is done for many bytes at once.
+    // Without an early exit, so that it is vectorized.
     text.bytes().fold(true, |plain, byte| plain & (matches!(byte, 0x20..0x7f | b'\n' | b'\t')))
 }
 
-/// What stands for a hidden character where it is dropped.
+/// The replacement of a hidden character.
 pub(in crate::plugin) fn instead(c: char) -> &'static str {
     match c {
         '\u{2028}' | '\u{2029}' => "\n",
-        // A picture of braille signs stays in its columns.
+        // Keeps the columns of braille art.
         '\u{2800}' => " ",
         c if is_unusual_space(c) => " ",
         _ => "",
     }
 }
 
-/// The hidden characters of a text, and where they are.
+/// Iterates over the hidden characters of a text with their positions.
 pub(super) struct Hidden<'a> {
     text: &'a str,
     at: usize,
     around: Around,
-    /// Marks in a row up to here.
+    /// Consecutive marks so far.
     marks: usize,
     leeway: &'a mut Leeway,
-    /// Up to where letters have been counted for it.
+    /// The position up to which letters were counted for the leeway.
     counted: usize,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Hidden<'a> {
         around.right_to_left = c != '\n' && (around.right_to_left || !c.is_ascii() && is_right_to_left(c));
     }
 
-    /// Whether a character that is seen passes: not one more mark that is drawn over the others.
+    /// Whether a visible character passes: not a mark beyond the maximum.
     fn passes(&mut self, c: char) -> bool {
         c.is_ascii() || !is_mark(c) || self.marks < MARKS && (c != self.around.before || self.leeway.choose(1))
     }
@@ -107,11 +107,11 @@ impl<'a> Hidden<'a> {
         self.around.next = next.map_or(' ', |next| if is_suspect(next) { '\0' } else { next });
     }
 
-    /// Whether the next character is hidden, and how many bytes to go on by.
+    /// Whether the next character is hidden, and how many further bytes to skip.
     fn step(&mut self, c: char, rest: &str) -> (bool, usize) {
         let next = rest.chars().next();
         if c == '\r' {
-            // A line's end as some systems write it. Alone it goes back over the line.
+            // CRLF is a line break. A lone carriage return overwrites the line.
             return (!rest.starts_with('\n'), 0);
         }
         if c == ' ' || is_unusual_space(c) {
@@ -123,7 +123,7 @@ impl<'a> Hidden<'a> {
                 return (true, 0);
             }
             if self.leeway.has_ways() && self.around.before == self.around.base {
-                // Not joined, if they are emoji.
+                // Emoji stay unjoined.
                 self.leeway.write_plainly((self.around.base, c));
             }
             self.pass(c);
@@ -154,7 +154,7 @@ impl<'a> Hidden<'a> {
         (true, 0)
     }
 
-    /// Whether a space is hidden: another than the usual one, where there is no reason for it.
+    /// Whether a space is hidden: an unusual one, without a reason.
     fn space(&mut self, c: char, rest: &str) -> bool {
         let usual = c == ' ';
         if usual && !self.leeway.has_ways() {
@@ -189,7 +189,7 @@ impl Iterator for Hidden<'_> {
     }
 }
 
-/// Bytes of the tags that make a black flag that of a region.
+/// Bytes of the tag sequence after a black flag.
 fn flag(rest: &str) -> usize {
     let tag = |c: u32| char::from_u32(0xe0000 + c);
     let tags = |name: &str| -> Option<String> { name.chars().map(|c| tag(u32::from(c))).chain([tag(0x7f)]).collect() };

@@ -1,7 +1,7 @@
-//! What is hidden in JSON text: in its strings, as it is and as escapes.
+//! Hidden characters in the strings of JSON text, verbatim and as escapes.
 //!
-//! Goes by the string literals and builds no tree. Text that is no JSON is left as it is, or is no
-//! worse afterwards.
+//! Scans string literals and builds no tree. Invalid JSON is left unchanged, or is not made
+//! worse.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -10,13 +10,12 @@ use super::hidden::{is_suspect, is_unusual_space};
 use super::{Leeway, deceptive_in, drop_hidden, has_nothing};
 use crate::json;
 
-/// The first hidden or deceptive character of the strings and names in it, which
-/// are one text: what may be in one is not for each of them.
+/// The first hidden or deceptive character of its strings and names, which share one leeway.
 pub(in crate::plugin) fn hidden_in_json(text: &str, leeway: &mut Leeway) -> Option<char> {
     literals(text).find_map(|literal| deceptive_in(&decoded(&text[literal])?, leeway))
 }
 
-/// Drops what is hidden from its strings and names, as [`super::drop_hidden`] does.
+/// Drops hidden characters from its strings and names, as [`super::drop_hidden`] does.
 pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, leeway: &mut Leeway) {
     if is_harmless(text, leeway) {
         return;
@@ -37,11 +36,11 @@ pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, leeway: &mut Lee
     }
 }
 
-/// The same JSON with all that is hidden, or needed and yet not seen, as escapes.
+/// The same JSON with all invisible characters, also needed ones, as escapes.
 pub fn escape_hidden_in_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        // Outside of strings there are line breaks and spaces only.
+        // Outside of strings, there are only line breaks and spaces.
         if is_suspect(c) || is_unusual_space(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(shown, "\\u{unit:04x}");
@@ -53,7 +52,7 @@ pub fn escape_hidden_in_json(text: &str) -> String {
     shown
 }
 
-/// Whether it can be seen from the bytes alone that nothing is hidden.
+/// Whether the bytes alone show that nothing is hidden.
 fn is_harmless(text: &str, leeway: &Leeway) -> bool {
     let bytes = text.as_bytes();
     let mut escapes = memchr::memchr_iter(b'\\', bytes).map(|at| bytes.get(at + 1));

@@ -1,19 +1,19 @@
-//! Blanks and line breaks of plain text that nobody sees: behind what a line says, or so many that
-//! the rest is out of sight.
+//! Invisible whitespace of plain text: trailing blanks, or so much whitespace that the rest is out
+//! of view.
 //!
-//! For what a plugin says of itself. Results are not judged by it: they may be a file's text.
+//! For tool descriptions and the like. Not applied to results, which may be the text of a file.
 
-/// Blanks in a row. More move what follows out of a window.
+/// Consecutive blanks. More move what follows out of a window.
 const BLANKS: usize = 64;
-/// Lines in a row with nothing in them.
+/// Consecutive empty lines.
 const EMPTY_LINES: usize = 8;
-/// Line ends that are not as the last one, and changes between spaces and tabs.
+/// Changes of the line ending, and between spaces and tabs.
 const CHANGES: usize = 8;
 
-/// The first blank or line break of a text that is one too many.
+/// The first blank or line break beyond a maximum.
 pub(super) fn unseen_blank(text: &str) -> Option<char> {
     let (mut changes, mut empty) = (0, 0);
-    // What lines with words, and lines without, ended in the last time.
+    // The last endings of lines with text, and of blank lines.
     let mut ends = ["", ""];
     let mut lines = text.split('\n').peekable();
     while let Some(line) = lines.next() {
@@ -24,7 +24,7 @@ pub(super) fn unseen_blank(text: &str) -> Option<char> {
             return Some('\n');
         }
         let last = &mut ends[usize::from(said.is_empty())];
-        // Two spaces end a line of Markdown.
+        // Two trailing spaces are a line break in Markdown.
         if !line.is_empty() && end != "  " {
             changes += usize::from(end != *last);
             *last = end;
@@ -33,7 +33,7 @@ pub(super) fn unseen_blank(text: &str) -> Option<char> {
             if run.len() > BLANKS {
                 return run.chars().next();
             }
-            // An indentation may end in spaces behind tabs.
+            // An indentation may have spaces after tabs.
             changes += run.as_bytes().windows(2).filter(|pair| pair[0] != pair[1]).count().saturating_sub(1);
         }
         if changes > CHANGES {

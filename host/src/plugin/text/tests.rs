@@ -53,7 +53,7 @@ fn what_scripts_and_emoji_need_stays() {
     }
 }
 
-/// All of Unicode: between letters nothing passes that nobody sees.
+/// All of Unicode: between letters, no invisible character passes.
 #[test]
 fn nothing_hidden_passes_between_letters() {
     let mut hidden = 0;
@@ -86,7 +86,7 @@ fn nothing_hidden_passes_between_letters() {
     }
 }
 
-/// Wherever it stands, no more than two hidden characters follow each other, but for the flags;
+/// In any position, no more than two hidden characters follow each other, except in flags;
 /// and what is left hides nothing.
 #[test]
 fn runs_are_short_whatever_is_around_them() {
@@ -140,7 +140,7 @@ fn sentences_cannot_be_spelt_with_what_nobody_sees() {
     assert_eq!(hidden_in_json("{\"a\u{200b}\":1}"), Some('\u{200b}'));
 }
 
-/// What a schema says in many strings is one text.
+/// All strings of a schema share one leeway.
 #[test]
 fn strings_of_json_share_what_may_pass() {
     let variants = |n: u32| -> Vec<String> {

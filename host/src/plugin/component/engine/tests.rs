@@ -19,7 +19,7 @@ fn what_one_allocation_compiles_the_other_can_run() {
         engine.precompile_compatibility_hash().hash(&mut hasher);
         hasher.finish()
     };
-    assert_eq!(hash(Allocation::OnDemand), hash(Allocation::Pooling { beside: 0 }));
+    assert_eq!(hash(Allocation::OnDemand), hash(Allocation::Pooling { extra: 0 }));
 }
 
 #[test]

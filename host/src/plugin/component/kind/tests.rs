@@ -1,7 +1,7 @@
 use super::*;
 
 fn kind(text: &str) -> Kind {
-    portray(&wat::parse_str(text).expect("valid text")).kind
+    summarize(&wat::parse_str(text).expect("valid text")).kind
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn each_kind_is_known() {
     assert_eq!(kind(r#"(module (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))"#), Kind::Preview1);
     assert_eq!(kind(r#"(module (@custom "component-type:x" "y"))"#), Kind::Unwrapped);
     for bytes in [&b""[..], b"text", b"<html>", b"\x7fELF", b"\0asm"] {
-        assert_eq!(portray(bytes).kind, Kind::NotWasm);
+        assert_eq!(summarize(bytes).kind, Kind::NotWasm);
     }
 }
 
@@ -30,17 +30,17 @@ fn makers_are_told_once() {
     let maker =
         |role: &str, name: &str, version: &str| Maker { role: role.into(), name: name.into(), version: version.into() };
     let expected = [maker("language", "Rust", "2024"), maker("processed-by", "rustc", "1.95.0")];
-    assert_eq!(portray(&wat::parse_str(module).expect("a module")).makers, expected);
+    assert_eq!(summarize(&wat::parse_str(module).expect("a module")).makers, expected);
     let nested = module.replace("(module", "(core module");
     let component = format!("(component {nested} {nested})");
-    assert_eq!(portray(&wat::parse_str(component).expect("a component")).makers, expected);
+    assert_eq!(summarize(&wat::parse_str(component).expect("a component")).makers, expected);
 }
 
 #[test]
 fn a_file_that_is_cut_off_is_told_as_far_as_it_goes() {
     let whole = wat::parse_str(r#"(component (instance $i) (export "local:time/clock" (instance $i)))"#).expect("one");
     for length in 8..whole.len() {
-        assert!(matches!(portray(&whole[..length]).kind, Kind::Component | Kind::Plain), "{length}");
+        assert!(matches!(summarize(&whole[..length]).kind, Kind::Component | Kind::Plain), "{length}");
     }
 }
 

@@ -1,7 +1,7 @@
-//! What a component's author wrote above its functions, where the component carries it: in the
-//! custom section `package-docs`, which tools for WIT write and Wassette's build injects.
+//! Doc comments of a component's functions, if the component has them: in the custom section
+//! `package-docs`, which tools for WIT write and Wassette's build injects.
 //!
-//! Whatever cannot be read there is no documentation, and no fault.
+//! An unreadable section counts as no documentation, and is not an error.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::json;
 use crate::plugin::component::sections::custom_section;
 use crate::plugin::text;
 
-/// Bytes of a section that is read.
+/// Maximum bytes of the section.
 const MAX_SECTION: usize = 1 << 20;
 /// Bytes of a description; a tool with a longer one would be dropped.
 const MAX_DESCRIPTION: usize = 2 << 10;
@@ -24,7 +24,7 @@ pub(super) struct Docs {
     interfaces: HashMap<String, Interface>,
 }
 
-/// As wit-parser names it: functions are told as imports or exports where the name is in both.
+/// As wit-parser writes it: functions are marked as imports or exports where the name is in both.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct World {
@@ -40,7 +40,7 @@ struct Interface {
     funcs: HashMap<String, Function>,
 }
 
-/// A text in the format's first version, a record since.
+/// A string in the format's first version, a record since.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Function {
@@ -57,10 +57,10 @@ impl Function {
 }
 
 impl Docs {
-    /// Those of the component itself, not of what is nested in it.
+    /// The documentation of the component itself, not of nested ones.
     pub(super) fn of(component: &[u8]) -> Self {
         match custom_section(component, "package-docs") {
-            // A byte that is the format's version, and JSON.
+            // One byte for the format's version, then JSON.
             Some([0 | 1, text @ ..]) if text.len() <= MAX_SECTION => {
                 str::from_utf8(text).ok().and_then(|text| json::read(text).ok()).unwrap_or_default()
             }
@@ -68,8 +68,8 @@ impl Docs {
         }
     }
 
-    /// What is said of a function of an interface (`ns:package/name@version`, or a name of the
-    /// world's own), or of the world itself.
+    /// The documentation of a function of an interface (`ns:package/name@version`, or a name in the
+    /// world), or of the world itself.
     pub(super) fn function(&self, interface: Option<&str>, name: &str) -> Option<String> {
         let docs = match interface {
             None => self

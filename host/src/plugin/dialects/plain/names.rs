@@ -1,60 +1,59 @@
-//! What the tools of a plain component are called.
+//! Tool names of a plain component.
 //!
-//! By itself: as the function is; with its interface before it where two functions share a
-//! name; with the package too where that is not enough. As Wassette calls them: with package and
-//! interface always.
+//! The function's name; prefixed with the interface where two functions share a name; and with the
+//! package where that is not enough. Wassette's names always have package and interface.
 
 use std::collections::HashMap;
 
-/// Where a function is, as the component spells it.
+/// The path of a function, as the component spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place<'a> {
-    /// `ns:package/interface@1.0.0`, or a plain name of the world's own; `None` for the world itself.
+pub(super) struct FunctionPath<'a> {
+    /// `ns:package/interface@1.0.0`, or a plain name in the world; `None` for the world itself.
     pub(super) interface: Option<&'a str>,
     pub(super) function: &'a str,
 }
 
-/// Names for all of them that differ as far as the places do.
-pub(super) fn short(places: &[Place<'_>]) -> Vec<String> {
-    let spelt: [fn(&Place<'_>) -> String; 3] =
-        [|place| place.alone(), |place| place.with_interface(), |place| place.in_full()];
+/// The shortest names that are unique, as far as the paths are.
+pub(super) fn short(paths: &[FunctionPath<'_>]) -> Vec<String> {
+    let spelt: [fn(&FunctionPath<'_>) -> String; 3] =
+        [|path| path.unqualified(), |path| path.with_interface(), |path| path.in_full()];
     let counted = spelt.map(|spell| {
         let mut count: HashMap<String, usize> = HashMap::new();
-        for place in places {
-            *count.entry(spell(place)).or_default() += 1;
+        for path in paths {
+            *count.entry(spell(path)).or_default() += 1;
         }
         count
     });
-    let name = |place: &Place<'_>| {
-        // What is of the world itself has no longer name, and keeps its own.
-        if place.interface.is_none() {
-            return place.alone();
+    let name = |path: &FunctionPath<'_>| {
+        // A function of the world itself has no longer name.
+        if path.interface.is_none() {
+            return path.unqualified();
         }
-        let unique = spelt.iter().zip(&counted).map(|(spell, count)| (spell(place), count));
+        let unique = spelt.iter().zip(&counted).map(|(spell, count)| (spell(path), count));
         let free = unique.into_iter().find(|(name, count)| count[name] == 1);
-        free.map_or_else(|| place.in_full(), |(name, _)| name)
+        free.map_or_else(|| path.in_full(), |(name, _)| name)
     };
-    places.iter().map(name).collect()
+    paths.iter().map(name).collect()
 }
 
-impl Place<'_> {
-    fn alone(&self) -> String {
+impl FunctionPath<'_> {
+    fn unqualified(&self) -> String {
         self.function.to_owned()
     }
 
     fn with_interface(&self) -> String {
-        let Some(interface) = self.interface else { return self.alone() };
+        let Some(interface) = self.interface else { return self.unqualified() };
         let bare = interface.split('@').next().unwrap_or_default();
         format!("{}_{}", bare.rsplit('/').next().unwrap_or_default(), self.function)
     }
 
     fn in_full(&self) -> String {
-        let Some(interface) = self.interface else { return self.alone() };
+        let Some(interface) = self.interface else { return self.unqualified() };
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         format!("{}_{}", interface.chars().map(plain).collect::<String>(), self.function)
     }
 
-    /// `package_interface_function`, in small letters.
+    /// `package_interface_function`, in lower case.
     pub(super) fn wassette(&self) -> String {
         self.in_full().to_ascii_lowercase()
     }

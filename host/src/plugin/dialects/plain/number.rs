@@ -1,11 +1,11 @@
-//! Numbers of JSON, exactly: `1e2` and `100.0` are the integer 100, and so is nothing near it.
+//! Exact JSON numbers: `1e2` and `100.0` are the integer 100, and nothing near it is.
 
 use super::shape::Width;
 
-/// Digits of the largest integer there is, and some more.
+/// More digits than the largest integer type has.
 const MOST_DIGITS: usize = 30;
 
-/// The integer that a JSON number is, if it is one and of that width.
+/// A JSON number as an integer, if it is one and fits the width.
 pub(super) fn integer(text: &str, width: Width) -> Option<i128> {
     let (least, most) = width.bounds();
     whole(text).filter(|number| (least..=most).contains(number))
@@ -24,7 +24,7 @@ fn whole(text: &str) -> Option<i128> {
     if digits.is_empty() {
         return Some(0);
     }
-    // What does not fit here is far from any integer that could be wanted.
+    // An exponent that does not fit is far outside of all integer types.
     let exponent: i64 = exponent.trim_start_matches('+').parse().ok()?;
     let shift = exponent.checked_sub(after.len() as i64)?;
     let number: i128 = if shift < 0 {

@@ -1,7 +1,7 @@
-//! From JSON text to a component's value, directly: the shape says what is read next.
+//! Deserializes JSON text to a component's value, directed by its shape and without a tree.
 //!
-//! Reads text that is known to be JSON. What its schema accepts is read, but for base64 that
-//! is none and numbers that are too large.
+//! The text is known to be JSON. All that its schema accepts is read, except for invalid base64
+//! and numbers that are too large.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write as _};
@@ -16,11 +16,11 @@ use wasmtime::component::Val;
 use super::number;
 use super::shape::{Shape, Sides};
 
-/// Values that one text may come to; each takes some tens of bytes, and a byte of a
+/// Maximum values of one text; each takes some tens of bytes, and a byte of a
 /// `list<u8>` is one too.
 const MAX_VALUES: usize = 1 << 20;
 
-/// As models write it, too: with or without padding.
+/// Padding is optional, since models omit it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -28,7 +28,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Where a text does not fit, and why.
+/// Where a text does not match the shape, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     /// JSON Pointer into the text.
@@ -37,11 +37,11 @@ pub struct Misfit {
     pub reason: String,
 }
 
-/// The values of an object's members, in the order of the fields, and of how many values they
-/// are made.
+/// The values of an object's members, in the order of the fields, and the number of values in
+/// them.
 ///
 /// # Errors
-/// The first thing that does not fit.
+/// The first mismatch.
 pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<(Vec<Val>, usize), Misfit> {
     let reading = Reading::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -54,17 +54,17 @@ pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<(Vec<Val>, usiz
 /// One value.
 ///
 /// # Errors
-/// The first thing that does not fit.
+/// The first mismatch.
 pub fn value(text: &str, shape: &Shape) -> Result<Val, Misfit> {
     let reading = Reading::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = Slot { shape, at: reading.root() }.deserialize(&mut deserializer);
+    let read = ValueSeed { shape, at: reading.root() }.deserialize(&mut deserializer);
     read.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| reading.misfit(&error))
 }
 
-/// What one reading keeps in mind.
+/// The state of one reading.
 struct Reading {
-    /// The innermost misfit, which is the first that is noted.
+    /// The innermost mismatch, which is recorded first.
     found: RefCell<Option<Misfit>>,
     left: Cell<usize>,
 }
@@ -83,7 +83,7 @@ impl Reading {
     }
 }
 
-/// A place in the text.
+/// A position in the text, as a path from the root.
 #[derive(Clone, Copy)]
 struct At<'a> {
     reading: &'a Reading,
@@ -113,7 +113,7 @@ impl<'a> At<'a> {
         pointer
     }
 
-    /// Notes a misfit here, unless one was noted below.
+    /// Records a mismatch here, unless one was recorded below.
     fn note(&self, reason: impl Into<String>) {
         let mut found = self.reading.found.borrow_mut();
         if found.is_none() {
@@ -126,7 +126,7 @@ impl<'a> At<'a> {
         Err(E::custom("it does not fit"))
     }
 
-    /// Counts values that are made here.
+    /// Counts values towards the maximum.
     fn take<E: serde::de::Error>(&self, values: usize) -> Result<(), E> {
         match self.reading.left.get().checked_sub(values) {
             Some(left) => {
@@ -138,14 +138,14 @@ impl<'a> At<'a> {
     }
 }
 
-/// One value of a shape.
+/// Deserializes one value of a shape.
 #[derive(Clone, Copy)]
-struct Slot<'a> {
+struct ValueSeed<'a> {
     shape: &'a Shape,
     at: At<'a>,
 }
 
-impl<'de> DeserializeSeed<'de> for Slot<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Val;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Val, D::Error> {
@@ -175,7 +175,7 @@ impl<'de> DeserializeSeed<'de> for Slot<'_> {
     }
 }
 
-/// The text of a value, unread.
+/// The raw text of a value.
 fn raw<'de, D: Deserializer<'de>>(from: D) -> Result<&'de str, D::Error> {
     <&RawValue as serde::Deserialize>::deserialize(from).map(|raw| raw.get())
 }
@@ -194,7 +194,7 @@ fn number_of(number: i128, width: super::shape::Width) -> Val {
     }
 }
 
-/// What a shape takes, for whoever gave something else.
+/// Describes what a shape accepts, for error messages.
 fn wanted(shape: &Shape) -> String {
     match shape {
         Shape::Bool => "it takes true or false".into(),
@@ -219,7 +219,7 @@ fn wanted(shape: &Shape) -> String {
     }
 }
 
-impl<'de> Visitor<'de> for Slot<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Val;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -260,7 +260,7 @@ impl<'de> Visitor<'de> for Slot<'_> {
         let value = if held.is_nullable() {
             from.deserialize_map(Single { cases: &[("some", Some(held))], at: self.at })?.1
         } else {
-            Some(Box::new(Slot { shape: held, at: self.at }.deserialize(from)?))
+            Some(Box::new(ValueSeed { shape: held, at: self.at }.deserialize(from)?))
         };
         Ok(Val::Option(value))
     }
@@ -271,7 +271,7 @@ impl<'de> Visitor<'de> for Slot<'_> {
             Shape::List(shape) => {
                 let mut elements = Vec::new();
                 while let Some(element) =
-                    from.next_element_seed(Slot { shape, at: at.below(Step::Element(elements.len())) })?
+                    from.next_element_seed(ValueSeed { shape, at: at.below(Step::Element(elements.len())) })?
                 {
                     elements.push(element);
                 }
@@ -280,7 +280,7 @@ impl<'de> Visitor<'de> for Slot<'_> {
             Shape::Tuple(shapes) => {
                 let mut elements = Vec::new();
                 for (index, shape) in shapes.iter().enumerate() {
-                    let slot = Slot { shape, at: at.below(Step::Element(index)) };
+                    let slot = ValueSeed { shape, at: at.below(Step::Element(index)) };
                     elements.push(from.next_element_seed(slot)?.ok_or_else(|| A::Error::custom("it is too short"))?);
                 }
                 match from.next_element::<IgnoredAny>()? {
@@ -317,7 +317,7 @@ impl<'de> Visitor<'de> for Slot<'_> {
                 while let Some(name) = from.next_key::<String>()? {
                     match name.as_str() {
                         "tag" => tag = Some(from.next_value()?),
-                        // Which case it is may be said after it.
+                        // The tag may come after the value.
                         "val" => val = Some(from.next_value()?),
                         _ => return at.below(Step::Member(&name)).fail("it takes no such member"),
                     }
@@ -327,7 +327,7 @@ impl<'de> Visitor<'de> for Slot<'_> {
                     (Some((name, None)), None) => Ok(Val::Variant(name.clone(), None)),
                     (Some((name, Some(shape))), Some(val)) => {
                         let held = at.below(Step::Member("val"));
-                        let slot = Slot { shape, at: held };
+                        let slot = ValueSeed { shape, at: held };
                         let read = slot.deserialize(&mut serde_json::Deserializer::from_str(val.get()));
                         let value = read.map_err(A::Error::custom)?;
                         Ok(Val::Variant(name.clone(), Some(Box::new(value))))
@@ -340,7 +340,7 @@ impl<'de> Visitor<'de> for Slot<'_> {
     }
 }
 
-/// The members of an object, each at most once; the last counts of those that are there twice.
+/// The members of an object; of duplicates the last one counts.
 struct Fields<'a> {
     fields: &'a [(String, Shape)],
     at: At<'a>,
@@ -361,7 +361,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 return at.below(Step::Member(&name)).fail("it takes no such member");
             };
             let (name, shape) = &fields[index];
-            values[index] = Some(from.next_value_seed(Slot { shape, at: at.below(Step::Member(name)) })?);
+            values[index] = Some(from.next_value_seed(ValueSeed { shape, at: at.below(Step::Member(name)) })?);
         }
         let filled = fields.iter().zip(values).map(|((name, shape), value)| match value {
             Some(value) => Ok((name.clone(), value)),
@@ -372,7 +372,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 }
 
-/// An object of one member, which says what its value is.
+/// An object with one member, whose name selects the shape of its value.
 struct Single<'a> {
     cases: &'a [(&'a str, Option<&'a Shape>)],
     at: At<'a>,
@@ -396,7 +396,7 @@ impl<'de> Visitor<'de> for Single<'_> {
                 return at.below(Step::Member(&name)).fail("it takes no such member here");
             };
             let held = match shape {
-                Some(shape) => Some(from.next_value_seed(Slot { shape, at: at.below(Step::Member(name)) })?),
+                Some(shape) => Some(from.next_value_seed(ValueSeed { shape, at: at.below(Step::Member(name)) })?),
                 None => from.next_value::<()>().map(|()| None)?,
             };
             found = Some((index, held.map(Box::new)));

@@ -1,37 +1,37 @@
 //! The JSON Schema of a shape.
 //!
-//! It accepts what `read` reads and describes what `write` writes. Two things it cannot say:
-//! that a text is base64, and that a number is too large to be one.
+//! It accepts what `read` reads and describes what `write` writes. It cannot express
+//! that a text is base64, or that a number is too large.
 
 use super::shape::{Shape, Width};
 use crate::json::write_str;
 
-/// Which way a value goes.
+/// The direction of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// To the component.
     In,
-    /// From it: numbers may be none, which JSON spells as texts.
+    /// From it: NaN and infinities are possible, which are strings in JSON.
     Out,
 }
 
-/// A schema for one value.
-pub fn schema(shape: &Shape, way: Way) -> String {
+/// The schema of one value.
+pub fn schema(shape: &Shape, direction: Direction) -> String {
     let mut out = String::new();
-    Writer { out: &mut out, way }.schema(shape);
+    Writer { out: &mut out, direction }.schema(shape);
     out
 }
 
-/// A schema for an object with these members.
-pub fn members(fields: &[(String, Shape)], way: Way) -> String {
+/// The schema of an object with these members.
+pub fn members(fields: &[(String, Shape)], direction: Direction) -> String {
     let mut out = String::new();
-    Writer { out: &mut out, way }.members(fields);
+    Writer { out: &mut out, direction }.members(fields);
     out
 }
 
 struct Writer<'a> {
     out: &'a mut String,
-    way: Way,
+    direction: Direction,
 }
 
 impl Writer<'_> {
@@ -118,9 +118,9 @@ impl Writer<'_> {
     }
 
     fn number(&mut self, schema: &str) {
-        match self.way {
-            Way::In => self.put(schema),
-            Way::Out => self.put(&format!(r#"{{"anyOf":[{schema},{{"enum":["NaN","Infinity","-Infinity"]}}]}}"#)),
+        match self.direction {
+            Direction::In => self.put(schema),
+            Direction::Out => self.put(&format!(r#"{{"anyOf":[{schema},{{"enum":["NaN","Infinity","-Infinity"]}}]}}"#)),
         }
     }
 
@@ -132,8 +132,8 @@ impl Writer<'_> {
             writer.schema(shape);
         });
         self.put("}");
-        // What is written always has all of them.
-        let required = |shape: &Shape| self.way == Way::Out || !shape.is_nullable();
+        // `write` always writes all of them.
+        let required = |shape: &Shape| self.direction == Direction::Out || !shape.is_nullable();
         let required: Vec<String> =
             fields.iter().filter(|(_, shape)| required(shape)).map(|(name, _)| name.clone()).collect();
         if !required.is_empty() {
@@ -143,7 +143,7 @@ impl Writer<'_> {
         self.put(r#","additionalProperties":false}"#);
     }
 
-    /// `{"tag": NAME}`, and `"val"` if the case holds something.
+    /// `{"tag": NAME}`, and `"val"` if the case has a payload.
     fn case(&mut self, name: &str, held: Option<&Shape>) {
         self.put(r#"{"type":"object","properties":{"tag":{"const":"#);
         write_str(self.out, name);
@@ -156,7 +156,7 @@ impl Writer<'_> {
         self.put(r#","additionalProperties":false}"#);
     }
 
-    /// An object of that one member.
+    /// An object with one member.
     fn single(&mut self, name: &str, held: Option<&Shape>) {
         self.put(&format!(r#"{{"type":"object","properties":{{"{name}":"#));
         match held {

@@ -1,17 +1,17 @@
-//! The type of a value as a tree of its own: what schemas, reading and writing go by.
+//! The type of a value as a tree, used for schemas, reading and writing.
 //!
-//! A component may share types so that a kilobyte of it stands for a million values; the tree
-//! is cut off long before that.
+//! A component may share types so that a kilobyte expands to a million nodes; the tree
+//! is limited to far fewer.
 
 use wasmtime::component::Type;
 
-/// Levels of the deepest type.
+/// Maximum nesting of types.
 const MAX_DEPTH: usize = 32;
-/// What all types of one function may come to: bytes of names, and [`NODE`] for each type.
+/// Maximum weight of all types of one function: bytes of names, and [`NODE`] per type.
 const MAX_WEIGHT: usize = 64 << 10;
 const NODE: usize = 16;
 
-/// A type that has values in JSON.
+/// A type whose values can be written as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     Bool,
@@ -32,7 +32,7 @@ pub enum Shape {
     Result(Box<Sides>),
 }
 
-/// Integers, by their sign and bits.
+/// Integer types, by sign and bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     S8,
@@ -45,7 +45,7 @@ pub enum Width {
     U64,
 }
 
-/// What a `result` holds if it went well, and if not.
+/// The payloads of a `result`: `ok` and `err`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sides {
     pub ok: Option<Shape>,
@@ -53,7 +53,7 @@ pub struct Sides {
 }
 
 impl Width {
-    /// The least and the greatest value.
+    /// The minimum and the maximum.
     pub fn bounds(self) -> (i128, i128) {
         let signed = |bits: u32| (-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
         let unsigned = |bits: u32| (0, (1 << bits) - 1);
@@ -71,7 +71,7 @@ impl Width {
 }
 
 impl Shape {
-    /// Whether `null` is one of its values, so that an option of it needs another form.
+    /// Whether `null` is one of its values, so that an option of it needs another encoding.
     pub fn is_nullable(&self) -> bool {
         matches!(self, Self::Option(_))
     }
@@ -90,7 +90,7 @@ impl Shapes {
     /// The shape of a type.
     ///
     /// # Errors
-    /// Why its values cannot be given as JSON, as a fragment that reads after "it".
+    /// Why its values cannot be written as JSON, as a fragment that reads after "it".
     pub(super) fn shape(&mut self, kind: &Type) -> Result<Shape, String> {
         self.below(kind, 0)
     }

@@ -3,7 +3,7 @@
 mod components;
 mod properties;
 
-use super::names::{Place, short};
+use super::names::{FunctionPath, short};
 use super::read;
 use super::read::Misfit;
 use super::*;
@@ -134,7 +134,7 @@ fn numbers_that_json_does_not_have_are_texts_on_the_way_out() {
             let schema = crate::plugin::schema::Schema::compile(&schema(&Shape::F64, way)).expect("a schema");
             schema.validate_text(text).is_ok()
         };
-        assert!(accepts(Way::Out) && !accepts(Way::In), "{text}");
+        assert!(accepts(Direction::Out) && !accepts(Direction::In), "{text}");
         misfit(text, &Shape::F64);
     }
 }
@@ -154,7 +154,7 @@ fn what_is_too_large_is_not_written() {
 
 #[test]
 fn names_are_short_where_they_can_be() {
-    let at = |interface, function| Place { interface, function };
+    let at = |interface, function| FunctionPath { interface, function };
     let places = [
         at(None, "run"),
         at(Some("local:time-server/time"), "get-current-time"),
@@ -166,7 +166,7 @@ fn names_are_short_where_they_can_be() {
     ];
     let expected = ["run", "get-current-time", "store_get", "cache_get", "c_x_dup_f", "d_x_dup_1_0_0_f", "runner_run"];
     assert_eq!(short(&places), expected);
-    let wassette: Vec<String> = places.iter().map(Place::wassette).collect();
+    let wassette: Vec<String> = places.iter().map(FunctionPath::wassette).collect();
     assert_eq!(wassette[..3], ["run", "local_time-server_time_get-current-time", "a_one_store_1_0_0_get"]);
 }
 

@@ -1,4 +1,4 @@
-//! From a component's value to JSON text, directly.
+//! Serializes a component's value to JSON text, without a tree.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,16 +10,16 @@ use crate::json::write_str;
 /// Why a value was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unwritten {
-    /// Its text has more bytes than it may.
+    /// Its text is larger than the limit.
     TooLarge,
-    /// It is not of the shape.
+    /// It does not match the shape.
     Mismatch,
 }
 
-/// The JSON text of a value, of at most `limit` bytes and a few more.
+/// The JSON text of a value, of at most about `limit` bytes.
 ///
 /// # Errors
-/// If it is larger, or not of the shape, which the engine's own check rules out.
+/// If it is larger, or does not match the shape, which the engine's type check rules out.
 pub fn write(value: &Val, shape: &Shape, limit: usize) -> Result<String, Unwritten> {
     let mut writer = Writer { out: String::new(), limit };
     writer.value(value, shape)?;
@@ -43,7 +43,7 @@ impl Writer {
             (Shape::Integer(_), Val::U16(value)) => self.put(&value.to_string()),
             (Shape::Integer(_), Val::U32(value)) => self.put(&value.to_string()),
             (Shape::Integer(_), Val::U64(value)) => self.put(&value.to_string()),
-            // The shortest digits that stand for this number; an exponent where they would be many.
+            // The shortest digits that parse to this number; with an exponent where they would be many.
             (Shape::F32, Val::Float32(value)) if value.is_finite() => self.put(&format!("{value:?}")),
             (Shape::F32, Val::Float32(value)) => self.not_a_number(f64::from(*value)),
             (Shape::F64, Val::Float64(value)) if value.is_finite() => self.put(&format!("{value:?}")),

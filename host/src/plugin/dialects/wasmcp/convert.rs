@@ -1,6 +1,6 @@
-//! wasmcp's records as our own.
+//! Converts wasmcp's records to the types of `wharf:plugin`.
 //!
-//! Content from a stream is refused: it would have to be read inside the call that made it.
+//! Content in a stream is rejected: it would have to be read within the call that made it.
 
 use super::view::View;
 use crate::plugin::abi::{
@@ -13,7 +13,7 @@ use crate::plugin::fault::Fault;
 
 type Converted<T> = Result<T, Fault>;
 
-/// A member of a record that may be without options.
+/// A member of an optional record.
 fn option<T>(options: Option<View<'_>>, read: impl Fn(View<'_>) -> Converted<Option<T>>) -> Converted<Option<T>> {
     options.map_or(Ok(None), read)
 }
@@ -38,7 +38,7 @@ fn text(options: Option<View<'_>>, name: &'static str) -> Converted<Option<Strin
     option(options, |options| options.maybe_text(name))
 }
 
-/// A title of its own, or the one that older clients look for among the hints.
+/// The title, or the one in the annotations, where older clients look for it.
 fn title(options: Option<View<'_>>) -> Converted<Option<String>> {
     match text(options, "title")? {
         Some(title) => Ok(Some(title)),
@@ -219,7 +219,7 @@ fn contents(contents: View<'_>) -> Converted<ResourceContents> {
     Ok(ResourceContents { uri: held.at("uri")?.text()?, mime_type, body, meta })
 }
 
-/// Text or bytes that are in the value itself.
+/// Inline text or bytes.
 fn inline(data: View<'_>) -> Converted<View<'_>> {
     match data.case()? {
         ("text" | "blob", held) => Ok(held),
@@ -227,7 +227,7 @@ fn inline(data: View<'_>) -> Converted<View<'_>> {
     }
 }
 
-/// An error of JSON-RPC, as the plugin's own.
+/// A JSON-RPC error, as a plugin's error.
 pub(super) fn error(error: View<'_>) -> Converted<GuestError> {
     let (case, held) = error.case()?;
     let message = held.at("message")?.text()?;

@@ -1,20 +1,20 @@
-//! What wasmcp's components import of it.
+//! The imports of wasmcp's components.
 //!
-//! Its types come with the streams of WASI under names of their own. `server-io` writes messages
-//! to a client: here components get no stream of a client, since a plugin never writes to one
-//! itself, and whoever writes to another stream is told why that cannot be.
+//! Its types include WASI streams under other names. `server-io` writes messages to a client:
+//! components get no client stream here, since a plugin never writes to one itself; its functions
+//! return an error that says so.
 
 use wasmtime::component::{Linker, Resource, ResourceType, Val};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
 
 use crate::plugin::imports::state::State;
 
-/// Interfaces, and the version that stands for all that are compatible.
+/// Interfaces and functions; the linked version serves all compatible ones.
 const TYPES: [&str; 3] = ["mcp", "server-handler", "server-io"];
 const FUNCTIONS: [&str; 3] = ["parse-message", "send-message", "flush-buffer"];
 const WHY: &str = "a plugin does not write to its client: return what there is to say";
 
-/// Gives components the interfaces.
+/// Adds the interfaces to the linker.
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     for interface in TYPES {
         let mut interface = linker.instance(&format!("wasmcp:mcp-v20251125/{interface}@0.1.1"))?;
@@ -31,7 +31,7 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     for function in FUNCTIONS {
         io.func_new_async(function, |mut store, _, params, results| {
             Box::new(async move {
-                // A stream that was lent must be given back before this ends.
+                // A borrowed stream must be dropped before this returns.
                 for param in params {
                     if let Val::Resource(stream) = param {
                         stream.resource_drop_async(&mut store).await?;

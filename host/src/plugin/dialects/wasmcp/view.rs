@@ -1,6 +1,6 @@
-//! Looks into values of wasmcp's records by the names of their members.
+//! Reads members of wasmcp's records by name.
 //!
-//! Members that are not known here do not matter: its versions add some.
+//! Unknown members are ignored: later versions add some.
 
 use wasmtime::component::Val;
 
@@ -9,7 +9,7 @@ use crate::plugin::text::quote;
 
 type Seen<T> = Result<T, Fault>;
 
-/// A value, and what it is called.
+/// A value with its name.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     value: &'a Val,
@@ -25,13 +25,13 @@ impl<'a> View<'a> {
         Err(Fault::BadOutput(format!("{} that is not as wasmcp has it", quote(self.name, 60))))
     }
 
-    /// A member, or nothing where the record has none of that name.
+    /// A member, or `None` if the record has none of that name.
     fn member(self, name: &'a str) -> Seen<Option<Self>> {
         let Val::Record(members) = self.value else { return self.unlike() };
         Ok(members.iter().find(|(member, _)| member == name).map(|(_, value)| Self { value, name }))
     }
 
-    /// A member that must be there.
+    /// A required member.
     pub(super) fn at(self, name: &'a str) -> Seen<Self> {
         match self.member(name)? {
             Some(member) => Ok(member),
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What an optional member holds.
+    /// The value of an optional member.
     pub(super) fn held(self, name: &'a str) -> Seen<Option<Self>> {
         self.member(name)?.map_or(Ok(None), Self::option)
     }
@@ -92,7 +92,7 @@ impl<'a> View<'a> {
         elements.iter().map(|value| read(Self { value, ..self })).collect()
     }
 
-    /// The case of a variant, and what it holds.
+    /// The case of a variant, and its payload.
     pub(super) fn case(self) -> Seen<(&'a str, Self)> {
         match self.value {
             Val::Variant(name, held) => Ok((name, Self { value: held.as_deref().unwrap_or(self.value), name })),
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
         }
     }
 
-    // Members that may be missing, of each kind.
+    // Optional members, by type.
 
     pub(super) fn maybe_text(self, name: &'a str) -> Seen<Option<String>> {
         self.held(name)?.map(Self::text).transpose()

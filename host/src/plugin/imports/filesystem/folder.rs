@@ -180,7 +180,7 @@ pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &C
             Err(Refusal { why, hint }) => {
                 tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
                 let told = format!("its folder '{}' could not be given", grant.guest);
-                all.lacks.push(Lack { logged: format!("the folder {folder} {why}"), told, hint });
+                all.lacks.push(Lack { logged: format!("the folder {folder} {why}"), message: told, hint });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `wasi:http@0.2`: the interfaces `types` and `outgoing-handler`, as `wasmtime-wasi-http` has
+//! Links `wasi:http@0.2`: the interfaces `types` and `outgoing-handler` of `wasmtime-wasi-http`.
 //! them.
 //!
 //! Links the functions; what a request may do is in `outbound`. There is no `incoming-handler`.
@@ -6,7 +6,7 @@
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::WasiHttpView;
 
-/// Gives components both interfaces.
+/// Adds both interfaces to the linker.
 pub(in crate::plugin) fn link<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
 }

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 connection to a server, for one request at a time.
+//! A client connection over HTTP/1.1, for one request at a time.
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -15,14 +15,14 @@ use tokio_util::task::AbortOnDropHandle;
 use super::dial::Stream;
 use crate::plugin::policy::outbound::target::Target;
 
-/// Bytes of a response's head.
-const HEAD: usize = 64 << 10;
+/// Bytes of a response head.
+const MAX_HEAD: usize = 64 << 10;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
-/// A request's body. One type for both front ends, since they share connections.
+/// A request body. One type for both front ends, since they share connections.
 pub(super) type Outgoing = Limited<UnsyncBoxBody<Bytes, BoxError>>;
 
-/// A body of at most that many bytes; more is an error.
+/// Limits a body to that many bytes; more is an error.
 pub(super) fn outgoing<B>(body: B, most: u64) -> Outgoing
 where
     B: Body<Data = Bytes> + Send + 'static,
@@ -31,7 +31,7 @@ where
     Limited::new(body.map_err(Into::into).boxed_unsync(), usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// What a connection was opened for. Requests share connections only if all of it is the same.
+/// The key of the connection pool: requests share connections only if all of it is equal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Route {
     pub(super) target: Target,
@@ -49,17 +49,17 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Over a stream to that server. Its task runs on the runtime of the caller.
+    /// Opens a connection over a stream. Its task runs on the current runtime.
     pub(super) async fn open(stream: impl Stream + 'static, route: Route, fields: usize) -> hyper::Result<Self> {
         let (sender, connection) =
-            Builder::new().max_headers(fields).max_buf_size(HEAD).handshake(TokioIo::new(stream)).await?;
+            Builder::new().max_headers(fields).max_buf_size(MAX_HEAD).handshake(TokioIo::new(stream)).await?;
         // Its errors are reported to the request.
         let task = AbortOnDropHandle::new(tokio::spawn(connection));
         Ok(Self { route, opened: Instant::now(), sender, _task: task })
     }
 
-    /// Sends a request and waits for the response's head. An error has the request if nothing of it was
-    /// written.
+    /// Sends a request and waits for the response head. An error returns the request if nothing of
+    /// it was written.
     pub(super) async fn send(
         &mut self,
         request: Request<Outgoing>,
@@ -67,8 +67,8 @@ impl Connection {
         self.sender.try_send_request(request).await
     }
 
-    /// Whether the last request was written whole and its response read whole, and neither the end
-    /// nor anything else has come since.
+    /// Whether the last request was fully written and its response fully read, and neither end of
+    /// stream nor other data was received since.
     pub(super) fn is_ready(&self) -> bool {
         self.sender.is_ready()
     }

@@ -1,7 +1,7 @@
-//! From a target to a connection: its addresses looked up once, all of them checked, and one
-//! of those dialled; over TLS under the target's own name.
+//! Opens connections: looks up a target's addresses once, checks all of them, dials one
+//! of those, and makes the TLS handshake for the target's name.
 //!
-//! Nothing is said over the connection here.
+//! Sends no request.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use super::resolve::Resolve;
 use crate::plugin::policy::outbound::address::is_public;
 use crate::plugin::policy::outbound::target::{Host, Target};
 
-/// A connection, over TLS or not.
+/// A TCP or TLS stream.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// The addresses of a host, if it may be reached at all of them: one that is not public among
-/// others is what a rebinding name looks like.
+/// The addresses of a host, if all of them are allowed: a private one among public ones is a sign
+/// of DNS rebinding.
 pub(super) async fn addresses(resolver: &dyn Resolve, host: &Host, private: bool) -> Result<Vec<IpAddr>, Failure> {
     let found = match host {
         Host::Address(address) => vec![*address],
@@ -39,7 +39,7 @@ pub(super) async fn addresses(resolver: &dyn Resolve, host: &Host, private: bool
     Ok(found)
 }
 
-/// Dials the addresses one after the other, each with a fair share of the time that is left.
+/// Dials the addresses one after the other, each with an equal share of the remaining time.
 pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> Result<TcpStream, Failure> {
     let mut last = Failure::NoAddress;
     for (tried, address) in addresses.iter().enumerate() {
@@ -51,7 +51,7 @@ pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> R
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            // The kind alone: the whole text may name the address.
+            // Only the kind: the full text may contain the address.
             Ok(Err(error)) => Failure::Connect(error.kind().to_string()),
             Err(_) => Failure::Timeout(Stage::Connect),
         };
@@ -59,7 +59,7 @@ pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> R
     Err(last)
 }
 
-/// Shakes hands with whoever shows a certificate for that host.
+/// Makes a TLS handshake, and verifies the certificate for that host.
 pub(super) async fn tls(
     connector: &TlsConnector,
     stream: TcpStream,
@@ -76,8 +76,8 @@ pub(super) async fn tls(
     }
 }
 
-/// Trusts what this machine trusts, or `SSL_CERT_FILE` and `SSL_CERT_DIR` name; and where there
-/// is nothing, Mozilla's list. It reads files and takes its time.
+/// Trusts the system's root certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`; without
+/// any, Mozilla's. Blocks: it reads files.
 pub(super) fn connector() -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
     let (trusted, _) = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

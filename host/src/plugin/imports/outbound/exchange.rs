@@ -1,7 +1,7 @@
-//! One request and its response: HTTP/1.1, every step with its time, every size with its bound.
+//! One request and its response over HTTP/1.1; each step has a timeout and each size a bound.
 //! No redirect is followed.
 //!
-//! It sends what it is given: what is allowed was decided before.
+//! Policy was enforced before.
 
 use std::io;
 use std::pin::Pin;
@@ -24,25 +24,25 @@ use super::failure::{Failure, Stage};
 use super::pool::Pool;
 use super::{Caps, Outbound};
 
-/// How recently a connection must have been used to take a request that cannot be sent again. A
+/// How recently a connection must have been used to be reused for a request that cannot be retried. A
 /// server that closes it while the request is on its way leaves open whether it was carried out,
 /// and servers close idle connections after 5 s (Node.js, uvicorn) or more.
 const RECENT: Duration = Duration::from_secs(2);
 
-/// What is to be sent, and to whom.
+/// A request to be sent, and where.
 pub(super) struct Exchange {
     pub(super) route: Route,
     /// Origin-form, with all its header fields.
     pub(super) request: Request<Outgoing>,
     pub(super) caps: Caps,
-    /// Between two pieces of the response.
+    /// Timeout between two frames of the response body.
     pub(super) between: Duration,
-    pub(super) turns: Arc<Semaphore>,
+    pub(super) exchanges: Arc<Semaphore>,
     pub(super) pool: Arc<Pool>,
 }
 
 impl Exchange {
-    /// Sends it and waits for the response's head.
+    /// Sends the request and waits for the response head.
     pub(super) async fn run(self, outbound: Arc<Outbound>) -> Result<Response<Received>, Failure> {
         let whole = Instant::now() + self.caps.whole;
         match timeout_at(whole, self.respond(outbound, whole)).await {
@@ -53,15 +53,15 @@ impl Exchange {
 
     async fn respond(self, outbound: Arc<Outbound>, whole: Instant) -> Result<Response<Received>, Failure> {
         let connect = Instant::now() + self.caps.connect;
-        // It never closes: without a turn in time, all of them are taken.
-        let turn = timeout_at(connect, self.turns.clone().acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else { return Err(Failure::Busy) };
-        let turn = Arc::new(turn);
+        // The semaphore is never closed, so this is the timeout: all permits are in use.
+        let permit = timeout_at(connect, self.exchanges.clone().acquire_owned()).await;
+        let Ok(Ok(permit)) = permit else { return Err(Failure::Busy) };
+        let permit = Arc::new(permit);
         let limit = self.caps.response;
         let (pool, between) = (self.pool.clone(), self.between);
         let is_head = self.request.method() == Method::HEAD;
         let keep = !authenticates_connection(self.request.headers());
-        let (connection, response) = self.send(&outbound, &turn, connect).await?;
+        let (connection, response) = self.send(&outbound, &permit, connect).await?;
         let told = response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         if !is_head && told.is_some_and(|length: u64| length > limit) {
             return Err(Failure::ResponseTooLarge(limit));
@@ -75,19 +75,19 @@ impl Exchange {
             ended: false,
             connection: Some(connection),
             pool: keep.then_some(pool),
-            turn,
+            permit,
         }))
     }
 
-    /// Sends it over a connection that is open already, or over a new one.
+    /// Sends it over an idle connection of the pool, or over a new one.
     async fn send(
         self,
         outbound: &Outbound,
-        turn: &Arc<OwnedSemaphorePermit>,
+        permit: &Arc<OwnedSemaphorePermit>,
         connect: Instant,
     ) -> Result<(Connection, Response<Incoming>), Failure> {
         let Self { route, request, caps, pool, .. } = self;
-        // RFC 9110, section 9.2.2. A body flows, and is gone once it was sent.
+        // RFC 9110, section 9.2.2. A body is streamed, so it cannot be sent again.
         let repeatable = request.method().is_idempotent() && request.body().is_end_stream();
         let used = if repeatable { caps.idle } else { RECENT };
         let (request, connect) = match pool.take(&route, used) {
@@ -96,7 +96,7 @@ impl Exchange {
                 let again = repeatable.then(|| without_body(&request));
                 match begun(&mut connection, request, &caps).await? {
                     Ok(response) => return Ok((connection, response)),
-                    // A second time at most, since the next connection is new.
+                    // At most one retry, since the next connection is new.
                     Err(mut error) => {
                         let unsent = error.take_message();
                         let again = unsent.or(again.filter(|_| was_closed(error.error())));
@@ -105,7 +105,7 @@ impl Exchange {
                 }
             }
         };
-        let mut connection = open(outbound, route, &caps, turn, connect).await?;
+        let mut connection = open(outbound, route, &caps, permit, connect).await?;
         match begun(&mut connection, request, &caps).await? {
             Ok(response) => Ok((connection, response)),
             Err(error) => Err(failure(error.error(), &caps)),
@@ -113,7 +113,7 @@ impl Exchange {
     }
 }
 
-/// What became of a request, in the time until its response begins.
+/// Waits for the response head, with its timeout.
 async fn begun(
     connection: &mut Connection,
     request: Request<Outgoing>,
@@ -126,16 +126,17 @@ async fn open(
     outbound: &Outbound,
     route: Route,
     caps: &Caps,
-    turn: &Arc<OwnedSemaphorePermit>,
+    permit: &Arc<OwnedSemaphorePermit>,
     connect: Instant,
 ) -> Result<Connection, Failure> {
     let Route { target, private } = &route;
     let lookup = {
-        let (resolver, host, private, turn) = (outbound.resolver.clone(), target.host.clone(), *private, turn.clone());
-        // A lookup cannot be stopped, so it goes on to count as an exchange until it ends.
+        let (resolver, host, private, permit) =
+            (outbound.resolver.clone(), target.host.clone(), *private, permit.clone());
+        // A lookup cannot be cancelled, so it counts as an exchange until it ends.
         tokio::spawn(async move {
             let found = dial::addresses(&*resolver, &host, private).await;
-            drop(turn);
+            drop(permit);
             found
         })
     };
@@ -152,7 +153,7 @@ async fn open(
     opened.map_err(|error| failure(&error, caps))
 }
 
-/// A copy of a request that has no body.
+/// A copy of a request without a body.
 fn without_body(request: &Request<Outgoing>) -> Request<Outgoing> {
     let mut copy = Request::new(outgoing(Empty::new(), 0));
     *copy.method_mut() = request.method().clone();
@@ -161,13 +162,13 @@ fn without_body(request: &Request<Outgoing>) -> Request<Outgoing> {
     copy
 }
 
-/// Whether the server closed the connection before it answered, as it may with one that is idle.
+/// Whether the server closed the connection before it answered, as it may with an idle one.
 fn was_closed(error: &hyper::Error) -> bool {
     let source = std::error::Error::source(error);
     error.is_incomplete_message() || error.is_canceled() || source.is_some_and(|source| source.is::<io::Error>())
 }
 
-/// Whether the request authenticates all that follows on its connection, as NTLM and Negotiate do
+/// Whether the request authenticates its whole connection, as NTLM and Negotiate do
 /// (RFC 4559, section 6): the next request may be another caller's.
 fn authenticates_connection(headers: &HeaderMap) -> bool {
     headers.get_all(header::AUTHORIZATION).iter().any(|value| {
@@ -187,31 +188,31 @@ fn failure(error: &hyper::Error, caps: &Caps) -> Failure {
     Failure::Protocol(error.to_string())
 }
 
-/// A response's body. When it is dropped its connection is kept for the next request if the body was
-/// read whole, and closed otherwise.
+/// A response body. When it is dropped, its connection goes back to the pool if the body was
+/// read to its end, and is closed otherwise.
 pub(super) struct Received {
     body: Limited<Incoming>,
     limit: u64,
-    /// When waiting for the next piece ends.
+    /// Deadline of the next frame.
     until: Pin<Box<Sleep>>,
     whole: Instant,
     between: Duration,
     /// Whether the end of the body was seen.
     ended: bool,
-    /// There until it is dropped.
+    /// `Some` until it is dropped.
     connection: Option<Connection>,
-    /// Where the connection may be kept.
+    /// The pool to return the connection to.
     pool: Option<Arc<Pool>>,
-    turn: Arc<OwnedSemaphorePermit>,
+    permit: Arc<OwnedSemaphorePermit>,
 }
 
 impl Drop for Received {
     fn drop(&mut self) {
-        // What is left of a body would be taken for the next response. Of a length that was told the
-        // last byte is the end; of other bodies it comes by itself.
+        // The rest of a body would be parsed as the next response. With a known length, the body ends
+        // with the last byte; otherwise the end is signalled.
         let whole = self.ended || self.body.is_end_stream();
         if let (true, Some(connection), Some(pool)) = (whole, self.connection.take(), self.pool.take()) {
-            pool.keep(connection, self.turn.clone());
+            pool.keep(connection, self.permit.clone());
         }
     }
 }
@@ -221,7 +222,7 @@ impl Body for Received {
     type Error = Failure;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
-        // First, so that a server that never stops sending is stopped.
+        // First, so that a server that never stops sending hits the deadline.
         if self.until.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Some(Err(Failure::Timeout(Stage::Body))));
         }

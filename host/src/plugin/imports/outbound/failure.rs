@@ -1,43 +1,43 @@
-//! Why a request has no response, told in words for plugins: never an address, nor a secret.
+//! Why a request has no response, as text for plugins: without addresses and secrets.
 
 use std::fmt;
 
 /// Why there is no response, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// No grant covers it; what would.
+    /// No grant covers it; this one would.
     NotGranted(String),
-    /// A grant covers it, and lacks what it needs.
+    /// A grant covers it, but lacks what it needs.
     Lacking(String),
-    /// The host's address is not public, and its grant allows no other.
+    /// The host's address is private, and the grant does not allow that.
     NotPublic,
-    /// The request is none.
+    /// The request is invalid.
     Invalid(String),
-    /// Too many are under way.
+    /// Too many exchanges are in progress.
     Busy,
-    /// The name has no address.
+    /// The name has no addresses.
     NoAddress,
     Connect(String),
     Tls(String),
-    /// One of the times is over.
+    /// A timeout.
     Timeout(Stage),
-    /// The request's body has more bytes than that.
+    /// The request body has more bytes than this.
     RequestTooLarge(u64),
-    /// The response's body has more bytes than that.
+    /// The response body has more bytes than this.
     ResponseTooLarge(u64),
     Protocol(String),
-    /// The host itself failed; the details are in its log.
+    /// An error of the host; the details are in its log.
     Host,
 }
 
-/// What took too long.
+/// The step that timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// From the name to the end of the handshake.
+    /// From the DNS lookup to the end of the handshake.
     Connect,
-    /// Until the response began.
+    /// Until the response head.
     FirstByte,
-    /// All of it, or the next piece of it.
+    /// The whole body, or its next frame.
     Body,
 }
 

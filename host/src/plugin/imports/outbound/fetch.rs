@@ -1,4 +1,4 @@
-//! The front end `wharf:plugin/http`: a whole request in, a whole response out.
+//! The front end `wharf:plugin/http`: buffered requests and responses.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, Full};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::{Failure, Stage};
-use super::{Patience, Sender};
+use super::{GuestTimeouts, Sender};
 use crate::plugin::abi::{Http, HttpCalls, HttpError};
 use crate::plugin::imports::state::State;
 use crate::plugin::policy::outbound::headers;
@@ -30,7 +30,7 @@ pub(super) async fn fetch(sender: Sender, request: Http::Request) -> Result<Http
     }
     let request = parse(request, caps.headers)?;
     let exchange = async {
-        let response = sender.send(request, Patience { whole: Some(whole), ..Patience::default() }).await?;
+        let response = sender.send(request, GuestTimeouts { whole: Some(whole), ..GuestTimeouts::default() }).await?;
         let (mut parts, body) = response.into_parts();
         let body = body.collect().await?.to_bytes().into();
         headers::strip(&mut parts.headers, None);
@@ -55,7 +55,7 @@ fn parse(request: Http::Request, most: usize) -> Result<Request<Full<Bytes>>, Fa
         let value = HeaderValue::from_maybe_shared(Bytes::from(field.value));
         headers.append(name, value.map_err(|_| invalid("a header's value is none"))?);
     }
-    // The body is here, so its length is known better.
+    // The body is buffered, so its real length is known.
     headers.remove(CONTENT_LENGTH);
     let mut parsed = Request::new(Full::from(request.body.unwrap_or_default()));
     *parsed.method_mut() = method;

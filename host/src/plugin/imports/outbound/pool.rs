@@ -1,10 +1,10 @@
-//! Connections that are kept for the next request.
+//! The connection pool: idle connections that are kept for the next request.
 //!
-//! `hyper-util` has two pools, and neither fits. Its legacy client knows connections by scheme and
+//! `hyper-util` has two pools, and neither fits. Its legacy client keys connections by scheme and
 //! authority only, so that two entries of a grant of which one allows private addresses would
-//! share them; it has no bound over all hosts; and its connections are tasks of their own, which
-//! outlive a dropped call for as long as the server likes. `client::pool::cache` bounds neither
-//! number nor time.
+//! share them; it has no limit over all hosts; and its connections are separate tasks, which
+//! outlive a dropped call for as long as the server likes. `client::pool::cache` limits neither
+//! number nor age.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,27 +16,27 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::{Connection, Route};
 
-/// Idle connections of one plugin: as many as it may use at the same time.
-pub(super) const OF_ONE: usize = 8;
+/// Idle connections of one plugin: as many as its concurrent exchanges.
+pub(super) const MAX_PER_PLUGIN: usize = 8;
 /// Idle connections of all plugins. Each is an open file and up to 100 KiB of buffers.
-pub(super) const IN_ALL: usize = 64;
+pub(super) const MAX_TOTAL: usize = 64;
 /// A connection that is older is not kept, so that a busy one, too, has its name looked up, its
 /// address checked and its certificate verified again.
-pub(super) const AGE: Duration = Duration::from_secs(300);
-/// For the rest of a request whose response is there already.
-const SETTLE: Duration = Duration::from_millis(100);
+pub(super) const MAX_AGE: Duration = Duration::from_secs(300);
+/// Time for the rest of a request whose response was already received.
+const REQUEST_GRACE: Duration = Duration::from_millis(100);
 
 /// The idle connections of one loaded plugin under one set of grants. A reload or new grants make
-/// a new pool, and dropping this one closes what is in it.
+/// a new pool, and dropping this one closes its connections.
 ///
-/// Callers of the plugin share them. That gives none of them another's rights: TLS has no client
+/// Callers of the plugin share them. No caller gains another's rights by that: TLS has no client
 /// certificates here, each request has its own header fields, and a request that authenticates
 /// its connection is the last one on it (`exchange`).
 pub(super) struct Pool {
-    /// The one that has been idle for longest first.
+    /// The longest idle first.
     idle: Mutex<Vec<Idle>>,
-    /// Places for the idle connections of all plugins.
-    places: Arc<Semaphore>,
+    /// Permits for the idle connections of all plugins.
+    permits: Arc<Semaphore>,
     /// How long a connection is kept.
     time: Duration,
     runtime: Handle,
@@ -46,16 +46,16 @@ struct Idle {
     connection: Connection,
     since: Instant,
     place: OwnedSemaphorePermit,
-    /// Closes it when its time is over.
+    /// Closes the connection when its idle time is over.
     _expiry: AbortOnDropHandle<()>,
 }
 
 impl Pool {
-    pub(super) fn new(places: Arc<Semaphore>, time: Duration, runtime: Handle) -> Arc<Self> {
-        Arc::new(Self { idle: Mutex::default(), places, time, runtime })
+    pub(super) fn new(permits: Arc<Semaphore>, time: Duration, runtime: Handle) -> Arc<Self> {
+        Arc::new(Self { idle: Mutex::default(), permits, time, runtime })
     }
 
-    /// A connection of that route that was used within that time.
+    /// A connection for that route that was used within that time.
     pub(super) fn take(&self, route: &Route, used: Duration) -> Option<Connection> {
         let mut idle = self.lock();
         idle.retain(|idle| idle.connection.is_ready());
@@ -63,27 +63,27 @@ impl Pool {
         Some(idle.remove(found).connection)
     }
 
-    /// Keeps a connection whose last response was read whole. Its request may still be on its way,
-    /// and counts as one of its plugin until then.
-    pub(super) fn keep(self: Arc<Self>, mut connection: Connection, turn: Arc<OwnedSemaphorePermit>) {
+    /// Keeps a connection whose last response was fully read. Its request may still be in transit,
+    /// and holds its plugin's permit until then.
+    pub(super) fn keep(self: Arc<Self>, mut connection: Connection, permit: Arc<OwnedSemaphorePermit>) {
         if connection.is_ready() {
             return self.put(connection);
         }
         self.runtime.clone().spawn(async move {
-            if let Ok(true) = timeout(SETTLE, connection.ready()).await {
+            if let Ok(true) = timeout(REQUEST_GRACE, connection.ready()).await {
                 self.put(connection);
             }
-            drop(turn);
+            drop(permit);
         });
     }
 
     fn put(self: &Arc<Self>, connection: Connection) {
         let mut idle = self.lock();
         idle.retain(|idle| idle.connection.is_ready());
-        if self.time.is_zero() || connection.opened.elapsed() > AGE {
+        if self.time.is_zero() || connection.opened.elapsed() > MAX_AGE {
             return;
         }
-        let place = if idle.len() < OF_ONE { self.places.clone().try_acquire_owned().ok() } else { None };
+        let place = if idle.len() < MAX_PER_PLUGIN { self.permits.clone().try_acquire_owned().ok() } else { None };
         let place = match place {
             Some(place) => place,
             None if idle.is_empty() => return,

@@ -1,4 +1,4 @@
-//! From a host's name to its addresses.
+//! Name resolution.
 
 use std::fmt::Debug;
 use std::io;
@@ -6,17 +6,17 @@ use std::net::IpAddr;
 
 use async_trait::async_trait;
 
-/// Knows the addresses of names.
+/// Looks up the addresses of a name.
 #[async_trait]
 pub trait Resolve: Debug + Send + Sync {
-    /// All addresses of a name, the best one first.
+    /// All addresses of a name, the preferred one first.
     ///
     /// # Errors
-    /// If the name has none, or nobody could be asked.
+    /// If the name has none, or the lookup failed.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's own resolver.
+/// The system's resolver.
 #[derive(Debug)]
 pub struct SystemResolver;
 

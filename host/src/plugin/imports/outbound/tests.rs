@@ -1,4 +1,4 @@
-//! Requests against a server on this machine, and names that mean what the test says.
+//! Requests to a local server, with names that resolve as each test defines.
 
 mod corpus;
 mod exchange;

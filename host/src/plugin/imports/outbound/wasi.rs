@@ -1,21 +1,21 @@
-//! The front end `wasi:http/outgoing-handler`: bodies flow while the guest writes and reads them.
+//! The front end `wasi:http/outgoing-handler`: bodies are streamed.
 
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks};
 
 use super::failure::{Failure, Stage};
-use super::{Patience, Sender};
+use super::{GuestTimeouts, Sender};
 use crate::plugin::imports::state::State;
 
-/// Bytes of the header fields of one message, with what they cost in memory.
-const FIELDS: usize = 64 << 10;
-/// Bytes that wait to be sent, of one request's body. A guest may hold as many as handles.
-const CHUNK: usize = 64 << 10;
+/// Bytes of the header fields of one message, with their overhead in memory.
+const MAX_FIELDS: usize = 64 << 10;
+/// Bytes of one request body that are buffered. A guest may have as many bodies as handles.
+const MAX_CHUNK: usize = 64 << 10;
 
 type Sent = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
-/// What a guest's requests pass through.
+/// The WASI context of a guest's requests.
 pub(in crate::plugin) struct WasiHttp {
     pub(in crate::plugin) context: WasiHttpCtx,
     pub(in crate::plugin) hooks: Hooks,
@@ -24,7 +24,7 @@ pub(in crate::plugin) struct WasiHttp {
 impl WasiHttp {
     pub(in crate::plugin) fn of(state: &State) -> Self {
         let mut context = WasiHttpCtx::new();
-        context.set_field_size_limit(FIELDS);
+        context.set_field_size_limit(MAX_FIELDS);
         Self { context, hooks: Hooks(Sender::of(state)) }
     }
 }
@@ -32,7 +32,7 @@ impl WasiHttp {
 pub(in crate::plugin) struct Hooks(pub(super) Sender);
 
 impl WasiHttpHooks for Hooks {
-    /// It is set where the target is known.
+    /// The host sets the field itself, where the target is known.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -44,7 +44,7 @@ impl WasiHttpHooks for Hooks {
         _: Sent,
     ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Sent), Error>> + Send> {
         let options = options.unwrap_or_default();
-        let patience = Patience {
+        let timeouts = GuestTimeouts {
             connect: options.connect_timeout,
             first_byte: options.first_byte_timeout,
             between: options.between_bytes_timeout,
@@ -52,14 +52,14 @@ impl WasiHttpHooks for Hooks {
         };
         let sender = self.0.clone();
         Box::new(async move {
-            let response = sender.send(request, patience).await.map_err(Error::from)?;
+            let response = sender.send(request, timeouts).await.map_err(Error::from)?;
             let sent: Sent = Box::new(async { Ok(()) });
             Ok((response.map(|body| body.map_err(Error::from).boxed_unsync()), sent))
         })
     }
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        CHUNK
+        MAX_CHUNK
     }
 }
 

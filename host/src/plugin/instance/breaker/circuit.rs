@@ -1,24 +1,24 @@
-//! Faults within a time, and the pauses that they bring about.
+//! One circuit: it opens after a number of faults within a time window.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So many faults …
+/// This many faults …
 const FAULTS: usize = 5;
-/// … within that time open it.
+/// … within this time open the circuit.
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
-/// The first pause. Each trial that fails doubles it.
+/// The first pause. Each failed trial doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 
 pub(super) enum Circuit {
-    /// Calls go through. When the last ones failed.
+    /// Calls are admitted. Holds the times of the last faults.
     Closed(VecDeque<Instant>),
-    /// No call goes through before `until`, and then one.
+    /// Calls are rejected until `until`; then one is admitted as a trial.
     Open { until: Instant, pause: Duration },
-    /// That one is under way.
+    /// The trial is running.
     Trial { until: Instant, pause: Duration },
 }
 
@@ -33,16 +33,16 @@ impl Circuit {
         matches!(self, Self::Closed(_))
     }
 
-    /// For how long no call goes through.
+    /// How long calls are still rejected.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         match *self {
-            // Nobody knows how long it takes; at most as long as a call may.
+            // The trial takes an unknown time, at most the call's timeout.
             Self::Trial { until, .. } => Some(until.saturating_duration_since(now)),
             _ => self.paused(now),
         }
     }
 
-    /// The same, for a call that may be the trial.
+    /// The same, for a call that may itself be the trial.
     pub(super) fn paused(&self, now: Instant) -> Option<Duration> {
         match *self {
             Self::Open { until, .. } if until > now => Some(until - now),
@@ -50,26 +50,26 @@ impl Circuit {
         }
     }
 
-    /// Whether the call that goes through now is a trial.
+    /// Marks the call that is admitted now as the trial, if the circuit is open.
     pub(super) fn begin_trial(&mut self) -> bool {
         let Self::Open { until, pause } = *self else { return false };
         *self = Self::Trial { until, pause };
         true
     }
 
-    pub(super) fn give_up_trial(&mut self) {
+    pub(super) fn cancel_trial(&mut self) {
         if let Self::Trial { until, pause } = *self {
             *self = Self::Open { until, pause };
         }
     }
 
-    /// Opens it, for the time that is returned.
+    /// Opens the circuit, for the returned time.
     pub(super) fn open(&mut self, now: Instant) -> Duration {
         *self = Self::Open { until: now + FIRST_PAUSE, pause: FIRST_PAUSE };
         FIRST_PAUSE
     }
 
-    /// Counts a fault; the pause that it brings about.
+    /// Counts a fault. Returns the length of the pause that it starts.
     pub(super) fn failed(&mut self, trial: bool, now: Instant) -> Option<Duration> {
         match self {
             Self::Closed(faults) => {
@@ -82,7 +82,7 @@ impl Circuit {
                 *self = Self::Open { until: now + pause, pause };
                 Some(pause)
             }
-            // It began before the pause, and tells nothing that is not known.
+            // The call began before the pause, so its fault is no news.
             Self::Open { .. } | Self::Trial { .. } => None,
         }
     }

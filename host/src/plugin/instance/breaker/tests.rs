@@ -5,12 +5,12 @@ use crate::plugin::policy::denial::Denial;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A breaker with a clock of its own, and the pauses that it told of, in seconds.
+/// A breaker with a test clock, and the pauses that it reported, in seconds.
 struct Tried {
     breaker: Breaker,
     now: Instant,
     told: Arc<Mutex<Vec<u64>>>,
-    /// Those that were told for all callers.
+    /// Pauses for all callers.
     told_for_all: Arc<Mutex<Vec<u64>>>,
     caller: Arc<str>,
 }
@@ -118,7 +118,7 @@ fn one_trial_is_let_through_at_a_time_and_one_given_up_leaves_its_place() {
     let trial = tried.admit();
     assert_eq!(tried.left(), Some(0));
     drop(trial);
-    // That it has no turn free says nothing of it.
+    // That no permit is free is not the plugin's fault.
     tried.ends(Some(Fault::Busy.into()));
     tried.crashes(1);
     assert_eq!(tried.told(), [1, 2]);
@@ -180,14 +180,14 @@ fn it_is_the_plugin_when_several_callers_fail_and_nobody_else_does_not() {
 #[test]
 fn of_many_callers_only_the_last_are_remembered() {
     let mut tried = Tried::new();
-    for number in 0..CALLERS * 2 {
+    for number in 0..MAX_CALLERS * 2 {
         tried.now += Duration::from_millis(1);
         tried.as_caller(&format!("caller {number}")).crashes(1);
     }
-    assert_eq!(tried.breaker.state().callers.len(), CALLERS);
+    assert_eq!(tried.breaker.state().callers.len(), MAX_CALLERS);
     tried.as_caller("caller 0").crashes(4);
     assert_eq!(tried.left(), None);
-    tried.as_caller(&format!("caller {}", CALLERS * 2 - 1)).crashes(4);
+    tried.as_caller(&format!("caller {}", MAX_CALLERS * 2 - 1)).crashes(4);
     assert_eq!(tried.left(), Some(1000));
 }
 

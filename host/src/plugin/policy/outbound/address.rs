@@ -1,4 +1,4 @@
-//! Which addresses are public: the others are reached only where a grant says so.
+//! Which addresses are public; others are reachable only with a grant for private addresses.
 //!
 //! From IANA's registries of special-purpose addresses, RFC 6890 and its successors.
 
@@ -28,7 +28,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let s = address.segments();
-    // What a network without IPv4 calls an IPv4 address: RFC 6052.
+    // IPv4 addresses embedded in IPv6 (NAT64): RFC 6052.
     if s[..6] == [0x64, 0xff9b, 0, 0, 0, 0] {
         let [.., a, b, c, d] = address.octets();
         return is_public_v4(Ipv4Addr::new(a, b, c, d));

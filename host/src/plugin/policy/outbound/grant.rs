@@ -1,19 +1,19 @@
-//! One entry of the grant `http`: which requests it covers, and what the host adds to them.
+//! One entry of the grant `http`: which requests it covers, and which header fields the host adds.
 //!
-//! Parsed here and compared here; nothing is resolved or sent. There are no wildcards.
+//! Only parses and compares; nothing is resolved or sent. There are no wildcards.
 
 use std::fmt;
 
 use http::{HeaderName, HeaderValue, Method, Uri};
 
-use super::headers::is_the_hosts;
-use super::target::{Target, is_veiled, without_dots};
+use super::headers::is_reserved;
+use super::target::{Target, is_ambiguous, without_dots};
 
-/// An entry.
+/// An entry of the grant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpGrant {
     pub(in crate::plugin) target: Target,
-    /// Without a slash at its end; empty for the whole host.
+    /// Without a trailing slash; empty for the whole host.
     path: String,
     methods: Vec<Method>,
     pub(in crate::plugin) private: bool,
@@ -21,10 +21,10 @@ pub struct HttpGrant {
 }
 
 impl HttpGrant {
-    /// GET and HEAD of a URL and what is below its path, at public addresses.
+    /// Allows GET and HEAD of a URL and paths below it, at public addresses.
     ///
     /// # Errors
-    /// If it is no absolute `https:` or `http:` URL, or has anything but host, port and path.
+    /// If it is not an absolute `https:` or `http:` URL, or has anything but host, port and path.
     pub fn new(url: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("{why}: {url:?}");
         if url.contains(['*', '?', '#']) {
@@ -33,17 +33,17 @@ impl HttpGrant {
         let uri: Uri = url.parse().map_err(|_| wrong("not a URL"))?;
         let target = Target::of(&uri).map_err(|why| wrong(&format!("not a URL for a grant, {why}")))?;
         let path = uri.path().trim_end_matches('/');
-        if is_veiled(path) || without_dots(path).trim_end_matches('/') != path {
+        if is_ambiguous(path) || without_dots(path).trim_end_matches('/') != path {
             return Err(wrong("a path without dots and encoded slashes is needed"));
         }
         let methods = vec![Method::GET, Method::HEAD];
         Ok(Self { target, path: path.to_owned(), methods, private: false, headers: Vec::new() })
     }
 
-    /// For these methods instead.
+    /// Allows these methods instead.
     ///
     /// # Errors
-    /// If there is none, or one is no method of a request to a server.
+    /// If there is none, or one is not the method of a request to an origin server.
     pub fn methods(self, names: &[String]) -> Result<Self, String> {
         let parse = |name: &String| {
             let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
@@ -54,18 +54,18 @@ impl HttpGrant {
         if methods.is_empty() { Err("methods: none is named".into()) } else { Ok(Self { methods, ..self }) }
     }
 
-    /// At addresses that are not public too.
+    /// Whether addresses that are not public are allowed too.
     pub fn private(self, private: bool) -> Self {
         Self { private, ..self }
     }
 
-    /// With a header field that the host sets, in which `${NAME}` stands for a secret.
+    /// Adds a header field that the host sets; `${NAME}` in it stands for a secret.
     ///
     /// # Errors
-    /// If it is no field, or one that belongs to the connection.
+    /// If it is not a valid field, or one that belongs to the connection.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, String> {
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        let parsed = HeaderName::from_bytes(name.as_bytes()).ok().filter(|name| plain && !is_the_hosts(name));
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok().filter(|name| plain && !is_reserved(name));
         let parsed = parsed.ok_or_else(|| format!("not a header that can be set: {name:?}"))?;
         let template = HeaderTemplate::parse(value).ok_or_else(|| format!("not the value of a header: {value:?}"))?;
         self.headers.push((parsed, template));
@@ -78,11 +78,11 @@ impl HttpGrant {
     }
 
     /// Whether a request is covered.
-    pub(in crate::plugin) fn covers(&self, wanted: &Wanted) -> bool {
+    pub(in crate::plugin) fn covers(&self, requested: &Requested) -> bool {
         let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-        let path =
-            self.path.is_empty() || !is_veiled(&wanted.path) && wanted.path.strip_prefix(&self.path).is_some_and(below);
-        self.target == wanted.target && path && self.methods.contains(&wanted.method)
+        let path = self.path.is_empty()
+            || !is_ambiguous(&requested.path) && requested.path.strip_prefix(&self.path).is_some_and(below);
+        self.target == requested.target && path && self.methods.contains(&requested.method)
     }
 }
 
@@ -111,21 +111,21 @@ impl fmt::Display for HttpGrant {
     }
 }
 
-/// What a request wants, in the form that is compared.
+/// Method, target and path of a request, normalized for comparison.
 #[derive(Debug)]
-pub(in crate::plugin) struct Wanted {
+pub(in crate::plugin) struct Requested {
     pub(in crate::plugin) target: Target,
-    /// Without dots.
+    /// Without dot segments.
     pub(in crate::plugin) path: String,
     pub(in crate::plugin) method: Method,
 }
 
-impl Wanted {
+impl Requested {
     pub(in crate::plugin) fn of(method: &Method, uri: &Uri) -> Result<Self, &'static str> {
         Ok(Self { target: Target::of(uri)?, path: without_dots(uri.path()), method: method.clone() })
     }
 
-    /// The least grant that would cover it.
+    /// The smallest grant that would cover it.
     pub(in crate::plugin) fn grant(&self, private: bool) -> HttpGrant {
         let safe = vec![Method::GET, Method::HEAD];
         let methods = if safe.contains(&self.method) { safe } else { vec![self.method.clone()] };
@@ -133,7 +133,7 @@ impl Wanted {
     }
 }
 
-/// The value of a header field with secrets in it.
+/// A template for the value of a header field, with references to secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::plugin) struct HeaderTemplate(Vec<Piece>);
 
@@ -167,7 +167,7 @@ impl HeaderTemplate {
         })
     }
 
-    /// The value itself; `None` if a secret is not there.
+    /// The value; `None` if a secret is not available.
     pub(in crate::plugin) fn fill<'a>(&self, secret: impl Fn(&str) -> Option<&'a str>) -> Option<HeaderValue> {
         let mut text = String::new();
         for piece in &self.0 {

@@ -1,10 +1,9 @@
-//! Header fields that belong to a connection and not to a message, and how a request gets its
-//! own.
+//! Header fields that belong to a connection and not to a message; they are stripped.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-/// Fields that the host alone sets: RFC 9110, section 7.6.1, and what frames a message.
-const HOSTS: [HeaderName; 9] = [
+/// Fields that only the host sets: RFC 9110, section 7.6.1, and message framing.
+const RESERVED: [HeaderName; 9] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
     header::EXPECT,
@@ -17,12 +16,12 @@ const HOSTS: [HeaderName; 9] = [
 ];
 
 /// Whether only the host may set it.
-pub(in crate::plugin) fn is_the_hosts(name: &HeaderName) -> bool {
-    HOSTS.contains(name) || name.as_str().starts_with("proxy-")
+pub(in crate::plugin) fn is_reserved(name: &HeaderName) -> bool {
+    RESERVED.contains(name) || name.as_str().starts_with("proxy-")
 }
 
-/// Takes away what a plugin may not say of the connection: the host's own fields, and those
-/// that `Connection` names. `length` stays if it is told: it was checked against the body.
+/// Removes the fields that a plugin may not set: the host's own fields, and those that `Connection`
+/// names. `length` is kept if given: it was checked against the body.
 pub(in crate::plugin) fn strip(headers: &mut HeaderMap, length: Option<HeaderValue>) {
     let listed: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
@@ -31,7 +30,7 @@ pub(in crate::plugin) fn strip(headers: &mut HeaderMap, length: Option<HeaderVal
         .flat_map(|value| value.split(','))
         .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
         .collect();
-    let names: Vec<HeaderName> = headers.keys().filter(|name| is_the_hosts(name)).cloned().chain(listed).collect();
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_reserved(name)).cloned().chain(listed).collect();
     for name in names {
         headers.remove(name);
     }

@@ -1,7 +1,7 @@
-//! Where a request goes: scheme, host, port and path, each in the one form that is compared.
+//! The target of a request: scheme, host, port and path, normalized for comparison.
 //!
-//! It decides nothing and resolves nothing. A text that two programs could read in two ways is
-//! refused rather than mended.
+//! Resolves nothing and decides nothing. A URL that two programs could parse differently is
+//! rejected, not repaired.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,9 +11,9 @@ use http::uri::{Authority, Scheme};
 
 use super::address::is_public;
 
-/// Bytes of a host's name and of one label of it: RFC 1035, section 2.3.4.
-const NAME: usize = 253;
-const LABEL: usize = 63;
+/// Maximum bytes of a host name and of one label: RFC 1035, section 2.3.4.
+const MAX_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
 
 /// A scheme, a host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,16 +23,16 @@ pub(in crate::plugin) struct Target {
     pub(in crate::plugin) port: u16,
 }
 
-/// A host as it is compared.
+/// A normalized host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::plugin) enum Host {
-    /// Lower-case ASCII without a dot at its end.
+    /// Lower-case ASCII without a trailing dot.
     Name(String),
     Address(IpAddr),
 }
 
 impl Target {
-    /// What an absolute URI names.
+    /// The target of an absolute URI.
     pub(in crate::plugin) fn of(uri: &Uri) -> Result<Self, &'static str> {
         let https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -42,7 +42,7 @@ impl Target {
         Self::at(https, uri.authority().ok_or("it names no host")?)
     }
 
-    /// What an authority names, under that scheme.
+    /// The target of an authority under that scheme.
     pub(in crate::plugin) fn at(https: bool, authority: &Authority) -> Result<Self, &'static str> {
         if authority.as_str().contains('@') {
             return Err("it has user information");
@@ -60,16 +60,16 @@ impl Target {
         Ok(Self { https, host: Host::parse(host)?, port })
     }
 
-    /// Whether it is known without a lookup not to be at a public address. A name is never looked
-    /// up for that: who is granted nothing would speak by it. RFC 6761, section 6.3.
-    pub(in crate::plugin) fn is_inside(&self) -> bool {
+    /// Whether it is known without a lookup not to have a public address. A name is never looked
+    /// up for that: a plugin without a grant could send data in the lookup. RFC 6761, section 6.3.
+    pub(in crate::plugin) fn is_private(&self) -> bool {
         match &self.host {
             Host::Address(address) => !is_public(*address),
             Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
         }
     }
 
-    /// As it stands in `Host`: without the scheme's own port.
+    /// As in the `Host` field: without the scheme's default port.
     pub(in crate::plugin) fn authority(&self) -> String {
         if self.port == default_port(self.https) {
             self.host.to_string()
@@ -101,11 +101,11 @@ impl Host {
         }
         let mut labels = name.split('.');
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let is_label = |label: &str| (1..=LABEL).contains(&label.len()) && label.bytes().all(plain);
-        if name.len() > NAME || !labels.clone().all(is_label) {
+        let is_label = |label: &str| (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(plain);
+        if name.len() > MAX_NAME || !labels.clone().all(is_label) {
             return Err("its host is no name: names of other letters are written in punycode, xn--…");
         }
-        // Resolvers read 127.1, 017700000001 and 0x7f.1 as addresses.
+        // Resolvers parse 127.1, 017700000001 and 0x7f.1 as addresses.
         if labels.next_back().is_some_and(is_number) {
             return Err("its host is a number that is no plain IPv4 address");
         }
@@ -128,7 +128,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// The path without `.` and `..`: RFC 3986, section 5.2.4. It begins with `/`.
+/// The path without `.` and `..`: RFC 3986, section 5.2.4. It starts with `/`.
 pub(in crate::plugin) fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.strip_prefix('/').unwrap_or(path).split('/').peekable();
@@ -149,9 +149,9 @@ pub(in crate::plugin) fn without_dots(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// Whether a server may read other segments in it than stand there: encoded dots and slashes,
-/// also encoded twice, backslashes, and parameters of dots (`..;a=b`).
-pub(in crate::plugin) fn is_veiled(path: &str) -> bool {
+/// Whether a server may see other segments in it: encoded dots and slashes, also encoded twice,
+/// backslashes, and dots with parameters (`..;a=b`).
+pub(in crate::plugin) fn is_ambiguous(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let encoded = ["%2e", "%2f", "%5c", "%252e", "%252f", "%255c", "\\"];
     encoded.iter().any(|code| path.contains(code))

@@ -1,28 +1,28 @@
-//! How a secret may be spelt, as a pattern: each of its characters as it is, or as JSON, URLs and
-//! HTML write it, whoever wrote them; and the whole of it in base64 and in hexadecimal.
+//! A regex of all usual encodings of a secret: each character as it is, or as JSON, URLs and
+//! HTML encode it; and the whole secret in base64 and in hexadecimal.
 //!
-//! A secret is visible ASCII, and so are all spellings.
+//! A secret is visible ASCII, and so are all encodings.
 
 use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Characters of a secret that are looked for in all spellings. Behind those, letters and digits
-/// are expected as they are, which bounds the size of the pattern; nothing has to encode them.
-const SPELT: usize = 512;
-/// As many times a character's longest spelling is longer than it, as far as lines are concerned:
+/// Characters of a secret that are searched in all encodings. After those, letters and digits
+/// are expected verbatim, which bounds the size of the pattern; no format has to encode them.
+const MAX_ENCODED_CHARS: usize = 512;
+/// The length of a character's longest encoding, as far as split lines are concerned:
 /// `\u0026amp;VerticalLine;`.
-pub(super) const LONGER: usize = 24;
+pub(super) const MAX_GROWTH: usize = 24;
 
-/// Spaces of all kinds, and blank braille, as they are in UTF-8 and as escapes.
+/// Spaces of all kinds, and blank braille, in UTF-8 and as escapes.
 const UNUSUAL_SPACE: &str = r" |\xC2\xA0|\xE1\x9A\x80|\xE2\x80[\x80-\x8A\xAF]|\xE2\x81\x9F|\xE2\xA0\x80|\xE3\x80\x80|\\+u(?:00[aA]0|1680|20(?:0[0-9aA]|2[fF]|5[fF])|2800|3000)";
 
 /// The pattern of one secret.
 pub(super) fn pattern(value: &str) -> String {
     let mut spelt = String::new();
     for (at, byte) in value.bytes().enumerate() {
-        if at < SPELT || !byte.is_ascii_alphanumeric() {
+        if at < MAX_ENCODED_CHARS || !byte.is_ascii_alphanumeric() {
             character(byte, &mut spelt);
         } else {
             spelt.push(char::from(byte));
@@ -33,23 +33,23 @@ pub(super) fn pattern(value: &str) -> String {
     alternatives.join("|")
 }
 
-/// One character, whatever wrote it.
+/// One character in all its encodings.
 fn character(byte: u8, into: &mut String) {
     let plain = regex::escape(char::from(byte).encode_utf8(&mut [0; 4]));
     // A string in a string is escaped again: any number of backslashes.
     let plain = match byte {
         b'\\' => r"\\+".to_owned(),
         b'"' | b'\'' | b'/' => format!(r"\\*{plain}"),
-        // What the host puts these in the place of, see `text::drop_hidden`.
+        // These replace unusual spaces, see `text::drop_hidden`.
         b' ' => UNUSUAL_SPACE.to_owned(),
         b'\n' => r"\n|\xE2\x80[\xA8\xA9]|\\+u202[89]|\\+n".to_owned(),
         _ => plain,
     };
     let digits = hex_digits(byte);
-    // `%25` is the percent sign of a URL that is written into a URL, and `\u0026` the ampersand of
-    // HTML that is written into JSON. Letters and digits nobody writes so, and patterns are large.
+    // `%25` is the percent sign of a URL within a URL, and `\u0026` the ampersand of
+    // HTML within JSON. Letters and digits are not encoded so, and patterns are large.
     let ampersand = if byte.is_ascii_alphanumeric() { "&" } else { r"(?:&|\\+u0026)" };
-    // Browsers read numbers, and some names, also without a semicolon.
+    // Browsers accept numeric, and some named, references without a semicolon.
     let _ = write!(
         into,
         r"(?:{plain}|%(?:25)?{digits}|\\+u00{digits}|\\+x{digits}|{ampersand}(?:amp;)?(?:#0*{byte}|#[xX]0*{digits}"
@@ -61,7 +61,7 @@ fn character(byte: u8, into: &mut String) {
     *into += ");?)";
 }
 
-/// What HTML calls a character.
+/// A character's named references in HTML.
 /// Source: <https://html.spec.whatwg.org/multipage/named-characters.html>
 fn names(byte: u8) -> &'static [&'static str] {
     match byte {
@@ -109,13 +109,13 @@ fn hex_digits(byte: u8) -> String {
     digit(byte >> 4) + &digit(byte & 15)
 }
 
-/// As it is, and with what tools put between two digits and the next two.
+/// Plain, and with the separators that tools write between bytes.
 fn hexadecimal(value: &str) -> String {
     value.bytes().map(hex_digits).collect::<Vec<_>>().join("[ :-]?")
 }
 
-/// As it is, and in the middle of something else, such as `user:secret`: the digits that are of
-/// the secret alone. With the digits of URLs and as JSON and URLs write the others.
+/// Of the secret alone, and as part of a longer text, such as `user:secret`: the digits that depend on
+/// the secret only. In the standard and the URL-safe alphabet, also encoded as JSON and URLs do.
 fn base64(value: &str) -> impl Iterator<Item = String> {
     let whole = STANDARD_NO_PAD.encode(value);
     let inner = (0..3).map(move |before: usize| {

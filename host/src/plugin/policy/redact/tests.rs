@@ -277,7 +277,7 @@ fn secrets_that_overlap_leave_nothing_of_each_other() {
 fn so_many_characters_are_looked_for_in_all_spellings() {
     // No part of it comes twice, as in a key.
     let digests = (0u32..).flat_map(|n| *blake3::hash(&n.to_le_bytes()).as_bytes());
-    let value: String = digests.map(|byte| char::from(b'!' + byte % 94)).take(SPELT).collect();
+    let value: String = digests.map(|byte| char::from(b'!' + byte % 94)).take(MAX_PATTERN_CHARS).collect();
     let redactor = redactor(&value).expect("a secret");
     assert!(matches!(redactor.finder, Finder::Spellings(_)));
     let said = value.replace('&', "&amp;").replace('|', "&VerticalLine;");

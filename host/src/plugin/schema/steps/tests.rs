@@ -136,7 +136,7 @@ fn slowest(schema: &str, value: fn(usize) -> String) -> (usize, Duration) {
     (least, computed() - start)
 }
 
-/// How long this thread has had a core: other tests run beside it.
+/// CPU time of this thread: other tests run in parallel.
 fn computed() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let spent = text.split(' ').next().and_then(|nanos| nanos.parse().ok());

@@ -37,7 +37,7 @@ const INSIDE: [&str; 11] = [
     r#""unevaluatedItems":%"#,
 ];
 
-/// A schema in which so many subschemas stand around each turn of the recursion.
+/// A schema with that many subschemas around each level of the recursion.
 fn recursive(here: &str, inside: &str, around: usize) -> String {
     let refers = r##"{"$ref":"#"}"##;
     let mut turn = format!("{{{},\"type\":[\"object\",\"array\"]}}", inside.replace('%', refers));

@@ -128,7 +128,7 @@ fn any_other_word_is_another_text() {
     }
 }
 
-/// What clients could tell apart and nothing could compare costs the entry, by name.
+/// An entry is dropped, by name, if clients could distinguish what the canonical text cannot.
 #[test]
 fn what_is_read_in_two_ways_is_dropped() {
     let bad = [
@@ -158,7 +158,7 @@ fn what_is_read_in_two_ways_is_dropped() {
             assert!(matches!(&warnings[..], [why] if why.contains("read differently")), "{n}: {warnings:?} for {text}");
         }
     }
-    // Nor what nobody sees, however it is written.
+    // Nor hidden characters, however they are written.
     for hidden in ["a\u{202e}b", "\\u202e", "\\udb40\\udc41"] {
         let mut listed = listed();
         first(&mut listed).meta = Some(format!(r#"{{"a":["{hidden}"]}}"#));

@@ -1,8 +1,8 @@
-//! How much of what may be needed passes in the texts of one message.
+//! A budget for characters whose presence is a choice, over the texts of one message.
 //!
-//! Some characters may stand in a place or not, and the text looks much the same. Each such choice
-//! can carry a few bits, so there are few of them, however many texts there are. To write the same
-//! as the last time is no choice.
+//! Some characters may be present or not, and the text looks much the same. Each such choice
+//! can carry a few bits, so few of them are allowed, however many texts there are. To repeat the
+//! last choice is free.
 
 use std::collections::HashMap;
 
@@ -10,25 +10,26 @@ use std::collections::HashMap;
 const CHOICES: u32 = 8;
 /// Choices in all entries of a listing.
 const LISTING: u32 = 32;
-/// Marks that a text may put its first unusual space beside: more than French or German needs.
+/// Punctuation marks that may first appear with an unusual space: more than French or German needs.
 const USUAL: u32 = 12;
-/// Emoji with two looks that may first be written with a selector.
+/// Emoji with two presentations that may first appear with a selector.
 const LOOKS: u32 = 12;
-/// What one character costs that a script is spelt with, in the units of [`Leeway::earn`].
+/// Cost of a character that a script's spelling needs, in the units of [`Leeway::earn`].
 const SPELLING: u32 = 32;
 
-/// What it costs to write something in one of several ways for the first time.
+/// The cost class of the first use of one of several ways to write something.
 pub(super) enum First {
-    /// Everybody sees which it is.
+    /// The difference is visible.
     Free,
-    /// Typographers do it there.
+    /// It is usual typography.
     Usual,
-    /// It is how an emoji is shown.
+    /// It selects an emoji's presentation.
     Look,
     Costs(u32),
 }
 
-/// What is left for the texts of one result, the messages of one call, or the entries of a listing.
+/// The remaining budget for the texts of one result, the messages of one call, or the entries of a
+/// listing.
 #[derive(Clone)]
 pub(in crate::plugin) struct Leeway {
     choices: u32,
@@ -37,7 +38,7 @@ pub(in crate::plugin) struct Leeway {
     usual: u32,
     looks: u32,
     earned: u32,
-    /// How each thing was written the last time.
+    /// The last way in which each thing was written.
     ways: HashMap<(char, char), char>,
 }
 
@@ -48,7 +49,7 @@ impl Default for Leeway {
 }
 
 impl Leeway {
-    /// For what has no choices.
+    /// Without any choices.
     pub(in crate::plugin::text) fn none() -> Self {
         Self { choices: 0, usual: 0, looks: 0, ..Self::default() }
     }
@@ -58,7 +59,7 @@ impl Leeway {
         Self { later: LISTING - CHOICES, ..Self::default() }
     }
 
-    /// Another entry of the listing begins. What the one before it left is for all.
+    /// Starts the next entry of the listing. The rest of the previous entry's budget goes to all.
     pub(in crate::plugin) fn begin_entry(&mut self) {
         let all = self.later + self.choices;
         self.choices = all.min(CHOICES);
@@ -71,12 +72,12 @@ impl Leeway {
         left.is_some()
     }
 
-    /// Adds what letters give that are of a script with characters that show nothing.
+    /// Adds the units of letters of a script that needs invisible characters.
     pub(super) fn earn(&mut self, units: u32) {
         self.earned = self.earned.saturating_add(units);
     }
 
-    /// For a character that a script is spelt with.
+    /// Pays for a character that a script's spelling needs.
     pub(super) fn spell(&mut self) -> bool {
         match self.earned.checked_sub(SPELLING) {
             Some(left) => {
@@ -87,7 +88,7 @@ impl Leeway {
         }
     }
 
-    /// For one way to write `what`.
+    /// Pays for one way to write `what`.
     pub(super) fn write(&mut self, what: (char, char), way: char, first: &First) -> bool {
         let last = self.ways.get(&what);
         let passes = match first {
@@ -115,7 +116,7 @@ impl Leeway {
         !self.ways.is_empty()
     }
 
-    /// `what` was written in the way that hides nothing.
+    /// Records that `what` was written without a hidden character.
     pub(super) fn write_plainly(&mut self, what: (char, char)) {
         if let Some(last) = self.ways.get_mut(&what) {
             *last = '\0';

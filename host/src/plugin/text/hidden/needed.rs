@@ -1,4 +1,4 @@
-//! Where scripts and emoji need a character that shows nothing.
+//! Where scripts and emoji need an invisible character.
 //!
 //! Sources: UTS #51 (emoji) and emoji-zwj-sequences.txt; RFC 5892, appendix A (joiners);
 //! StandardizedVariants.txt; the Ideographic Variation Database.
@@ -13,7 +13,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 use super::leeway::First;
 use super::unseen::{category, is_joiner_of_a_script, is_modifier_of_a_script, script};
 
-/// Hidden characters in a row that are needed: a heart is one and a joiner behind it another.
+/// Consecutive needed characters: for example a heart's selector and a joiner.
 const IN_A_ROW: usize = 2;
 const ZWNJ: char = '\u{200c}';
 const ZWJ: char = '\u{200d}';
@@ -22,46 +22,46 @@ const WITH_PEOPLE: &str = "⚕⚖✈❤💋🌾🍳🍼🎓🎤🎨🏫🏭💻�
 /// Other emoji that are joined, in pairs.
 const PAIRS: &str = "❤🔥❤🩹❤💋❤👨❤👩❤🧑💋👨💋👩💋🧑🤝👨🤝👩🤝🧑🐰👨🐰👩🐰🧑🫯👨🫯👩🫯🧑🏳🌈🏳⚧🏴☠🐕🦺🐈⬛🐦⬛🐦🔥🐻❄👁🗨\
                      😮💨😵💫😶🌫🙂↔🙂↕⛓💥🍄🟫🍋🟩🫱🫲👧👦👧👧👦👦👦👧🧒🧒👯♂👯♀🤼♂🤼♀🧞♂🧞♀🧟♂🧟♀♂➡♀➡🦯➡🦼➡🦽➡";
-/// Letters that look otherwise for a joiner behind them and a virama, in scripts where most do
+/// Letters that look different with a virama and a joiner after them, in scripts where most do
 /// not: RA of Devanagari, the chillus of Malayalam, TA of Bengali.
 const HALF_LETTERS: &str = "\u{930}\u{931}\u{d15}\u{d23}\u{d28}\u{d30}\u{d32}\u{d33}\u{9a4}";
-/// RA of Bengali and Kannada, which a joiner before the virama keeps as it is.
+/// RA of Bengali and Kannada, whose form a joiner before the virama preserves.
 const KEPT_LETTERS: &str = "\u{9b0}\u{cb0}";
 
-/// The mark of Duployan that says that a letter is twice there.
+/// The mark of Duployan that doubles a letter.
 const DOUBLE_MARK: char = '\u{1bc9d}';
 
-/// What is around a place.
+/// The context of a position.
 pub(super) struct Around {
-    /// The last one that is seen and is no mark on another.
+    /// The last visible character that is not a combining mark.
     pub(super) base: char,
-    /// The last one that is not hidden, or is needed, and the one before it.
+    /// The last character that is not hidden, or is needed, and the one before it.
     pub(super) before: char,
     pub(super) earlier: char,
-    /// The next one: a space at the end, and NUL if it is suspect itself, which gives no reason.
+    /// The next character: a space at the end, and NUL if it is suspect itself and so no reason.
     pub(super) next: char,
-    /// Needed ones in a row up to here.
+    /// Consecutive needed characters so far.
     pub(super) in_a_row: usize,
-    /// Wide spaces that the line began with, if there is nothing else in it.
+    /// Wide spaces at the start of the line, if nothing else was in it.
     pub(super) indent: usize,
-    /// The line has a letter of a script that is written from right to left.
+    /// The line has a letter of a right-to-left script.
     pub(super) right_to_left: bool,
 }
 
-/// Why a character may stand in a place.
+/// Why a character may be at a position.
 pub(super) enum Need {
     Nothing,
-    /// The text looks otherwise without it.
+    /// The text looks different without it.
     Seen,
-    /// A script is spelt with it, whether it can be seen there or not.
+    /// The script's spelling needs it, whether or not it is visible there.
     Spelling,
     /// It is one way to write something.
     Way((char, char), First),
-    /// It may as well not be there.
+    /// It could as well be absent.
     Choice,
 }
 
-/// What selectors select among the ways to show a character.
+/// The key for the presentations of a character that selectors select.
 pub(super) fn shown(c: char) -> (char, char) {
     (c, '\u{fe0f}')
 }
@@ -77,12 +77,12 @@ pub(super) fn need(c: char, around: &Around) -> Need {
         ZWJ | ZWNJ if is_joiner(before) => Need::Nothing,
         ZWJ => joiner(around),
         ZWNJ => non_joiner(around),
-        // Emoji as pictures or as text. Digits are emoji only with a key around them.
+        // Emoji or text presentation. Digits are emoji only as keycaps.
         '\u{fe0e}' | '\u{fe0f}' if before.is_ascii() => {
             when(is_emoji(before) && next == '\u{20e3}', Need::Way(shown(before), First::Free))
         }
         '\u{fe0e}' | '\u{fe0f}' if before == base && is_emoji(base) => {
-            // Some are pictures whatever follows.
+            // Some always have emoji presentation.
             let idle = CodePointSetData::new::<EmojiPresentation>().contains(base);
             Need::Way(shown(base), if idle { First::Costs(1) } else { First::Look })
         }
@@ -96,9 +96,9 @@ pub(super) fn need(c: char, around: &Around) -> Need {
         }
         '\u{180b}'..='\u{180d}' | '\u{180f}' => when(before == base && is_mongolian(base), Need::Spelling),
         '\u{180e}' => when(is_mongolian(base) && before != c && is_mongolian(next), Need::Seen),
-        // Where words are not parted by spaces, a line may end there.
+        // A line break opportunity, in scripts without spaces between words.
         '\u{200b}' => when(in_a_row == 0 && is_complex(base) && is_complex(next), Need::Spelling),
-        // Which way punctuation beside a word reads.
+        // The direction of punctuation next to a word.
         '\u{200e}' | '\u{200f}' | '\u{61c}' => {
             let between_letters = before.is_alphabetic() && next.is_alphabetic();
             let changes = !between_letters || is_right_to_left(before) != is_right_to_left(next);
@@ -110,7 +110,7 @@ pub(super) fn need(c: char, around: &Around) -> Need {
         '\u{13441}' | '\u{13442}' => {
             when(in_a_row == 0 && (is_hieroglyph(base) || is_hieroglyph(next)), Need::Spelling)
         }
-        // Signs of numbers and verses, which take in the digits that follow.
+        // Prefixed signs of numbers and verses, which enclose the digits that follow.
         '\u{600}'..='\u{605}'
         | '\u{6dd}'
         | '\u{70f}'
@@ -125,7 +125,7 @@ pub(super) fn need(c: char, around: &Around) -> Need {
         c if is_modifier_of_a_script(c) => when(script(base) == script(c), Need::Seen),
         c if is_joiner_of_a_script(c) => {
             let joins = in_a_row == 0 && [base, next].map(script) == [script(c); 2] && !is_mark(next);
-            // Fonts that do not know them show the same without.
+            // Fonts without support show the same.
             let rare = matches!(c, '\u{2d7f}' | '\u{16fe4}' | '\u{1107f}');
             let need = if rare { Need::Spelling } else { Need::Seen };
             when(joins && category(next) != Category::SpacingMark, need)
@@ -134,7 +134,7 @@ pub(super) fn need(c: char, around: &Around) -> Need {
     }
 }
 
-/// Emoji that become one. Others may be joined as well, and nobody sees it.
+/// Emoji that a joiner combines. Joining others is invisible.
 fn emoji(around: &Around) -> Need {
     let &Around { base, before, earlier, next, .. } = around;
     if !is_pictograph(next) || before != base && before != '\u{fe0f}' {
@@ -167,7 +167,7 @@ fn non_joiner(around: &Around) -> Need {
 
 fn joiner(around: &Around) -> Need {
     let &Around { base, before, next, .. } = around;
-    // Letters that are joined without it, or cannot be, do not change. Behind a mark they may be.
+    // Letters that are joined anyway, or cannot be, do not change. After a mark they may.
     let joins = joins_on(base) != joins_back(next) && next != '\0' && !is_mark(next);
     let half = is_virama(before) && (script(base) == Script::Sinhala || HALF_LETTERS.contains(base));
     if joins || half || is_virama(next) && KEPT_LETTERS.contains(base) {
@@ -179,8 +179,9 @@ fn joiner(around: &Around) -> Need {
     }
 }
 
-/// Units that a letter gives to characters that its script is spelt with: Khmer, Thai, Mongolian,
-/// hieroglyphs, braille and scripts that few fonts know have one for some three letters, others for thirty-two.
+/// Units that a letter adds for invisible characters of its script: Khmer, Thai, Mongolian,
+/// hieroglyphs, braille and scripts that few fonts support get one for some three letters, others
+/// for thirty-two.
 pub(super) fn units(c: char) -> u32 {
     match c {
         '\0'..'\u{590}' | '\u{3000}'..'\u{a000}' | '\u{ac00}'..'\u{d7b0}' => 0,
@@ -190,8 +191,8 @@ pub(super) fn units(c: char) -> u32 {
     }
 }
 
-/// Bytes of controls that say how hieroglyphs stand together: where parts end, how the next one is
-/// put to them, where parts begin.
+/// Bytes of format controls that arrange hieroglyphs: ends of segments, joiners, starts of
+/// segments.
 pub(super) fn hieroglyphs(base: char, rest: &str) -> usize {
     const MAX: usize = 5;
     let ends = |c| matches!(c, '\u{13438}' | '\u{1343d}' | '\u{1343f}');
@@ -201,7 +202,7 @@ pub(super) fn hieroglyphs(base: char, rest: &str) -> usize {
     let next = rest.chars().nth(run.len());
     let after_ends = run.iter().skip_while(|c| ends(**c)).count();
     let before_begins = run.iter().rev().skip_while(|c| begins(**c)).count();
-    // At most one between them.
+    // At most one joiner.
     let joins = (before_begins + after_ends).saturating_sub(run.len());
     let (first, last) = (is_hieroglyph(base), next.is_some_and(is_hieroglyph));
     let has = (after_ends < run.len() || joins > 0, before_begins < run.len() || joins > 0);
@@ -237,17 +238,17 @@ fn joining(c: char) -> JoiningType {
     CodePointMapData::<JoiningType>::new().get(c)
 }
 
-/// Whether a letter is written joined to the one behind it.
+/// Whether a letter joins to the next one.
 fn joins_on(c: char) -> bool {
     matches!(joining(c), JoiningType::DualJoining | JoiningType::LeftJoining | JoiningType::JoinCausing)
 }
 
-/// Whether a letter is written joined to the one before it.
+/// Whether a letter joins to the previous one.
 fn joins_back(c: char) -> bool {
     matches!(joining(c), JoiningType::DualJoining | JoiningType::RightJoining | JoiningType::JoinCausing)
 }
 
-/// Whether a character is of a script whose letters are joined, so that a joiner can change that.
+/// Whether a character belongs to a script with joined letters, which joiners affect.
 fn is_joined(c: char) -> bool {
     if c.is_ascii() {
         return false;
@@ -260,7 +261,7 @@ fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c) || category(c) == Category::SpacingMark
 }
 
-/// The mark of scripts of India that takes a consonant's vowel.
+/// The mark of Indic scripts that removes a consonant's inherent vowel.
 fn is_virama(c: char) -> bool {
     CodePointMapData::<CanonicalCombiningClass>::new().get(c) == CanonicalCombiningClass::Virama
 }

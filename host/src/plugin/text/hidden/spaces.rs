@@ -1,4 +1,4 @@
-//! Where typographers and scripts put other spaces than the usual one.
+//! Where typography and scripts use unusual spaces.
 
 use icu_properties::props::Script;
 
@@ -6,18 +6,18 @@ use super::leeway::First;
 use super::needed::{Around, Need};
 use super::unseen::{is_unusual_space, script};
 
-/// Signs that typographers put a narrow space, or one that no line ends at, beside.
+/// Signs next to which typography uses a narrow or no-break space.
 const SIGNS: &str = ";:!?«»‹›“”„%‰°€$£§¶№–—−×÷=·…/+±";
-/// Wide spaces that a line may begin with.
+/// Wide spaces at the start of a line.
 const INDENT: usize = 4;
 
-/// Why a space, the usual one or another, may stand somewhere. Whichever it is, it is so each time.
+/// Why a space, usual or not, may be at a position. The choice has to be consistent.
 pub(super) fn need(c: char, around: &Around, rest: &str) -> Need {
     let (before, next) = (around.before, around.next);
     match c {
         '\u{3000}' if around.indent < INDENT && begins_a_line(rest) => return Need::Seen,
         '\u{1680}' if script(before) == Script::Ogham && script(next) == Script::Ogham => return Need::Seen,
-        // Before the endings of Mongolian words.
+        // Before suffixes of Mongolian words.
         '\u{202f}' if script(before) == Script::Mongolian && script(next) == Script::Mongolian => {
             return Need::Spelling;
         }
@@ -27,7 +27,7 @@ pub(super) fn need(c: char, around: &Around, rest: &str) -> Need {
     if is_space(before) && is_space(around.earlier) {
         return Need::Nothing;
     }
-    // Beside other spaces, and where a line ends.
+    // Next to other spaces, and at the end of a line.
     if before.is_whitespace() || next.is_whitespace() || next == '\0' {
         return Need::Choice;
     }
@@ -43,10 +43,10 @@ pub(super) fn need(c: char, around: &Around, rest: &str) -> Need {
     } else if before.is_numeric() || next.is_numeric() {
         Need::Way((numeric(before), numeric(next)), First::Costs(1))
     } else if before == '.' {
-        // What is abbreviated.
+        // Abbreviations.
         Need::Way((around.earlier, next), First::Costs(1))
     } else if !around.earlier.is_alphanumeric() {
-        // A word of one letter.
+        // One-letter words.
         Need::Way((before, '1'), First::Costs(1))
     } else {
         Need::Choice
@@ -57,7 +57,7 @@ fn begins_a_line(rest: &str) -> bool {
     rest.trim_start_matches('\u{3000}').chars().next().is_some_and(|c| !c.is_whitespace() && !is_unusual_space(c))
 }
 
-/// Of the scripts that are written in squares of one width.
+/// Whether it belongs to a full-width script.
 fn is_wide(c: char) -> bool {
     matches!(c, '\u{3001}'..='\u{303f}' | '\u{ff01}'..='\u{ff9f}')
         || c > '\u{1100}'

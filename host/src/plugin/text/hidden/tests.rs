@@ -72,7 +72,7 @@ fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
         let left = if often { cleaned(&text).chars().filter(|it| *it == c).count() } else { 34 * usize::from(!asked) };
         assert_eq!(cleaned(&format!("a{c}b")).contains(c), left > 0, "U+{:04X}", u32::from(c));
         if left == 34 {
-            // What may be there as often as one likes has a look of its own.
+            // Characters without a limit are visible.
             let group = match category(c) {
                 it if Group::Letter.contains(it) => 0,
                 it if Group::Number.contains(it) || Group::Symbol.contains(it) || Group::Punctuation.contains(it) => 1,
@@ -98,7 +98,7 @@ fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
     }
 }
 
-/// Bits that nobody could foresee.
+/// Unpredictable bits.
 fn bits() -> impl Iterator<Item = bool> {
     let mut state: u32 = 1;
     std::iter::repeat_with(move || {
@@ -181,7 +181,7 @@ fn no_message_fits_into_what_looks_the_same() {
         let letters = clean.chars().filter(|c| units(*c) > 0).count();
         assert!(left <= 8 + letters / share, "{}: {left} of {letters}", spelt.escape_unicode());
     }
-    // Kinds of spaces beside all signs.
+    // Kinds of spaces next to all signs.
     let signs = "; : ! ? « » ‹ › “ ” % € $ § – — − × ÷ = · … / + ± ¶ ° £ ";
     let spaced: String = signs.repeat(20).replace(' ', "\u{202f}");
     let left = cleaned(&spaced).chars().filter(|c| is_unusual_space(*c)).count();

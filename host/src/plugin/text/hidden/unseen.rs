@@ -1,28 +1,28 @@
-//! Which characters show nothing by themselves, or steer what shows them.
+//! Which characters are invisible, or control the display.
 
 use icu_properties::props::{
     DefaultIgnorableCodePoint, GeneralCategory as Category, IndicSyllabicCategory as Syllabic, Script,
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// Whether a character is hidden unless it is needed where it stands. A carriage return is not
+/// Whether a character is hidden unless it is needed where it is. A carriage return is not
 /// among them: it depends on what follows. Nor are spaces, see [`is_unusual_space`].
 pub(in crate::plugin::text) fn is_suspect(c: char) -> bool {
     match c {
         '\n' | '\t' | '\r' | ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' => false,
-        // Greek, Cyrillic, kana, ideographs, Hangul syllables: what most other texts are made of.
+        // Greek, Cyrillic, kana, ideographs, Hangul syllables: a fast path for most other texts.
         '\u{370}'..='\u{482}' | '\u{3041}'..='\u{30fe}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => false,
-        // Controls of both sets.
+        // C0 and C1 controls.
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Blank though they are no spaces: a braille cell without dots, a note without a head, the
-        // place of an object, hieroglyphs' blanks.
+        // Blank, but not spaces: the blank braille cell, the null note head, the object replacement
+        // character, blank hieroglyphs.
         '\u{2800}' | '\u{1d159}' | '\u{fffc}' | '\u{13441}' | '\u{13442}' => true,
         // Noncharacters.
         '\u{fdd0}'..='\u{fdef}' => true,
         c if u32::from(c) & 0xfffe == 0xfffe => true,
         c => {
             let category = CodePointMapData::<Category>::new().get(c);
-            // These planes have no character, and none is foreseen.
+            // Unassigned planes, with no plans for them.
             matches!(category, Category::Format | Category::PrivateUse)
                 || matches!(category, Category::LineSeparator | Category::ParagraphSeparator)
                 || category == Category::Unassigned && matches!(c, '\u{40000}'..='\u{effff}')
@@ -33,7 +33,7 @@ pub(in crate::plugin::text) fn is_suspect(c: char) -> bool {
     }
 }
 
-/// Marks of one script that only say how letters before and behind them are put together.
+/// Marks of one script that only combine the letters around them.
 pub(super) fn is_joiner_of_a_script(c: char) -> bool {
     let stacks = |c| {
         let category = CodePointMapData::<Syllabic>::new().get(c);
@@ -43,13 +43,13 @@ pub(super) fn is_joiner_of_a_script(c: char) -> bool {
     matches!(c, '\u{2d7f}' | '\u{10a3f}' | '\u{16fe4}') || c > '\u{1000}' && stacks(c)
 }
 
-/// Marks of one script that only change how a letter of it is drawn: hieroglyphs, Duployan,
+/// Marks of one script that only modify a letter's form: hieroglyphs, Duployan,
 /// SignWriting.
 pub(super) fn is_modifier_of_a_script(c: char) -> bool {
     matches!(c, '\u{13440}' | '\u{1bc9d}' | '\u{1da9b}'..='\u{1da9f}' | '\u{1daa1}'..='\u{1daaf}')
 }
 
-/// Spaces but for the usual one. Which it is, or whether it is one, hardly anybody sees.
+/// Spaces other than the usual one, which are hard to distinguish from it.
 pub fn is_unusual_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }

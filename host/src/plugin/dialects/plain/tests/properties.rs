@@ -152,7 +152,7 @@ fn replaced(value: &mut Value, part: &mut usize, with: &Value) {
     }
 }
 
-/// Whether anywhere in a shape a text stands for bytes: no schema says which texts do.
+/// Whether a shape contains bytes, which are base64 strings: no schema expresses which strings are valid.
 fn has_bytes(shape: &Shape) -> bool {
     match shape {
         Shape::Bytes => true,
@@ -171,7 +171,7 @@ proptest! {
     #[test]
     fn a_value_comes_back_as_it_went((shape, value) in shaped()) {
         let text = write::write(&value, &shape, 1 << 20).expect("a value of the shape");
-        for way in [Way::In, Way::Out] {
+        for way in [Direction::In, Direction::Out] {
             let compiled = Schema::compile(&schema(&shape, way)).expect("a schema");
             prop_assert!(compiled.validate_text(&text).is_ok(), "{way:?} {text}");
         }
@@ -189,7 +189,7 @@ proptest! {
         let mut json: Value = serde_json::from_str(&text).expect("JSON");
         replaced(&mut json, &mut part.clone(), &odd);
         let text = json.to_string();
-        let accepted = Schema::compile(&schema(&shape, Way::In)).expect("a schema").validate(&json);
+        let accepted = Schema::compile(&schema(&shape, Direction::In)).expect("a schema").validate(&json);
         let read = read::value(&text, &shape);
         if accepted.is_ok() && has_bytes(&shape) && let Err(misfit) = &read {
             prop_assert_eq!(&misfit.reason, "it takes bytes as a text in base64");
@@ -209,7 +209,7 @@ proptest! {
 #[test]
 fn arguments_are_an_object_of_the_parameters() {
     let params = [("to".to_owned(), Shape::String), ("times".to_owned(), option(Shape::Integer(Width::U8)))];
-    let schema: Value = serde_json::from_str(&members_schema(&params, Way::In)).expect("JSON");
+    let schema: Value = serde_json::from_str(&members_schema(&params, Direction::In)).expect("JSON");
     let expected = json!({
         "type": "object",
         "properties": {

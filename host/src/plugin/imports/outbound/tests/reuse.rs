@@ -9,7 +9,7 @@ use wasmtime_wasi_http::WasiHttpHooks as _;
 
 use super::super::connection::{Connection, Route};
 use super::super::fetch::fetch;
-use super::super::pool::{AGE, IN_ALL, OF_ONE, Pool};
+use super::super::pool::{MAX_AGE, MAX_PER_PLUGIN, MAX_TOTAL, Pool};
 use super::super::wasi;
 use super::server::Connections;
 use super::*;
@@ -39,7 +39,7 @@ fn say(stream: &mut TcpStream, response: &str) -> bool {
     stream.write_all(response.as_bytes()).is_ok()
 }
 
-/// A server that keeps its connections, and always says this.
+/// A server that keeps its connections open, and always sends this response.
 fn keeping(response: &'static str) -> Server {
     Server::keeping(move |_, stream| say(stream, response))
 }
@@ -121,7 +121,7 @@ async fn an_old_connection_is_not_kept() {
     let target = grant("http://api.example").target;
     let route = Route { target, private: false };
     let turn = Arc::new(Arc::new(Semaphore::new(1)).acquire_owned().await.expect("a turn"));
-    for (age, kept) in [(Duration::ZERO, true), (AGE, false)] {
+    for (age, kept) in [(Duration::ZERO, true), (MAX_AGE, false)] {
         let (stream, _server) = tokio::io::duplex(64);
         let mut connection = Connection::open(stream, route.clone(), 128).await.expect("a connection");
         assert!(connection.ready().await);
@@ -134,7 +134,7 @@ async fn an_old_connection_is_not_kept() {
 
 #[tokio::test]
 async fn what_can_be_asked_twice_is_when_the_server_has_closed_the_connection() {
-    // It takes the second request of a connection, and says nothing.
+    // It reads the second request of a connection, and does not answer.
     let server = Server::keeping(|request, stream| request == 1 && say(stream, OK));
     let call = to(sandbox(), &server);
     for _ in 0..3 {
@@ -243,7 +243,7 @@ async fn a_body_that_is_not_read_whole_closes_its_connection() {
     let call = to(sandbox(), &server);
     for asked in 1..3 {
         let request = Request::get(server.url("/")).body(Full::<Bytes>::default()).expect("a request");
-        let mut response = call.clone().send(request, Patience::default()).await.expect("a response");
+        let mut response = call.clone().send(request, GuestTimeouts::default()).await.expect("a response");
         response.body_mut().frame().await.expect("a frame").expect("some of the body");
         drop(response);
         assert_eq!(server.settled(0).await, Connections { all: asked, open: 0 });
@@ -284,7 +284,7 @@ async fn a_length_without_a_body_does_not_take_the_next_request_for_one() {
     assert!(heads[1].contains("content-length: 0\r\n"), "{}", heads[1]);
 }
 
-/// `count` requests at the same time, each over a connection of its own.
+/// `count` concurrent requests, each over its own connection.
 async fn at_once(call: &Sender, server: &Server, count: usize) {
     let all: Vec<_> = (0..count).map(|_| tokio::spawn(fetch(call.clone(), get(server.url("/"))))).collect();
     for one in all {
@@ -295,7 +295,7 @@ async fn at_once(call: &Sender, server: &Server, count: usize) {
 #[tokio::test]
 async fn idle_connections_are_counted() {
     let sandbox = with_caps(Caps::default());
-    let barrier = Arc::new(Barrier::new(OF_ONE));
+    let barrier = Arc::new(Barrier::new(MAX_PER_PLUGIN));
     let server = Server::keeping(move |request, stream| {
         // All are open before the first one is answered.
         if request == 1 {
@@ -303,26 +303,26 @@ async fn idle_connections_are_counted() {
         }
         say(stream, OK)
     });
-    let plugins: Vec<_> = (0..=IN_ALL / OF_ONE).map(|_| to(&sandbox, &server)).collect();
+    let plugins: Vec<_> = (0..=MAX_TOTAL / MAX_PER_PLUGIN).map(|_| to(&sandbox, &server)).collect();
     for plugin in &plugins {
-        at_once(plugin, &server, OF_ONE).await;
+        at_once(plugin, &server, MAX_PER_PLUGIN).await;
     }
-    let all = IN_ALL + OF_ONE;
-    assert_eq!(server.settled(IN_ALL).await, Connections { all, open: IN_ALL });
+    let all = MAX_TOTAL + MAX_PER_PLUGIN;
+    assert_eq!(server.settled(MAX_TOTAL).await, Connections { all, open: MAX_TOTAL });
     // Places are free again when a plugin goes.
     drop(plugins);
     assert_eq!(server.settled(0).await, Connections { all, open: 0 });
     let plugin = to(&sandbox, &server);
-    at_once(&plugin, &server, OF_ONE).await;
-    assert_eq!(server.settled(OF_ONE).await, Connections { all: all + OF_ONE, open: OF_ONE });
+    at_once(&plugin, &server, MAX_PER_PLUGIN).await;
+    assert_eq!(server.settled(MAX_PER_PLUGIN).await, Connections { all: all + MAX_PER_PLUGIN, open: MAX_PER_PLUGIN });
     // The one that was idle for longest gives its place to another.
     let other = keeping(OK);
     let entries = vec![inside(&server.url("")), inside(&other.url(""))];
     let both = call_of(&sandbox, entries, Vec::new());
     drop(plugin);
     server.settled(0).await;
-    at_once(&both, &server, OF_ONE).await;
+    at_once(&both, &server, MAX_PER_PLUGIN).await;
     fetched(&both, other.url("/")).await;
-    assert_eq!(server.settled(OF_ONE - 1).await.open, OF_ONE - 1);
+    assert_eq!(server.settled(MAX_PER_PLUGIN - 1).await.open, MAX_PER_PLUGIN - 1);
     assert_eq!(other.settled(1).await, Connections { all: 1, open: 1 });
 }

@@ -1,4 +1,4 @@
-//! A server of raw bytes: it answers each connection as the test says, and remembers the heads
+//! A raw TCP server: it answers each connection as the test defines, and records the heads
 //! of requests.
 
 use std::io::{Read as _, Write as _};

@@ -1,19 +1,19 @@
-//! Every text and every byte of what a plugin hands over, one by one.
+//! Redacts all texts and bytes of a plugin's outcome, member by member.
 //!
-//! Members are named in full, so that one more of them does not compile before it is looked
-//! into. Names are of the ABI's own types.
+//! Members are destructured in full, so that a new one does not compile before it is handled
+//! here. The types are those of the ABI.
 
 use std::borrow::Cow;
 
 use super::Redactor;
 use crate::plugin::abi::*;
 
-/// What has texts in which a secret may be.
-pub(in crate::plugin) trait Said {
+/// A value whose texts may contain secrets.
+pub(in crate::plugin) trait Redactable {
     fn redact(&mut self, redactor: &Redactor);
 }
 
-impl Said for String {
+impl Redactable for String {
     fn redact(&mut self, redactor: &Redactor) {
         if let Cow::Owned(bytes) = redactor.bytes(self.as_bytes()) {
             *self = String::from_utf8_lossy(&bytes).into_owned();
@@ -27,30 +27,30 @@ fn bytes(bytes: &mut Vec<u8>, redactor: &Redactor) {
     }
 }
 
-impl<T: Said> Said for Option<T> {
+impl<T: Redactable> Redactable for Option<T> {
     fn redact(&mut self, redactor: &Redactor) {
-        self.iter_mut().for_each(|said| said.redact(redactor));
+        self.iter_mut().for_each(|value| value.redact(redactor));
     }
 }
 
-impl<T: Said> Said for Vec<T> {
+impl<T: Redactable> Redactable for Vec<T> {
     fn redact(&mut self, redactor: &Redactor) {
-        self.iter_mut().for_each(|said| said.redact(redactor));
+        self.iter_mut().for_each(|value| value.redact(redactor));
     }
 }
 
-impl<T: Said, E: Said> Said for Result<T, E> {
+impl<T: Redactable, E: Redactable> Redactable for Result<T, E> {
     fn redact(&mut self, redactor: &Redactor) {
         match self {
-            Ok(said) => said.redact(redactor),
-            Err(said) => said.redact(redactor),
+            Ok(value) => value.redact(redactor),
+            Err(value) => value.redact(redactor),
         }
     }
 }
 
 macro_rules! records {
     ($($record:ident { $($member:ident),* })*) => {$(
-        impl Said for $record {
+        impl Redactable for $record {
             fn redact(&mut self, redactor: &Redactor) {
                 let Self { $($member),* } = self;
                 $($member.redact(redactor);)*
@@ -61,10 +61,10 @@ macro_rules! records {
 
 macro_rules! variants {
     ($($variant:ident { $($case:ident),* $(; $($empty:ident),*)? })*) => {$(
-        impl Said for $variant {
+        impl Redactable for $variant {
             fn redact(&mut self, redactor: &Redactor) {
                 match self {
-                    $(Self::$case(said) => said.redact(redactor),)*
+                    $(Self::$case(value) => value.redact(redactor),)*
                     $($(Self::$empty => {})*)?
                 }
             }
@@ -72,10 +72,10 @@ macro_rules! variants {
     )*};
 }
 
-/// Numbers, flags and names from a list.
+/// Numbers, flags and enums.
 macro_rules! without_texts {
     ($($kind:ident)*) => {$(
-        impl Said for $kind {
+        impl Redactable for $kind {
             fn redact(&mut self, _: &Redactor) {}
         }
     )*};
@@ -128,7 +128,7 @@ variants! {
     Ask { Form, Url, Sample; Roots }
 }
 
-impl Said for ResourceBody {
+impl Redactable for ResourceBody {
     fn redact(&mut self, redactor: &Redactor) {
         match self {
             Self::Text(text) => text.redact(redactor),
@@ -137,7 +137,7 @@ impl Said for ResourceBody {
     }
 }
 
-impl Said for MediaContent {
+impl Redactable for MediaContent {
     fn redact(&mut self, redactor: &Redactor) {
         let Self { data, mime_type, annotations, meta } = self;
         bytes(data, redactor);
@@ -147,9 +147,9 @@ impl Said for MediaContent {
     }
 }
 
-impl Said for InputRequired {
+impl Redactable for InputRequired {
     fn redact(&mut self, redactor: &Redactor) {
-        // The state leaves sealed, and the plugin needs it as it was.
+        // The state is encrypted before it leaves, and the plugin needs it unchanged.
         let Self { questions, state: _ } = self;
         questions.redact(redactor);
     }

@@ -1,16 +1,16 @@
-//! A text as it is once what nobody sees is dropped, and where each byte of it was.
+//! A text without its hidden characters, with the original position of each byte.
 //!
-//! The host drops hidden characters from texts and JSON after it has taken out the secrets; one
-//! that a plugin puts between the characters of a secret must not keep it from being found.
+//! The host drops hidden characters from texts and JSON after it has redacted the secrets; one
+//! that a plugin inserts into a secret must not keep it from being found.
 
 use std::iter::successors;
 use std::ops::Range;
 
 use crate::plugin::text::{instead, is_deceptive};
 
-pub(super) struct Seen {
+pub(super) struct Visible {
     pub(super) bytes: Vec<u8>,
-    /// From which place on how many bytes have been dropped.
+    /// Offsets, each with the number of bytes dropped before it.
     dropped: Vec<(usize, usize)>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Seen {
 #[derive(Clone)]
 struct Hidden {
     at: Range<usize>,
-    /// The host puts something in its place.
+    /// The host replaces it instead of dropping it.
     replaced: bool,
 }
 
@@ -28,44 +28,44 @@ impl Hidden {
     }
 }
 
-impl Seen {
-    /// Without hidden characters; without these and their JSON escapes, since an escape may also be
-    /// a backslash and a letter; and without those of both that leave nothing. None that change
-    /// nothing.
-    pub(super) fn of(said: &[u8]) -> impl Iterator<Item = Self> {
-        let plain = said.iter().fold(true, |plain, byte| plain & matches!(byte, 0x20..0x7f | b'\n' | b'\t'));
-        let characters = if plain { Vec::new() } else { hidden_characters(said) };
-        let escapes = hidden_escapes(said);
+impl Visible {
+    /// The text without hidden characters; without these and their JSON escapes, since an escape
+    /// may also be a backslash and a letter; and without those of both that are not replaced.
+    /// Variants equal to the text are left out.
+    pub(super) fn of(text: &[u8]) -> impl Iterator<Item = Self> {
+        let plain = text.iter().fold(true, |plain, byte| plain & matches!(byte, 0x20..0x7f | b'\n' | b'\t'));
+        let characters = if plain { Vec::new() } else { hidden_characters(text) };
+        let escapes = hidden_escapes(text);
         let mut both = [&characters[..], &escapes].concat();
         both.sort_unstable_by_key(|hidden| hidden.at.start);
         let gone: Vec<Hidden> = both.iter().filter(|hidden| !hidden.replaced).cloned().collect();
         let mut ways = Vec::new();
         if !characters.is_empty() {
-            ways.push(Self::without(said, &characters));
+            ways.push(Self::without(text, &characters));
         }
         if !escapes.is_empty() {
-            ways.push(Self::without(said, &both));
+            ways.push(Self::without(text, &both));
         }
         if !gone.is_empty() && gone.len() < both.len() {
-            ways.push(Self::without(said, &gone));
+            ways.push(Self::without(text, &gone));
         }
         ways.into_iter()
     }
 
-    fn without(said: &[u8], hidden: &[Hidden]) -> Self {
-        let (mut bytes, mut dropped) = (Vec::with_capacity(said.len()), Vec::new());
+    fn without(text: &[u8], hidden: &[Hidden]) -> Self {
+        let (mut bytes, mut dropped) = (Vec::with_capacity(text.len()), Vec::new());
         let (mut from, mut sum) = (0, 0);
         for Hidden { at, .. } in hidden {
-            bytes.extend_from_slice(&said[from..at.start]);
+            bytes.extend_from_slice(&text[from..at.start]);
             sum += at.len();
             dropped.push((bytes.len(), sum));
             from = at.end;
         }
-        bytes.extend_from_slice(&said[from..]);
+        bytes.extend_from_slice(&text[from..]);
         Self { bytes, dropped }
     }
 
-    /// Where a part that is not empty was, with all that was dropped within.
+    /// The original range of a non-empty part, with all that was dropped within.
     pub(super) fn origin(&self, part: &Range<usize>) -> Range<usize> {
         let origin = |at: usize| {
             let before = self.dropped.partition_point(|(from, _)| *from <= at);
@@ -75,9 +75,9 @@ impl Seen {
     }
 }
 
-fn hidden_characters(said: &[u8]) -> Vec<Hidden> {
+fn hidden_characters(text: &[u8]) -> Vec<Hidden> {
     let (mut hidden, mut at) = (Vec::new(), 0);
-    for chunk in said.utf8_chunks() {
+    for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {
             if is_deceptive(c) {
                 hidden.push(Hidden::of(c, at..at + c.len_utf8()));
@@ -90,25 +90,25 @@ fn hidden_characters(said: &[u8]) -> Vec<Hidden> {
 }
 
 /// The escapes of JSON strings that stand for hidden characters.
-fn hidden_escapes(said: &[u8]) -> Vec<Hidden> {
-    let next = |from: usize| Some(from + memchr::memchr(b'\\', said.get(from..)?)?);
+fn hidden_escapes(text: &[u8]) -> Vec<Hidden> {
+    let next = |from: usize| Some(from + memchr::memchr(b'\\', text.get(from..)?)?);
     let mut hidden = Vec::new();
-    // Two bytes on: a backslash that is escaped begins no escape.
+    // Two bytes on: an escaped backslash does not start an escape.
     for at in successors(next(0), |at| next(at + 2)) {
-        if let Some((c, length)) = hidden_escape(&said[at..]) {
+        if let Some((c, length)) = hidden_escape(&text[at..]) {
             hidden.push(Hidden::of(c, at..at + length));
         }
     }
     hidden
 }
 
-/// The hidden character whose escape a text begins with, and the bytes of that.
-fn hidden_escape(said: &[u8]) -> Option<(char, usize)> {
+/// The hidden character whose escape a text starts with, and the escape's length in bytes.
+fn hidden_escape(text: &[u8]) -> Option<(char, usize)> {
     let unit = |from: usize| {
-        let digits = said.get(from..from + 6)?.strip_prefix(b"\\u")?;
+        let digits = text.get(from..from + 6)?.strip_prefix(b"\\u")?;
         digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
     };
-    match said.get(1)? {
+    match text.get(1)? {
         b'b' => return Some(('\u{8}', 2)),
         b'f' => return Some(('\u{c}', 2)),
         b'r' => return Some(('\r', 2)),
