@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::value::RawValue;
 use wharf::json::{self, Kind};
 use wharf::plugin::{Digest, PluginId};
-use wharf::server::{Binding, Broken, Seal, Sealed};
+use wharf::server::{Binding, Seal, SealError, Sealed};
 
 use super::Target;
 
@@ -74,7 +74,7 @@ pub(super) fn target() -> Target {
     Target { name: "sealed", seeds, words, run }
 }
 
-fn open(text: &str, arguments: &str) -> Result<Sealed, Broken> {
+fn open(text: &str, arguments: &str) -> Result<Sealed, SealError> {
     let plugin = PluginId::parse("notes").expect("a name");
     let digest = Digest::of(b"v1");
     let (principal, method, name) = ("local", "tools/call", "notes_delete");
@@ -97,7 +97,7 @@ fn run(input: &[u8]) {
             assert!(!meant, "it does not open for {arguments}");
             assert_eq!(
                 broken,
-                if text == OLD && same(arguments, ARGUMENTS) { Broken::Expired } else { Broken::Foreign }
+                if text == OLD && same(arguments, ARGUMENTS) { SealError::Expired } else { SealError::Invalid }
             );
         }
     }
