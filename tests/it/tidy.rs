@@ -3,6 +3,7 @@
 //! It reads text; it compiles nothing.
 
 mod cycles;
+mod documents;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,4 +6,4 @@ mod front;
 mod guard;
 
 pub use auth::{Token, TokenSet};
-pub(super) use front::{ConnectionInfo, Front};
+pub(super) use front::{ClientConnection, Front};

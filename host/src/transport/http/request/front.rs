@@ -35,7 +35,7 @@ pub(in crate::transport::http) struct Front {
 }
 
 /// The state of a connection that its requests share.
-pub(in crate::transport::http) struct ConnectionInfo {
+pub(in crate::transport::http) struct ClientConnection {
     pub(in crate::transport::http) peer: Peer,
     pub(in crate::transport::http) reuse: Reuse,
 }
@@ -75,7 +75,7 @@ impl Front {
     pub(in crate::transport::http) async fn answer(
         &self,
         request: http::Request<Incoming>,
-        info: &ConnectionInfo,
+        info: &ClientConnection,
     ) -> Response {
         // A message with both Transfer-Encoding and Content-Length may be request smuggling. Hyper
         // uses the chunks and removes the length; nothing is read after it (RFC 9112, section 6.3).
@@ -107,7 +107,7 @@ impl Front {
         })
     }
 
-    async fn guarded(&self, request: http::Request<Incoming>, info: &ConnectionInfo) -> Response {
+    async fn guarded(&self, request: http::Request<Incoming>, info: &ClientConnection) -> Response {
         let origin = match self.guard.check(request.uri(), request.headers()) {
             Ok(origin) => origin,
             Err(refusal) => return self.refuse(request, refusal),
@@ -125,7 +125,7 @@ impl Front {
     }
 
     /// The checks are ordered by what a client may learn about the server.
-    async fn admitted(&self, mut request: http::Request<Incoming>, info: &ConnectionInfo) -> Response {
+    async fn admitted(&self, mut request: http::Request<Incoming>, info: &ClientConnection) -> Response {
         let caller = match self.tokens.authenticate(request.headers(), &info.peer) {
             Ok(caller) => caller,
             Err(refusal) => return self.refuse(request, refusal),

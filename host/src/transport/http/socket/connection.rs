@@ -19,7 +19,7 @@ use super::threads::ConnectionGuard;
 use super::write_timeout::WriteTimeout;
 use crate::transport::http::caller::Peer;
 use crate::transport::http::mcp::Reuse;
-use crate::transport::http::request::{ConnectionInfo, Front};
+use crate::transport::http::request::{ClientConnection, Front};
 
 /// Maximum bytes of a request's line and headers.
 const HEAD: usize = 64 << 10;
@@ -49,7 +49,7 @@ pub(super) async fn serve(
 async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: Arc<Front>) {
     let stop = front.stop().clone();
     let header_timeout = front.settings.header_timeout;
-    let info = Arc::new(ConnectionInfo { peer: Peer::new(peer), reuse: Reuse::default() });
+    let info = Arc::new(ClientConnection { peer: Peer::new(peer), reuse: Reuse::default() });
     // Whether a complete request head has been received.
     let head_received = Arc::new(AtomicBool::new(false));
     let shared = (front.clone(), info, head_received.clone());
