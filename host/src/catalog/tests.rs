@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Catalog, Listings, Member, Naming, NewSettings, Warning};
-use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, TaskSupport, Tool};
+use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, Tool};
 use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping};
 
 /// A plugin that only lists.
@@ -19,17 +19,7 @@ struct Listed {
 
 pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
     let freeze = |(name, description): &(&str, &str)| FrozenTool {
-        tool: Tool {
-            name: (*name).into(),
-            title: None,
-            description: Some((*description).into()),
-            input_schema: r#"{"type":"object"}"#.into(),
-            output_schema: None,
-            annotations: None,
-            task_support: TaskSupport::Forbidden,
-            icons: Vec::new(),
-            meta: None,
-        },
+        tool: Tool { description: Some((*description).into()), ..Tool::new(*name, r#"{"type":"object"}"#) },
         input: Schema::compile(r#"{"type":"object"}"#).expect("a schema"),
         output: None,
         wrapping: Wrapping::None,
@@ -169,17 +159,7 @@ async fn waiting_for_the_first_scan_is_bounded() {
 
 /// A plugin that lists these resources and templates.
 fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
-    let resource = |uri: &&str| ResourceDescription {
-        uri: (*uri).into(),
-        name: (*uri).into(),
-        title: None,
-        description: None,
-        mime_type: None,
-        size: None,
-        annotations: None,
-        icons: Vec::new(),
-        meta: None,
-    };
+    let resource = |uri: &&str| ResourceDescription::new(*uri, *uri);
     let template = |uri: &&str| FrozenTemplate {
         template: ResourceTemplate {
             uri_template: (*uri).into(),

@@ -1,7 +1,8 @@
 //! The types of the newest version of the plugin interface, re-exported under plain names.
 //!
-//! No logic and no bindgen paths: they are in the file of each version.
+//! No bindgen paths: they are in the file of each version.
 
+mod required;
 mod v0_1;
 
 pub use v0_1::types::*;

@@ -16,7 +16,7 @@ use super::fault::Refusal;
 use super::wire::text;
 use crate::catalog::{Catalog, Entry, Member, Naming, Snapshot};
 use crate::json::{self, Kind, Raw};
-use crate::plugin::abi::{GuestError, TaskSupport, Tool, ToolAnnotations, ToolOutcome, ToolResult};
+use crate::plugin::abi::{GuestError, Tool, ToolAnnotations, ToolOutcome, ToolResult};
 use crate::plugin::{Call, CallError, Digest, Fault, FrozenTool, PluginId, Provider, Surface, Violation};
 use crate::protocol::{ErrorObject, error};
 
@@ -108,15 +108,10 @@ fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
 
 fn tools() -> [Tool; 2] {
     let tool = |name: &str, description: &str, input: &str, output: Option<&str>, annotations| Tool {
-        name: name.into(),
-        title: None,
         description: Some(description.into()),
-        input_schema: input.into(),
         output_schema: output.map(str::to_owned),
         annotations,
-        task_support: TaskSupport::Forbidden,
-        icons: Vec::new(),
-        meta: None,
+        ..Tool::new(name, input)
     };
     let reading =
         ToolAnnotations { read_only: Some(true), destructive: None, idempotent: None, open_world: Some(false) };

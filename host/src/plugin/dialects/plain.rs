@@ -19,9 +19,7 @@ use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Val};
 
 use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 
-use crate::plugin::abi::{
-    CallContext, Content, GuestError, InvalidInput, TaskSupport, TextContent, Tool, ToolOutcome, ToolResult,
-};
+use crate::plugin::abi::{CallContext, Content, GuestError, InvalidInput, TextContent, Tool, ToolOutcome, ToolResult};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
 use crate::plugin::imports::state::State;
@@ -242,15 +240,9 @@ fn description(docs: &Docs, path: &FunctionPath<'_>) -> String {
 
 fn tool(name: String, description: String, params: &[(String, Shape)], result: &Returned) -> Tool {
     Tool {
-        name,
-        title: None,
         description: Some(description),
-        input_schema: schema::members(params, Direction::In),
         output_schema: result.given.as_ref().map(|shape| schema::schema(shape, Direction::Out)),
-        annotations: None,
-        task_support: TaskSupport::Forbidden,
-        icons: Vec::new(),
-        meta: None,
+        ..Tool::new(name, schema::members(params, Direction::In))
     }
 }
 
@@ -275,9 +267,6 @@ impl Invocation for FunctionCall {
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<ToolOutcome, CallError>> {
-        let Some(function) = instance.instance.get_func(&mut *store, self.index) else {
-            return Ok(Err(Fault::Host.into()));
-        };
         let params = match read::members(&self.arguments, &self.params) {
             Ok((params, made)) => {
                 // The arguments live as long as the call.
@@ -290,10 +279,11 @@ impl Invocation for FunctionCall {
                 return Ok(Err(CallError::Guest(GuestError::InvalidInput(InvalidInput { path, reason }))));
             }
         };
-        let mut results = [Val::Bool(false)];
-        let wanted = usize::from(self.result.given.is_some() || self.result.error.is_some());
-        function.call_async(store, &params, &mut results[..wanted]).await?;
-        Ok(self.result.outcome(&results[0], self.limit))
+        let returns = self.result.given.is_some() || self.result.error.is_some();
+        let Some(result) = instance.call_dynamic(store, &self.index, &params, returns).await? else {
+            return Ok(Err(Fault::Host.into()));
+        };
+        Ok(self.result.outcome(&result, self.limit))
     }
 }
 
@@ -324,7 +314,7 @@ impl Returned {
             result.structured = Some(written(value, shape)?);
             // A string is shown plain, without quotes and escapes.
             if let Val::String(text) = value {
-                result.content.push(Content::Text(TextContent { text: text.clone(), annotations: None, meta: None }));
+                result.content.push(Content::Text(TextContent::new(text.clone())));
             }
         }
         Ok(ToolOutcome::Complete(result))

@@ -354,12 +354,10 @@ impl<R: Redactable + Send + 'static> Invocation for Request<R> {
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<R, CallError>> {
-        let Some(function) = instance.instance.get_func(&mut *store, self.index) else {
+        let Some(result) = instance.call_dynamic(store, &self.index, &self.params, true).await? else {
             return Ok(Err(Fault::Host.into()));
         };
-        let mut results = [Val::Bool(false)];
-        function.call_async(store, &self.params, &mut results).await?;
-        Ok(self.outcome(&results[0]))
+        Ok(self.outcome(&result))
     }
 }
 

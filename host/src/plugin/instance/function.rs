@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{
-    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc,
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc, Val,
 };
 use wasmtime::{AsContextMut, Store};
 
@@ -54,7 +54,7 @@ where
 
 /// An instance together with its component.
 pub(in crate::plugin) struct BoundInstance {
-    pub(in crate::plugin) instance: Instance,
+    instance: Instance,
     component: Component,
 }
 
@@ -63,6 +63,25 @@ impl BoundInstance {
     pub(in crate::plugin) async fn new<T: Send>(pre: &InstancePre<T>, store: &mut Store<T>) -> wasmtime::Result<Self> {
         let instance = pre.instantiate_async(store).await?;
         Ok(Self { instance, component: pre.component().clone() })
+    }
+
+    /// Calls a function whose types are known at run time only. `returns`: whether it has a result;
+    /// without one, that is `false`. `None`: the instance has no such function.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub(in crate::plugin) async fn call_dynamic<T: Send + 'static>(
+        &self,
+        store: &mut Store<T>,
+        index: &ComponentExportIndex,
+        params: &[Val],
+        returns: bool,
+    ) -> wasmtime::Result<Option<Val>> {
+        let Some(function) = self.instance.get_func(&mut *store, index) else { return Ok(None) };
+        let mut results = [Val::Bool(false)];
+        function.call_async(store, params, &mut results[..usize::from(returns)]).await?;
+        let [result] = results;
+        Ok(Some(result))
     }
 
     /// The function in this instance.

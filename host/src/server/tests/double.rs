@@ -9,8 +9,8 @@ use async_trait::async_trait;
 
 use crate::catalog::{Member, Naming};
 use crate::plugin::abi::{
-    Completion, Content, GuestError, Prompt, PromptArgument, ResourceDescription, Subject, TaskSupport, TextContent,
-    Tool, ToolOutcome, ToolResult,
+    Completion, Content, GuestError, Prompt, PromptArgument, ResourceDescription, Subject, TextContent, Tool,
+    ToolOutcome, ToolResult,
 };
 use crate::plugin::{Access, Call, CallError, Digest, FrozenTool, LoadError, PluginId, Provider, Surface, Violation};
 
@@ -48,17 +48,7 @@ impl Double {
     where
         F: Future<Output = Result<ToolOutcome, CallError>> + Send + 'static,
     {
-        let tool = Tool {
-            name: "t".into(),
-            title: None,
-            description: None,
-            input_schema: r#"{"type":"object"}"#.into(),
-            output_schema: None,
-            annotations: None,
-            task_support: TaskSupport::Forbidden,
-            icons: Vec::new(),
-            meta: None,
-        };
+        let tool = Tool::new("t", r#"{"type":"object"}"#);
         self.surface.tools = Some(vec![FrozenTool::freeze(tool).expect("a tool")]);
         self.tool = Box::new(move |call| Box::pin(play(call)));
         self
@@ -76,17 +66,7 @@ impl Double {
 
     /// With resources of those URIs.
     pub(in crate::server) fn resources(mut self, uris: &[&str]) -> Self {
-        let resource = |uri: &&str| ResourceDescription {
-            uri: (*uri).into(),
-            name: (*uri).into(),
-            title: None,
-            description: None,
-            mime_type: None,
-            size: None,
-            annotations: None,
-            icons: Vec::new(),
-            meta: None,
-        };
+        let resource = |uri: &&str| ResourceDescription::new(*uri, *uri);
         self.surface.resources = Some(uris.iter().map(resource).collect());
         self
     }
@@ -160,6 +140,6 @@ impl Provider for Double {
 
 /// The end of a call, with one text.
 pub(in crate::server) fn done(text: &str) -> ToolOutcome {
-    let content = vec![Content::Text(TextContent { text: text.into(), annotations: None, meta: None })];
+    let content = vec![Content::Text(TextContent::new(text))];
     ToolOutcome::Complete(ToolResult { content, structured: None, is_error: false, meta: None })
 }

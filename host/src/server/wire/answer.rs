@@ -110,7 +110,7 @@ fn content(raw: &RawValue, path: &str) -> Result<SamplingContent, ErrorObject> {
     match string(kind, "type")?.as_str() {
         "text" => {
             let text = string(text, "text")?;
-            Ok(SamplingContent::Text(TextContent { text, annotations: None, meta: None }))
+            Ok(SamplingContent::Text(TextContent::new(text)))
         }
         "image" => media().map(SamplingContent::Image),
         "audio" => media().map(SamplingContent::Audio),
