@@ -77,7 +77,8 @@ impl LogFile {
     pub(super) fn open(settings: &Settings) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            private::make_folder(folder)?;
+            private::make_folder(folder)
+                .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", folder.display())))?;
             if private::distrust(&fs::metadata(folder)?, Rule::Around).is_some() {
                 return Err(OpenError::Untrusted {
                     path: folder.to_owned(),
