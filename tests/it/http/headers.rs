@@ -57,6 +57,8 @@ fn p16_headers_say_what_the_body_says() {
         ("two methods of one value", good.clone().with("mcp-method", "tools/call")),
         ("two names of one value", good.clone().with("Mcp-Name", "echo")),
         ("two names", good.clone().with("Mcp-Name", "echo_add")),
+        ("two sessions", good.clone().with("Mcp-Session-Id", "a").with("Mcp-Session-Id", "b")),
+        ("two events", good.clone().with("Last-Event-ID", "a").with("Last-Event-ID", "a")),
         ("a name in no base64", good.clone().set("Mcp-Name", "=?base64?ZWNo*w==?=")),
         ("a name in base64 of no UTF-8", good.clone().set("Mcp-Name", "=?base64?//8=?=")),
         ("a sentinel in capitals", good.clone().set("Mcp-Name", "=?BASE64?ZWNobw==?=")),

@@ -11,6 +11,10 @@ use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::Errno;
+
+/// Attempts to seal a file.
+const ATTEMPTS: usize = 10;
 
 /// What is still being written.
 pub(crate) struct Open(Memory);
@@ -38,7 +42,16 @@ impl Open {
     pub(crate) fn seal(self) -> io::Result<Sealed> {
         if let Memory::File(file) = &self.0 {
             let all = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-            fcntl_add_seals(file, all)?;
+            // Busy while something else refers to a page, as a scan for pages to move does: the
+            // kernel waits some 150 ms for that itself, which a busy machine may exceed.
+            let mut sealed = fcntl_add_seals(file, all);
+            for _ in 1..ATTEMPTS {
+                if sealed != Err(Errno::BUSY) {
+                    break;
+                }
+                sealed = fcntl_add_seals(file, all);
+            }
+            sealed?;
         }
         Ok(Sealed(self.0))
     }

@@ -19,6 +19,10 @@ pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
             _ => Err(Headers::unclear(name)),
         }
     };
+    // Their values are read elsewhere.
+    for name in ["mcp-session-id", "last-event-id"] {
+        one(name)?;
+    }
     let mut params = Vec::new();
     for name in headers.keys() {
         if let Some(rest) = name.as_str().strip_prefix(PARAM_PREFIX)
