@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::idle::IdleHook;
-use crate::server::{Connection, Server};
+use crate::server::{Answered, Connection, Server};
 pub use writer::Output;
 use writer::Writer;
 
@@ -136,21 +136,21 @@ struct Reader<W> {
 }
 
 impl<W: Output> Reader<W> {
+    /// With `more` frames available, the idle hook does not run yet.
     fn take(&self, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
         let Some(connection) = self.connection.upgrade() else { return ControlFlow::Break(End::Shutdown) };
-        let taken = self.take_to(&connection, frame, more);
-        if !more {
-            self.idle.run();
-        }
-        taken
-    }
-
-    fn take_to(&self, connection: &Arc<Connection>, frame: Frame<'_>, more: bool) -> ControlFlow<End> {
         let answered = match frame {
             Frame::Line(line) => self.runtime.block_on(connection.begin(line, more)),
             Frame::TooLong => connection.refuse_oversized(self.limit),
         };
-        let Some(answered) = answered else { return ControlFlow::Continue(()) };
+        let sent = answered.map_or(ControlFlow::Continue(()), |answered| self.send(&connection, answered));
+        if !more {
+            self.idle.run();
+        }
+        sent
+    }
+
+    fn send(&self, connection: &Arc<Connection>, answered: Answered) -> ControlFlow<End> {
         match self.writer.try_write(&answered.message) {
             Some(Ok(())) => {}
             Some(Err(error)) => {
