@@ -117,7 +117,7 @@ fn a_question_that_nobody_answers_is_taken_back() {
     let question = client.notification("roots/list");
     let answer = client.answer(id);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert!(first_text(&answer["result"]).contains("nobody answered in time"), "{answer}");
+    assert!(first_text(&answer["result"]).contains("the client did not answer in time"), "{answer}");
     assert_eq!(client.notification("notifications/cancelled")["params"]["requestId"], question["id"]);
     // Too late: it is dropped.
     client.reply(&question, json!({"roots": []}));

@@ -1,7 +1,7 @@
 //! What a component exports and imports, read from its bytes without running or
 //! compiling anything.
 //!
-//! Whether it would load is another question, which needs the engine.
+//! Does not decide whether it would load: that needs the engine.
 
 use wasmparser::{Parser, Payload};
 

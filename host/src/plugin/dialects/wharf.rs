@@ -9,7 +9,7 @@ use super::{Dialect, Entry, Found, NOT_FOUND};
 use crate::plugin::abi::*;
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::CallError;
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::StoreData;
 use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::Function;
 use crate::plugin::instance::invocation::Typed;
@@ -21,7 +21,7 @@ use crate::plugin::surface::{FrozenTool, Listed as Lists};
 /// Has no imports in addition to those of all components.
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |export| export == Exports::COMPLETIONS };
 
-fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
+fn find(pre: &InstancePre<StoreData>, _: &[u8]) -> Found {
     let exports = Exports::find(pre)?;
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }
@@ -141,22 +141,22 @@ impl Dialect for Exports {
         let call = internal("list", Limits::LISTING);
         let mut listed = Lists { completions: self.completions.is_some(), ..Lists::default() };
         if let Some(tools) = &self.tools {
-            let asked = prepared.call_function(&tools.list, call.clone(), |_| ());
-            listed.tools = Some(LoadError::of_listing(asked.await)?);
+            let listing = prepared.call_function(&tools.list, call.clone(), |_| ());
+            listed.tools = Some(LoadError::of_listing(listing.await)?);
         }
         if let Some(resources) = &self.resources {
-            let asked = prepared.call_function(&resources.list, call.clone(), |_| ());
-            listed.resources = Some(LoadError::of_listing(asked.await)?);
-            let asked = prepared.call_function(&resources.templates, call.clone(), |_| ());
-            listed.templates = LoadError::of_listing(asked.await)?;
+            let listing = prepared.call_function(&resources.list, call.clone(), |_| ());
+            listed.resources = Some(LoadError::of_listing(listing.await)?);
+            let listing = prepared.call_function(&resources.templates, call.clone(), |_| ());
+            listed.templates = LoadError::of_listing(listing.await)?;
         }
         if let Some(prompts) = &self.prompts {
-            let asked = prepared.call_function(&prompts.list, call.clone(), |_| ());
-            listed.prompts = Some(LoadError::of_listing(asked.await)?);
+            let listing = prepared.call_function(&prompts.list, call.clone(), |_| ());
+            listed.prompts = Some(LoadError::of_listing(listing.await)?);
         }
         if let Some(extensions) = &self.extensions {
-            let asked = prepared.call_function(&extensions.describe, call, |_| ());
-            listed.offer = Some(LoadError::of_listing(asked.await)?);
+            let listing = prepared.call_function(&extensions.describe, call, |_| ());
+            listed.offer = Some(LoadError::of_listing(listing.await)?);
         }
         Ok(listed)
     }

@@ -13,7 +13,7 @@ use crate::server::{Connection, Server, Settings};
 
 const BATCHES: &str = "2025-03-26";
 
-/// A client of a plugin whose calls end when the test lets them.
+/// A client of a plugin whose calls end when the test permits it.
 struct Stage {
     connection: Arc<Connection>,
     inbox: Inbox,
@@ -56,7 +56,7 @@ impl Stage {
         self.connection.receive(message.to_string().as_bytes()).await;
     }
 
-    /// Waits until so many calls run, and looks for a while whether there are more.
+    /// Waits until that many calls run, and checks after a while that there are no more.
     async fn runs(&self, calls: usize) {
         while self.running.load(Ordering::SeqCst) < calls {
             tokio::task::yield_now().await;
@@ -85,7 +85,7 @@ fn call(id: u64) -> Value {
     request(json!(id), "tools/call", json!({"name": "p_t", "arguments": {}}))
 }
 
-/// The ids of those that have a result, and the reason of each error.
+/// The ids of the results, and the id and reason of each error.
 fn outcomes(answers: &[Value]) -> (Vec<u64>, Vec<(Value, String)>) {
     let (results, errors): (Vec<&Value>, Vec<&Value>) =
         answers.iter().partition(|answer| answer.get("result").is_some());
@@ -98,20 +98,20 @@ fn outcomes(answers: &[Value]) -> (Vec<u64>, Vec<(Value, String)>) {
 }
 
 #[tokio::test]
-async fn answers_go_out_together_when_the_last_is_there() {
+async fn responses_are_sent_together_when_the_last_is_ready() {
     let mut stage = Stage::plain().await;
     stage.send(&json!([ping(1), call(2), call(3), ping(4)])).await;
     stage.runs(2).await;
     assert_eq!(stage.inbox.all(), [] as [Value; 0], "not before");
     stage.send(&ping(5)).await;
-    assert_eq!(stage.inbox.next().await["id"], 5, "nobody else waits for it");
+    assert_eq!(stage.inbox.next().await["id"], 5, "other requests are not delayed");
     stage.may_end.add_permits(2);
     assert_eq!(outcomes(&stage.answers().await), (vec![1, 2, 3, 4], Vec::new()));
     assert_eq!(stage.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn each_message_is_judged_by_itself() {
+async fn each_message_is_validated_by_itself() {
     let mut stage = Stage::plain().await;
     stage.may_end.add_permits(1);
     let notification = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}});
@@ -132,7 +132,7 @@ async fn each_message_is_judged_by_itself() {
     assert_eq!(results, [1, 5], "{answers:?}");
     let ids: Vec<&Value> = errors.iter().map(|(id, _)| id).collect();
     assert_eq!(ids, [&json!(2), &Value::Null, &json!(3), &json!(4)], "{answers:?}");
-    assert_eq!(errors[3].1, "batch_not_allowed", "a handshake comes alone");
+    assert_eq!(errors[3].1, "batch_not_allowed", "a handshake is not allowed in a batch");
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn an_id_has_one_answer() {
     let mut stage = Stage::plain().await;
     stage.send(&call(1)).await;
     stage.runs(1).await;
-    // In flight from before, twice in the batch, and once as what cannot be read.
+    // In flight already, twice in the batch, and once in an invalid message.
     stage.send(&json!([ping(1), ping(2), call(2), ping(3), {"jsonrpc": "2.0", "id": 3}])).await;
     let answers = stage.answers().await;
     let (results, errors) = outcomes(&answers);
@@ -148,14 +148,14 @@ async fn an_id_has_one_answer() {
     let in_use = |id: Value| (id, "id_in_use".to_owned());
     assert_eq!(errors[..2], [in_use(json!(1)), in_use(Value::Null)], "{answers:?}");
     assert_eq!((errors.len(), &errors[2].0), (3, &Value::Null), "{answers:?}");
-    assert_eq!(stage.running.load(Ordering::SeqCst), 1, "the second of an id is not begun");
+    assert_eq!(stage.running.load(Ordering::SeqCst), 1, "the second request with an id does not start");
     stage.may_end.add_permits(1);
     let first = stage.inbox.next().await;
     assert_eq!((&first["id"], first.get("error")), (&json!(1), None), "{first}");
 }
 
 #[tokio::test]
-async fn each_request_has_a_place_with_the_plugin() {
+async fn each_request_needs_a_permit_of_the_plugin() {
     let mut stage = Stage::new(BATCHES, Settings { in_flight: 2, ..Settings::default() }).await;
     let calls: Vec<Value> = (1..=5).map(call).collect();
     stage.send(&json!(calls)).await;
@@ -178,14 +178,14 @@ async fn each_request_is_counted_while_it_runs() {
     assert_eq!(results, [1, 2]);
     let refused = |id: u64| (json!(id), "too_many_requests".to_owned());
     assert_eq!(errors, [refused(3), refused(4), refused(5)]);
-    // And given back with its answers.
+    // Released with its responses.
     stage.may_end.add_permits(2);
     stage.send(&json!([call(6), call(7)])).await;
     assert_eq!(outcomes(&stage.answers().await), (vec![6, 7], Vec::new()));
 }
 
 #[tokio::test]
-async fn a_request_that_is_over_counts_until_the_batch_is_sent() {
+async fn a_finished_request_counts_until_the_batch_is_sent() {
     // Room for two, as above.
     let mut stage = Stage::new(BATCHES, Settings { waiting: 10 << 10, ..Settings::default() }).await;
     stage.send(&json!([call(1), call(2)])).await;
@@ -213,7 +213,7 @@ async fn a_cancelled_request_is_left_out() {
     stage.may_end.add_permits(4);
     assert_eq!(outcomes(&stage.answers().await), (vec![2], Vec::new()));
     stage.send(&ping(5)).await;
-    assert_eq!(stage.inbox.next().await["id"], 5, "of the other batch nothing is left to answer");
+    assert_eq!(stage.inbox.next().await["id"], 5, "the other batch has no response left");
     assert_eq!(stage.inbox.all(), [] as [Value; 0]);
 }
 
@@ -228,7 +228,7 @@ async fn a_batch_of_notifications_has_no_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_that_may_not_be_is_refused_as_a_whole() {
+async fn an_invalid_batch_is_refused_as_a_whole() {
     let calls = |count: usize| Value::Array((0..count as u64).map(call).collect());
     for (revision, batch, reason) in [
         ("2025-06-18", calls(1), "batch_not_allowed"),
@@ -247,5 +247,5 @@ async fn a_batch_that_may_not_be_is_refused_as_a_whole() {
     let mut stage = Stage::plain().await;
     stage.may_end.add_permits(BATCH_LIMIT);
     stage.send(&calls(BATCH_LIMIT)).await;
-    assert_eq!(stage.answers().await.len(), BATCH_LIMIT, "so many may be");
+    assert_eq!(stage.answers().await.len(), BATCH_LIMIT, "the limit is allowed");
 }

@@ -41,7 +41,7 @@ impl Stage {
     /// Before the first scan is over.
     fn scanning() -> Self {
         let settings = Settings {
-            followed: 2,
+            subscriptions: 2,
             list_changed_pause: PAUSE,
             updated_pause: Duration::from_millis(1),
             ..Settings::default()
@@ -58,7 +58,7 @@ impl Stage {
         scope(&self.server, revision, client)
     }
 
-    /// Begins a stream, and reads what is agreed.
+    /// Starts a stream, and returns it with its acknowledgement.
     async fn listen(&mut self, filter: &Filter) -> (JoinHandle<Answer>, Value) {
         let Reply::Listen(stream) = listen(&self.connection, self.scope(V2026_07_28), filter) else {
             panic!("no stream");
@@ -93,18 +93,18 @@ fn filter(tools: bool, prompts: bool, resources: &[&str]) -> Filter {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_what_it_will_tell_of() {
+async fn a_stream_begins_with_an_acknowledgement() {
     let mut stage = Stage::new();
     let (_stream, agreed) = stage.listen(&filter(true, false, &["a:1", "no uri", "a:2", "a:3"])).await;
     assert_eq!(agreed["method"], "notifications/subscriptions/acknowledged");
     let agreed = &agreed["params"];
-    // Two may be followed here.
+    // The limit is two here.
     assert_eq!(agreed["notifications"], json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1", "a:2"]}));
     assert_eq!(agreed["_meta"], json!({ STREAM: 1 }));
 }
 
 #[tokio::test]
-async fn a_stream_tells_of_what_was_asked_for_and_of_nothing_else() {
+async fn a_stream_reports_only_what_was_requested() {
     let mut stage = Stage::new();
     let (_stream, _) = stage.listen(&filter(false, true, &["a:1"])).await;
     stage.put(tool("tools").resources(&["b:1"]));
@@ -118,7 +118,7 @@ async fn a_stream_tells_of_what_was_asked_for_and_of_nothing_else() {
 }
 
 #[tokio::test]
-async fn many_changes_are_few_words_and_the_last_one_is_told() {
+async fn frequent_changes_are_coalesced_and_the_last_is_reported() {
     let mut stage = Stage::new();
     let (_stream, _) = stage.listen(&filter(true, false, &[])).await;
     let begun = Instant::now();
@@ -126,24 +126,24 @@ async fn many_changes_are_few_words_and_the_last_one_is_told() {
         stage.put(tool(&format!("p{number}")));
         tokio::time::sleep(PAUSE / 50).await;
     }
-    let mut words = 1;
+    let mut notifications = 1;
     assert_eq!(stage.inbox.next().await["method"], TOOLS);
     // A change after the last notification is reported separately.
     tokio::time::sleep(2 * PAUSE).await;
-    words += stage.inbox.all().len();
-    let most = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
-    assert!(words as u128 <= most, "{words} words in the time of {most}");
+    notifications += stage.inbox.all().len();
+    let limit = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
+    assert!(notifications as u128 <= limit, "{notifications} notifications in the time of {limit}");
     stage.put(tool("last"));
     assert_eq!(stage.inbox.next().await["method"], TOOLS);
 }
 
 #[tokio::test]
-async fn what_the_first_scan_finds_is_no_change() {
+async fn the_first_scan_is_not_a_change() {
     let mut stage = Stage::scanning();
     let (_stream, _) = stage.listen(&filter(true, true, &[])).await;
     stage.put(tool("found"));
     stage.server.catalog.set_ready();
-    // As long as the stream may take to see that it is over.
+    // Time for the stream to notice that the scan is over.
     tokio::time::sleep(PAUSE).await;
     assert_eq!(stage.inbox.all(), [] as [Value; 0]);
     stage.put(Double::new("later").prompt());
@@ -152,7 +152,7 @@ async fn what_the_first_scan_finds_is_no_change() {
 }
 
 #[tokio::test]
-async fn what_is_announced_begins_with_the_call() {
+async fn changes_are_reported_from_the_call_on() {
     let mut stage = Stage::new();
     let announcing = announce(stage.connection.clone(), Arc::default());
     stage.put(tool("between"));
@@ -166,7 +166,7 @@ async fn what_is_announced_begins_with_the_call() {
 }
 
 #[tokio::test]
-async fn subscribed_are_resources_that_are_there_and_not_too_many() {
+async fn subscriptions_require_existing_resources_and_are_limited() {
     let stage = Stage::new();
     stage.put(Double::new("p").resources(&["a:1", "a:2", "a:3"]));
     let uris: Arc<Uris> = Arc::default();
@@ -180,7 +180,7 @@ async fn subscribed_are_resources_that_are_there_and_not_too_many() {
 }
 
 #[tokio::test]
-async fn who_has_unsubscribed_is_told_no_more() {
+async fn updates_stop_after_unsubscribing() {
     let mut stage = Stage::new();
     stage.put(Double::new("p").resources(&["a:1", "a:2"]));
     let uris: Arc<Uris> = Arc::default();
@@ -217,9 +217,9 @@ async fn a_stream_ends_with_its_connection_or_the_server_and_has_a_result() {
         stage.put(tool("after"));
         stage.server.updates.publish("a:1");
         tokio::task::yield_now().await;
-        let said = stage.inbox.all();
-        let methods: Vec<&Value> = said.iter().map(|message| &message["method"]).collect();
+        let messages = stage.inbox.all();
+        let methods: Vec<&Value> = messages.iter().map(|message| &message["method"]).collect();
         assert_eq!(methods, ["notifications/cancelled"], "and nothing after it");
-        assert_eq!(said[0]["params"]["requestId"], 1);
+        assert_eq!(messages[0]["params"]["requestId"], 1);
     }
 }
