@@ -232,7 +232,7 @@ fn a_broken_question_is_the_plugins_fault() {
     let nested = r#"{"type":"object","properties":{"a":{"type":"object"}}}"#;
     let wrong: [(&[(&str, asking::Ask<'_>)], &str); 9] = [
         (&[("k", ROOTS), ("k", ROOTS)], "same key"),
-        (&[], "asks for nothing"),
+        (&[], "without questions"),
         (&[("k", asking::form("{"))], "form"),
         (&[("k", asking::form(r#"{"type":"string"}"#))], "form"),
         (&[("k", asking::form(r#"{"type":"object","properties":[]}"#))], "form"),

@@ -16,7 +16,7 @@ use wasmtime::component::{InstancePre, Linker};
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::error::LoadError;
 use super::fault::CallError;
-use super::imports::state::StoreData;
+use super::imports::state::GuestState;
 use super::instance::call::PreparedComponent;
 use super::provider::Call;
 use super::surface::{FrozenTool, Listed, Surface};
@@ -30,9 +30,9 @@ type Found = Result<Option<Box<dyn Dialect>>, LoadError>;
 
 struct Entry {
     /// Adds this dialect's imports to the linker, in addition to those of all components.
-    link: fn(&mut Linker<StoreData>) -> wasmtime::Result<()>,
+    link: fn(&mut Linker<GuestState>) -> wasmtime::Result<()>,
     /// Finds a component's exports in this dialect, if there are any. The bytes are the component's.
-    find: fn(&InstancePre<StoreData>, &[u8]) -> Found,
+    find: fn(&InstancePre<GuestState>, &[u8]) -> Found,
     /// Whether an export of this name provides completions.
     completes: fn(&str) -> bool,
 }
@@ -115,7 +115,7 @@ const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 ///
 /// # Errors
 /// If two dialects define the same function.
-pub(in crate::plugin) fn link(linker: &mut Linker<StoreData>) -> wasmtime::Result<()> {
+pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     ALL.iter().try_for_each(|dialect| (dialect.link)(linker))
 }
 
@@ -123,7 +123,7 @@ pub(in crate::plugin) fn link(linker: &mut Linker<StoreData>) -> wasmtime::Resul
 ///
 /// # Errors
 /// If there is no callable export.
-fn find(pre: &InstancePre<StoreData>, bytes: &[u8]) -> Result<Box<dyn Dialect>, LoadError> {
+fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Result<Box<dyn Dialect>, LoadError> {
     for dialect in ALL {
         if let Some(found) = (dialect.find)(pre, bytes)? {
             return Ok(found);
@@ -133,7 +133,7 @@ fn find(pre: &InstancePre<StoreData>, bytes: &[u8]) -> Result<Box<dyn Dialect>, 
 }
 
 /// The names of a component's exports.
-fn exported(pre: &InstancePre<StoreData>) -> Vec<String> {
+fn exported(pre: &InstancePre<GuestState>) -> Vec<String> {
     let component = pre.component();
     component.component_type().exports(component.engine()).map(|(name, _)| name.to_owned()).collect()
 }

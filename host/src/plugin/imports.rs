@@ -11,14 +11,14 @@ pub(in crate::plugin) mod state;
 
 use wasmtime::component::Linker;
 
-use state::StoreData;
+use state::GuestState;
 
 /// Adds the host functions to the linker: those of `wharf:plugin`, and WASI 0.2, some parts of which
 /// are implemented here.
 ///
 /// # Errors
 /// If two of them define the same function.
-pub(in crate::plugin) fn link(linker: &mut Linker<StoreData>) -> wasmtime::Result<()> {
+pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     super::abi::link(linker)?;
     filesystem::bindings::link(linker)?;

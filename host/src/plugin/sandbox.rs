@@ -18,7 +18,7 @@ use super::imports::filesystem::{MAX_OPEN_IN_ALL, ProtectedFolders};
 use super::imports::granted::Resources;
 use super::imports::keyvalue::Store;
 use super::imports::outbound::{Outbound, OutboundSettings};
-use super::imports::state::StoreData;
+use super::imports::state::GuestState;
 use super::instance::ready::MAX_EXTRA_INSTANCES;
 use super::instance::runtime::Runtime;
 use super::threads::Threads;
@@ -76,7 +76,7 @@ impl Default for SandboxSettings {
 /// Shared by all plugins of a process.
 pub struct Sandbox {
     pub(in crate::plugin) runtime: Arc<Runtime>,
-    pub(in crate::plugin) linker: Linker<StoreData>,
+    pub(in crate::plugin) linker: Linker<GuestState>,
     pub(in crate::plugin) compilation: Arc<Compilation>,
     pub(in crate::plugin) in_use: InUse,
 }

@@ -29,11 +29,11 @@ const CALL: &str = "call_tool";
 const FOUND: usize = 10;
 /// Maximum bytes of arguments that are validated: a query of 1000 characters has at most 12,000
 /// when all of them are escaped.
-const SHORT: usize = 16 << 10;
-/// Concurrent searches.
-const SEARCHES: usize = 2;
+const MAX_ARGUMENT_BYTES: usize = 16 << 10;
+/// Maximum concurrent searches.
+const MAX_SEARCHES: usize = 2;
 /// Maximum words of a query that are used.
-const WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
 const FIND_INPUT: &str = r#"{"type":"object","properties":{"query":{"type":"string","maxLength":1000,"description":"Words to search for in names, titles and descriptions. Without it, all tools match."},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"Maximum number of tools to return."}},"additionalProperties":false}"#;
 const FIND_OUTPUT: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"inputSchema":{"type":"object"}},"required":["name","inputSchema"]}}},"required":["tools"]}"#;
@@ -47,7 +47,7 @@ pub(super) fn register(catalog: &Arc<Catalog>) {
         digest: Digest::of(ID.as_bytes()),
         surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
         catalog: Arc::downgrade(catalog),
-        searching: Semaphore::new(SEARCHES),
+        searching: Semaphore::new(MAX_SEARCHES),
     };
     for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, surface: None }) {
         tracing::warn!("{warning}");
@@ -82,7 +82,7 @@ fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
 /// Arguments to the depth that the built-in tools' schemas check: nested values are for another
 /// tool.
 fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
-    if arguments.len() <= SHORT {
+    if arguments.len() <= MAX_ARGUMENT_BYTES {
         return Ok(arguments.into());
     }
     let refused = |reason: String| vec![Violation { reason, ..Violation::default() }];
@@ -98,8 +98,10 @@ fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
             Kind::Array => "[]",
             _ => value.get(),
         });
-        if outline.len() > SHORT {
-            return Err(refused(format!("it has more than {SHORT} bytes, nested objects and arrays not counted")));
+        if outline.len() > MAX_ARGUMENT_BYTES {
+            return Err(refused(format!(
+                "it has more than {MAX_ARGUMENT_BYTES} bytes, nested objects and arrays not counted"
+            )));
         }
     }
     outline.push('}');
@@ -175,7 +177,7 @@ impl Provider for Discovery {
 /// The tools that match the most words, names before other texts, otherwise in list order.
 fn find(snapshot: &Snapshot, query: &str, limit: usize) -> Result<String, CallError> {
     let query = query.to_lowercase();
-    let words: Vec<&str> = query.split_whitespace().take(WORDS).collect();
+    let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
     let others = snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host());
     let mut found: Vec<(usize, usize, &Entry<FrozenTool>)> = others
         .filter_map(|entry| {
@@ -229,7 +231,7 @@ fn arguments_of_other_tools_are_not_validated() {
     for bad in [
         format!(r#"{{"name":"echo","arguments":{many},"more":{many}}}"#),
         format!(r#"{{"name":"echo","arguments":[{many}]}}"#),
-        format!(r#"{{"name":"{}"}}"#, "x".repeat(SHORT)),
+        format!(r#"{{"name":"{}"}}"#, "x".repeat(MAX_ARGUMENT_BYTES)),
         format!("[{many}]"),
     ] {
         assert!(matches!(check(&call_tool, &bad), Err(CallError::Input(_))), "{}", &bad[..40]);

@@ -80,7 +80,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
         ),
     ] {
         home.configure(&format!("{grant}{settings}"));
-        let said = format!("not granted: the folder {} holds {what}", shared.display());
+        let said = format!("not granted: the folder {} contains {what}", shared.display());
         client.process().log_with(&said);
         while on(&mut client, "folders", "") != "ok" {}
         home.configure(&format!("{grant}# {what}\n"));

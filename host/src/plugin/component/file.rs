@@ -1,4 +1,4 @@
-//! Reads a component's file without trusting what is there: never blocks, never follows
+//! Reads a component's file without trusting the path: never blocks, never follows
 //! a link, never reads more than a component may have.
 //!
 //! Decides nothing about names and watches nothing.

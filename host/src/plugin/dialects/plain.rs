@@ -22,7 +22,7 @@ use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 use crate::plugin::abi::{CallContext, Content, GuestError, InvalidInput, TextContent, Tool, ToolOutcome, ToolResult};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
-use crate::plugin::imports::state::StoreData;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
@@ -45,7 +45,7 @@ pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| f
 /// Prefixes of interfaces for MCP hosts. In unknown versions their functions are not tools either.
 const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
 
-fn find(pre: &InstancePre<StoreData>, bytes: &[u8]) -> Found {
+fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
     let for_hosts = |name: &String| FOR_HOSTS.iter().any(|host| name.starts_with(host));
     if super::exported(pre).iter().any(for_hosts) {
         return Ok(None);
@@ -264,7 +264,7 @@ impl Invocation for FunctionCall {
 
     async fn run(
         self,
-        store: &mut Store<StoreData>,
+        store: &mut Store<GuestState>,
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<ToolOutcome, CallError>> {

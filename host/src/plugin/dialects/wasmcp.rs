@@ -24,7 +24,7 @@ use crate::plugin::abi::{
 };
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
-use crate::plugin::imports::state::StoreData;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
@@ -45,7 +45,7 @@ const REVISION: &str = "2025-11-25";
 pub(super) const ENTRY: Entry =
     Entry { link: link::link, find, completes: |export| interface(export) == Some("completions") };
 
-fn find(pre: &InstancePre<StoreData>, _: &[u8]) -> Found {
+fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
     let exports = Exports::find(pre.component())?;
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }
@@ -349,7 +349,7 @@ impl<R: Redactable + Send + 'static> Invocation for Request<R> {
 
     async fn run(
         self,
-        store: &mut Store<StoreData>,
+        store: &mut Store<GuestState>,
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<R, CallError>> {

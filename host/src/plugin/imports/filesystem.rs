@@ -26,7 +26,7 @@ use wasmtime_wasi::filesystem::WasiFilesystemView as _;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::runtime;
 
-use super::state::StoreData;
+use super::state::GuestState;
 use crate::os::Errno;
 use bindings::{
     Advice, Descriptor, DescriptorCalls, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
@@ -69,7 +69,7 @@ fn guest_error(error: io::Error) -> FsError {
     if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) { ErrorCode::Quota.into() } else { error.into() }
 }
 
-impl StoreData {
+impl GuestState {
     fn folder(&self, descriptor: &Resource<Descriptor>) -> wasmtime::Result<Arc<Folder>> {
         let folder = self.held.folders.get(&descriptor.rep());
         folder.cloned().ok_or_else(|| wasmtime::format_err!("a descriptor of no folder"))
@@ -110,7 +110,7 @@ impl StoreData {
     }
 }
 
-impl PreopenCalls for StoreData {
+impl PreopenCalls for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let granted = self.granted.clone();
         // The guest's own library maps paths to folders, so the folder that it needs is not known.
@@ -124,7 +124,7 @@ impl PreopenCalls for StoreData {
     }
 }
 
-impl ErrorCalls for StoreData {
+impl ErrorCalls for GuestState {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
         error.downcast()
     }
@@ -138,7 +138,7 @@ impl ErrorCalls for StoreData {
     }
 }
 
-impl DescriptorCalls for StoreData {
+impl DescriptorCalls for GuestState {
     async fn open_at(
         &mut self,
         fd: Resource<Descriptor>,
@@ -355,7 +355,7 @@ impl DescriptorCalls for StoreData {
     }
 }
 
-impl ListingCalls for StoreData {
+impl ListingCalls for GuestState {
     async fn read_directory_entry(
         &mut self,
         listing: Resource<DirectoryEntryStream>,

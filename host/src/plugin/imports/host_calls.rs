@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::state::StoreData;
+use super::state::GuestState;
 use crate::plugin::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use crate::plugin::events::{Event, LogBody};
 use crate::plugin::json;
@@ -17,7 +17,7 @@ const MAX_SHORT: usize = 1024;
 /// Maximum bytes of a URI in a notification.
 const MAX_URI: usize = 8 << 10;
 
-impl StoreData {
+impl GuestState {
     /// A text of the guest without hidden characters, and with its secrets redacted.
     fn clean(&mut self, mut text: String) -> String {
         text::drop_hidden(&mut text, &mut self.hidden);
@@ -50,9 +50,9 @@ impl StoreData {
     }
 }
 
-impl TypesCalls for StoreData {}
+impl TypesCalls for GuestState {}
 
-impl HostCalls for StoreData {
+impl HostCalls for GuestState {
     fn log(&mut self, level: LogLevel, message: String) {
         let budget = self.log().clone();
         if !budget.admit(message.len()) {
@@ -116,7 +116,7 @@ mod tests {
     #[tokio::test]
     async fn all_messages_of_a_call_share_one_leeway() {
         let events = Arc::new(Events::default());
-        let mut state = StoreData::without_grants(1 << 20, Some(events.clone()), CancellationToken::new());
+        let mut state = GuestState::without_grants(1 << 20, Some(events.clone()), CancellationToken::new());
         let text = "one\u{a0}two\u{2009}three";
         for n in 0..20 {
             HostCalls::log(&mut state, LogLevel::Info, text.into());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use wasmtime::component::Resource;
 
-use super::state::StoreData;
+use super::state::GuestState;
 use crate::plugin::policy::access::Access;
 use bindings::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
 use space::Space;
@@ -30,7 +30,7 @@ pub struct Bucket {
     name: Arc<str>,
 }
 
-impl StoreData {
+impl GuestState {
     /// Runs some work on the plugin's data in that bucket.
     async fn in_bucket<R: Send + 'static>(
         &mut self,
@@ -60,7 +60,7 @@ impl StoreData {
     }
 }
 
-impl StoreCalls for StoreData {
+impl StoreCalls for GuestState {
     async fn open(&mut self, identifier: String) -> Result<Resource<Bucket>, Error> {
         if self.granted.grants.keyvalue.is_none() {
             self.deny(Access::Keyvalue, || "keyvalue = true".into());
@@ -76,7 +76,7 @@ impl StoreCalls for StoreData {
     }
 }
 
-impl BucketCalls for StoreData {
+impl BucketCalls for GuestState {
     async fn get(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Option<Vec<u8>>, Error> {
         self.in_bucket(&bucket, move |space| space.get(&key)).await
     }
@@ -104,13 +104,13 @@ impl BucketCalls for StoreData {
     }
 }
 
-impl AtomicCalls for StoreData {
+impl AtomicCalls for GuestState {
     async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Result<u64, Error> {
         self.in_bucket(&bucket, move |mut space| space.increment(&key, delta)).await
     }
 }
 
-impl BatchCalls for StoreData {
+impl BatchCalls for GuestState {
     async fn get_many(
         &mut self,
         bucket: Resource<Bucket>,

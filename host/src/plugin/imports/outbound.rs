@@ -29,7 +29,7 @@ use tokio_rustls::TlsConnector;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::granted::Granted;
-use super::state::StoreData;
+use super::state::GuestState;
 use crate::plugin::events::Events;
 use crate::plugin::policy::access::Access;
 use crate::plugin::policy::denial::GrantProblem;
@@ -195,7 +195,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn of(state: &StoreData) -> Self {
+    fn of(state: &GuestState) -> Self {
         Self { granted: state.granted.clone(), events: state.events.clone() }
     }
 
@@ -228,7 +228,7 @@ impl Sender {
         shorter(&mut caps.whole, timeouts.whole);
         let request = prepare(request, &requested, headers, caps.headers)?;
         let exchange = Exchange {
-            request: request.map(|body| connection::outgoing(body, caps.request)),
+            request: request.map(|body| connection::request_body(body, caps.request)),
             route: Route { target: requested.target.clone(), private: rule.grant.private },
             between: timeouts.between.unwrap_or(caps.whole),
             exchanges: own.exchanges.clone(),

@@ -27,8 +27,8 @@ const MAX_HANDLES: usize = 128;
 /// yielding.
 const MAX_RANDOM: u64 = 64 << 10;
 
-/// The data of one store.
-pub(in crate::plugin) struct StoreData {
+/// The state of the host for one guest: the data of its store.
+pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) plugin: PluginId,
     pub(in crate::plugin) quota: Quota,
     pub(in crate::plugin) cpu: Arc<CpuMeter>,
@@ -48,7 +48,7 @@ pub(in crate::plugin) struct StoreData {
     table: ResourceTable,
 }
 
-impl StoreData {
+impl GuestState {
     pub(in crate::plugin) fn new(
         plugin: PluginId,
         quota: Quota,
@@ -125,7 +125,7 @@ impl StoreData {
     }
 }
 
-impl WasiView for StoreData {
+impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         if self.wasi.is_none() {
             let budget = self.log().clone();
@@ -136,7 +136,7 @@ impl WasiView for StoreData {
     }
 }
 
-impl WasiHttpView for StoreData {
+impl WasiHttpView for GuestState {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         let http = self.http.take().unwrap_or_else(|| WasiHttp::of(self));
         let http = self.http.insert(http);
@@ -198,7 +198,7 @@ impl HostWallClock for CoarseClock {
 }
 
 #[cfg(test)]
-impl StoreData {
+impl GuestState {
     /// For a call of a plugin without grants.
     pub(in crate::plugin) fn without_grants(
         log_limit: u64,
@@ -224,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn closing_releases_all_handles() {
         let cancelled = CancellationToken::new();
-        let mut state = StoreData::without_grants(0, None, cancelled.clone());
+        let mut state = GuestState::without_grants(0, None, cancelled.clone());
         let open = Arc::new(());
         state.table().push(open.clone()).expect("a handle");
         state.ctx();

@@ -36,7 +36,7 @@ use crate::plugin::events::Events;
 use crate::plugin::fault::Fault;
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::Granted;
-use crate::plugin::imports::state::StoreData;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::limits::Limits;
 use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::limits::quota::Quota;
@@ -58,7 +58,7 @@ pub(in crate::plugin) struct PreparedComponent {
     pub(in crate::plugin) id: PluginId,
     pub(in crate::plugin) digest: Digest,
     pub(in crate::plugin) limits: Limits,
-    pre: InstancePre<StoreData>,
+    pre: InstancePre<GuestState>,
     pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) granted: Arc<Granted>,
     pub(in crate::plugin) forms: Forms,
@@ -76,7 +76,7 @@ impl PreparedComponent {
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        pre: InstancePre<StoreData>,
+        pre: InstancePre<GuestState>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let concurrency = limits.concurrency.clamp(1, engine::SLOTS_PER_PLUGIN);
@@ -320,10 +320,15 @@ impl PreparedComponent {
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    fn store(&self, cpu: Arc<CpuMeter>, events: Option<Arc<Events>>, cancelled: CancellationToken) -> Store<StoreData> {
+    fn store(
+        &self,
+        cpu: Arc<CpuMeter>,
+        events: Option<Arc<Events>>,
+        cancelled: CancellationToken,
+    ) -> Store<GuestState> {
         let quota = Quota::new(self.runtime.memory.clone(), self.limits.memory);
         let granted = self.granted.clone();
-        let state = StoreData::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
+        let state = GuestState::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
         let mut store = Store::new(&self.runtime.engine, state);
         store.limiter(|state| &mut state.quota);
         store.set_hostcall_fuel(self.lift_limit(1));
@@ -341,7 +346,7 @@ impl PreparedComponent {
     }
 
     /// The fault that callers see for an error; its text goes to the log only.
-    fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &StoreData) -> Fault {
+    fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &GuestState) -> Fault {
         let plugin = &self.id;
         let text = text::quote(&format!("{error:#}"), 2048);
         tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
@@ -364,13 +369,13 @@ impl PreparedComponent {
 
 /// An instance that has not been called yet.
 pub(in crate::plugin) struct ReadyInstance {
-    store: Store<StoreData>,
+    store: Store<GuestState>,
     instance: BoundInstance,
 }
 
 impl Source for PreparedComponent {
     type Ready = ReadyInstance;
-    type Used = Store<StoreData>;
+    type Used = Store<GuestState>;
     type Busy = Ticking;
 
     fn busy(self: &Arc<Self>) -> Ticking {

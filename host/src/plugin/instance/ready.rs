@@ -65,7 +65,7 @@ impl<S: Source> Slot<S> {
         std::ptr::eq(self.last.as_ptr(), source)
     }
 
-    /// Empties the slot and returns its contents. A thread that is making an instance goes on, and
+    /// Empties the slot and returns its contents. A thread that is creating an instance continues, and
     /// drops it.
     fn clear(&mut self) -> Self {
         let empty = Self { is_making: self.is_making, ..Self::default() };

@@ -76,7 +76,7 @@ fn hidden_characters_do_not_prevent_redaction() {
     let redactor = Redactor::of(&[Secret::new("t".into(), false, Ok(value.into()))]).expect("a secret");
     let text = || "tok_ABCD\u{ad}EFGH\u{200b}IJKLMNOP".to_owned();
     let json = || Some("{\"tok_\u{ad}ABCDEFGHIJKLMNOP\":\"tok_ABCD\\u00adEFGH\\bIJ\\udb40\\udc41KLMNOP\"}".to_owned());
-    let said = || TextContent { text: text(), annotations: None, meta: json() };
+    let text_content = || TextContent { text: text(), annotations: None, meta: json() };
     let of_text = || ResourceContents {
         uri: "x:y".into(),
         mime_type: Some(text()),
@@ -88,7 +88,7 @@ fn hidden_characters_do_not_prevent_redaction() {
     };
 
     let embedded = EmbeddedResource { contents: of_text(), annotations: None, meta: json() };
-    let list = || vec![Content::Text(said()), Content::Embedded(embedded.clone())];
+    let list = || vec![Content::Text(text_content()), Content::Embedded(embedded.clone())];
     let mut result = ToolResult { content: list(), structured: json(), is_error: true, meta: json() };
     result.redact(&redactor);
     drop_hidden(&mut result);
@@ -99,7 +99,7 @@ fn hidden_characters_do_not_prevent_redaction() {
     }
     has_none(format!("{:?}", result.content));
 
-    let messages = vec![PromptMessage { role: Role::User, content: Content::Text(said()) }];
+    let messages = vec![PromptMessage { role: Role::User, content: Content::Text(text_content()) }];
     let mut outcome = PromptOutcome::Complete(PromptResult { description: Some(text()), messages, meta: json() });
     outcome.redact(&redactor);
     has_none(format!("{:?}", prompt(outcome, &Forms::default(), LIMIT)));
@@ -275,7 +275,7 @@ fn no_text_of_an_outcome_has_hidden_characters() {
 #[test]
 fn all_texts_of_a_result_share_one_leeway() {
     let spaces = |result: &ToolResult| format!("{result:?}").matches("\\u{a0}").count();
-    let said = |text: String| Content::Text(TextContent { text, annotations: None, meta: None });
+    let text_content = |text: String| Content::Text(TextContent { text, annotations: None, meta: None });
     let result = |content| {
         let mut result = ToolResult {
             content,
@@ -286,15 +286,15 @@ fn all_texts_of_a_result_share_one_leeway() {
         complete(&mut result).expect("a good result");
         result
     };
-    assert_eq!(spaces(&result((0..100).map(|_| said("one\u{a0}two".into())).collect())), 8);
+    assert_eq!(spaces(&result((0..100).map(|_| text_content("one\u{a0}two".into())).collect())), 8);
     // Each text is written in one of two variants, and the choice carries information.
     let way = |n: u32| if n.count_ones().is_multiple_of(2) { "a word : more" } else { "a word\u{a0}: more" };
-    let mixed = result((0..200).map(|n| said(way(n).into())).collect());
+    let mixed = result((0..200).map(|n| text_content(way(n).into())).collect());
     let ways: Vec<bool> = mixed.content.iter().map(|content| format!("{content:?}").contains("a0")).collect();
     let changes = ways.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(changes <= 2 * 8 + 2, "{changes}");
     // The same variant each time carries none.
-    assert_eq!(spaces(&result((0..100).map(|_| said("a word\u{a0}: more".into())).collect())), 102);
+    assert_eq!(spaces(&result((0..100).map(|_| text_content("a word\u{a0}: more".into())).collect())), 102);
 
     let values = (0..100).map(|n| format!("one\u{a0}two {n}")).collect();
     let kept = completion(Completion { values, total: None, has_more: false }, 1 << 20).expect("suggestions");

@@ -33,7 +33,7 @@ impl Secret {
         self.value.as_deref().ok()
     }
 
-    /// What a grant that needs it lacks, if it is not available.
+    /// The problem of a grant that needs it, if it is not available.
     pub(in crate::plugin) fn problem(&self) -> Option<GrantProblem> {
         let Missing { why, hint } = self.value.as_ref().err()?;
         let name = &self.name;

@@ -21,14 +21,14 @@ use crate::server::{Server, Settings};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One request to a plugin that emits events.
-struct Stage {
+struct Fixture {
     server: Arc<Server>,
     scope: Scope,
     provider: Arc<dyn Provider>,
     inbox: Inbox,
 }
 
-impl Stage {
+impl Fixture {
     /// `room`: capacity of the outbox, in messages.
     fn new(revision: Revision, settings: Settings, room: usize) -> Self {
         let server = Server::new(Arc::new(Catalog::default()), settings);
@@ -75,8 +75,8 @@ fn payloads(messages: &[Value]) -> Vec<Value> {
 
 #[tokio::test]
 async fn events_are_sent_in_order_before_the_call_ends() {
-    let mut stage = Stage::plain();
-    let (during, end) = stage
+    let mut fixture = Fixture::plain();
+    let (during, end) = fixture
         .relays(async |events| {
             events.push(log(LogLevel::Info, "a"));
             events.push(step(1.0));
@@ -97,8 +97,8 @@ async fn events_are_sent_in_order_before_the_call_ends() {
 
 #[tokio::test]
 async fn events_are_sent_while_the_call_runs() {
-    let mut stage = Stage::plain();
-    let mut relay = Relay::new(&stage.server, &stage.scope, &stage.provider);
+    let mut fixture = Fixture::plain();
+    let mut relay = Relay::new(&fixture.server, &fixture.scope, &fixture.provider);
     let events = relay.events();
     let (read, may_end) = oneshot::channel();
     let call = async {
@@ -107,7 +107,7 @@ async fn events_are_sent_while_the_call_runs() {
         "done"
     };
     let client = async {
-        let message = stage.inbox.next().await;
+        let message = fixture.inbox.next().await;
         read.send(()).expect("the call waits for it");
         message
     };
@@ -119,9 +119,9 @@ async fn events_are_sent_while_the_call_runs() {
 #[tokio::test]
 async fn messages_over_the_rate_limit_are_dropped_and_counted() {
     const SENT: usize = 120;
-    let mut stage = Stage::plain();
+    let mut fixture = Fixture::plain();
     let begun = Instant::now();
-    let (during, end) = stage
+    let (during, end) = fixture
         .relays(async |events| {
             for number in 0..SENT {
                 events.push(log(LogLevel::Info, &number.to_string()));
@@ -139,9 +139,9 @@ async fn messages_over_the_rate_limit_are_dropped_and_counted() {
 #[tokio::test]
 async fn messages_dropped_by_a_full_queue_are_counted() {
     const SENT: usize = 1000;
-    let mut stage = Stage::plain();
+    let mut fixture = Fixture::plain();
     let (during, end) =
-        stage.relays(async |events| (0..SENT).for_each(|_| events.push(log(LogLevel::Info, "x")))).await;
+        fixture.relays(async |events| (0..SENT).for_each(|_| events.push(log(LogLevel::Info, "x")))).await;
     assert!(during.len() >= MESSAGES.0 as usize, "{}", during.len());
     assert_eq!(payloads(&end), [json!(format!("{} more messages of this call were dropped", SENT - during.len()))]);
 }
@@ -159,10 +159,10 @@ async fn unrequested_events_are_neither_sent_nor_counted() {
         (session(Level::Warning), 2),
         (session(Level::Debug), 4),
     ] {
-        let mut stage = Stage::plain();
-        stage.scope.verbosity = verbosity;
-        stage.scope.progress = None;
-        let (during, end) = stage
+        let mut fixture = Fixture::plain();
+        fixture.scope.verbosity = verbosity;
+        fixture.scope.progress = None;
+        let (during, end) = fixture
             .relays(async |events| {
                 for level in [LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Critical] {
                     events.push(log(level, "x"));
@@ -178,9 +178,9 @@ async fn unrequested_events_are_neither_sent_nor_counted() {
 #[tokio::test]
 async fn progress_increases_is_rate_limited_and_its_last_step_is_sent() {
     const LAST: u32 = 400;
-    let mut stage = Stage::plain();
+    let mut fixture = Fixture::plain();
     let begun = Instant::now();
-    let (during, end) = stage
+    let (during, end) = fixture
         .relays(async |events| {
             for progress in 1..=LAST {
                 events.push(step(progress.into()));
@@ -202,8 +202,8 @@ async fn progress_increases_is_rate_limited_and_its_last_step_is_sent() {
 
 #[tokio::test]
 async fn progress_has_no_message_in_the_first_revision() {
-    let mut stage = Stage::new(Revision::V2024_11_05, Settings::default(), 8);
-    let (during, _) = stage
+    let mut fixture = Fixture::new(Revision::V2024_11_05, Settings::default(), 8);
+    let (during, _) = fixture
         .relays(async |events| {
             events.push(Event::Progress { progress: 1.5, total: Some(3.0), message: Some("x".into()) })
         })
@@ -216,9 +216,9 @@ async fn a_client_that_does_not_read_is_waited_for_once() {
     const SENT: usize = 50;
     let patience = Duration::from_millis(100);
     let settings = Settings { patience, ..Settings::default() };
-    let mut stage = Stage::new(Revision::V2025_11_25, settings, 1);
+    let mut fixture = Fixture::new(Revision::V2025_11_25, settings, 1);
     let begun = Instant::now();
-    let (during, end) = stage
+    let (during, end) = fixture
         .relays(async |events| (0..SENT).for_each(|number| events.push(log(LogLevel::Info, &number.to_string()))))
         .await;
     let took = begun.elapsed();
@@ -231,10 +231,10 @@ async fn a_client_that_does_not_read_is_waited_for_once() {
 async fn a_client_with_too_many_unread_bytes_is_not_waited_for() {
     const SENT: usize = 50;
     let settings = Settings { unread: 2000, patience: PATIENCE, ..Settings::default() };
-    let mut stage = Stage::new(Revision::V2025_11_25, settings, 1024);
+    let mut fixture = Fixture::new(Revision::V2025_11_25, settings, 1024);
     let begun = Instant::now();
     let (during, end) =
-        stage.relays(async |events| (0..SENT).for_each(|_| events.push(log(LogLevel::Info, &"x".repeat(300))))).await;
+        fixture.relays(async |events| (0..SENT).for_each(|_| events.push(log(LogLevel::Info, &"x".repeat(300))))).await;
     assert!(begun.elapsed() < PATIENCE / 2, "took {:?}", begun.elapsed());
     assert!((1..=6).contains(&during.len()), "{} times 300 bytes of 2000", during.len());
     assert_eq!(payloads(&end), [json!(format!("{} more messages of this call were dropped", SENT - during.len()))]);
@@ -242,9 +242,9 @@ async fn a_client_with_too_many_unread_bytes_is_not_waited_for() {
 
 #[tokio::test]
 async fn after_a_cancellation_nothing_is_sent() {
-    let mut stage = Stage::plain();
-    let cancelled = stage.scope.cancelled.clone();
-    let (during, end) = stage
+    let mut fixture = Fixture::plain();
+    let cancelled = fixture.scope.cancelled.clone();
+    let (during, end) = fixture
         .relays(async |events| {
             events.push(log(LogLevel::Info, "before"));
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -260,16 +260,16 @@ async fn after_a_cancellation_nothing_is_sent() {
 
 #[tokio::test]
 async fn changes_of_the_plugins_own_resources_are_published() {
-    let mut stage = Stage::plain();
+    let mut fixture = Fixture::plain();
     let own = Double::new("p").resources(&["own:1"]);
     let listed = own.listed();
-    let catalog = stage.server.catalog.clone();
+    let catalog = fixture.server.catalog.clone();
     let member = own.member();
-    stage.provider = member.provider.clone();
+    fixture.provider = member.provider.clone();
     catalog.put(member);
     catalog.put(Double::new("other").resources(&["other:1"]).member());
-    let mut follower = stage.server.updates.subscribe(Arc::new(Uris::new(["own:1", "other:1", "none:1"])));
-    let (during, end) = stage
+    let mut follower = fixture.server.updates.subscribe(Arc::new(Uris::new(["own:1", "other:1", "none:1"])));
+    let (during, end) = fixture
         .relays(async |events| {
             for uri in ["other:1", "none:1", "own:1"] {
                 events.push(Event::ResourceUpdated(uri.into()));

@@ -6,7 +6,7 @@
 use wasmtime::component::{Linker, Resource, ResourceType, Val};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
 
-use crate::plugin::imports::state::StoreData;
+use crate::plugin::imports::state::GuestState;
 
 /// Interfaces and functions; the linked version serves all compatible ones.
 const TYPES: [&str; 3] = ["mcp", "server-handler", "server-io"];
@@ -14,7 +14,7 @@ const FUNCTIONS: [&str; 3] = ["parse-message", "send-message", "flush-buffer"];
 const WHY: &str = "plugins cannot write to the client: return the content instead";
 
 /// Adds the interfaces to the linker.
-pub(super) fn link(linker: &mut Linker<StoreData>) -> wasmtime::Result<()> {
+pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     for interface in TYPES {
         let mut interface = linker.instance(&format!("wasmcp:mcp-v20251125/{interface}@0.1.1"))?;
         interface.resource("input-stream", ResourceType::host::<DynInputStream>(), |mut store, rep| {

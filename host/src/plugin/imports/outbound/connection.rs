@@ -20,10 +20,10 @@ const MAX_HEAD: usize = 64 << 10;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A request body. One type for both front ends, since they share connections.
-pub(super) type Outgoing = Limited<UnsyncBoxBody<Bytes, BoxError>>;
+pub(super) type RequestBody = Limited<UnsyncBoxBody<Bytes, BoxError>>;
 
 /// Limits a body to that many bytes; a longer one is an error.
-pub(super) fn outgoing<B>(body: B, limit: u64) -> Outgoing
+pub(super) fn request_body<B>(body: B, limit: u64) -> RequestBody
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
@@ -44,7 +44,7 @@ pub(super) struct Route {
 pub(super) struct Connection {
     pub(super) route: Route,
     pub(super) opened: Instant,
-    sender: SendRequest<Outgoing>,
+    sender: SendRequest<RequestBody>,
     _task: AbortOnDropHandle<hyper::Result<()>>,
 }
 
@@ -62,8 +62,8 @@ impl Connection {
     /// was written.
     pub(super) async fn send(
         &mut self,
-        request: Request<Outgoing>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Outgoing>>> {
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
         self.sender.try_send_request(request).await
     }
 

@@ -18,7 +18,7 @@ use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, timeout, timeout_at};
 
-use super::connection::{Connection, Outgoing, Route, outgoing};
+use super::connection::{Connection, RequestBody, Route, request_body};
 use super::dial;
 use super::failure::{Failure, Stage};
 use super::pool::Pool;
@@ -33,7 +33,7 @@ const RECENT: Duration = Duration::from_secs(2);
 pub(super) struct Exchange {
     pub(super) route: Route,
     /// Origin-form, with all its header fields.
-    pub(super) request: Request<Outgoing>,
+    pub(super) request: Request<RequestBody>,
     pub(super) caps: Caps,
     /// Timeout between two frames of the response body.
     pub(super) between: Duration,
@@ -117,9 +117,9 @@ impl Exchange {
 /// Sends the request and waits for the response head, with its timeout.
 async fn response_head(
     connection: &mut Connection,
-    request: Request<Outgoing>,
+    request: Request<RequestBody>,
     caps: &Caps,
-) -> Result<Result<Response<Incoming>, TrySendError<Request<Outgoing>>>, Failure> {
+) -> Result<Result<Response<Incoming>, TrySendError<Request<RequestBody>>>, Failure> {
     timeout(caps.first_byte, connection.send(request)).await.map_err(|_| Failure::Timeout(Stage::FirstByte))
 }
 
@@ -155,8 +155,8 @@ async fn open(
 }
 
 /// A copy of a request without a body.
-fn without_body(request: &Request<Outgoing>) -> Request<Outgoing> {
-    let mut copy = Request::new(outgoing(Empty::new(), 0));
+fn without_body(request: &Request<RequestBody>) -> Request<RequestBody> {
+    let mut copy = Request::new(request_body(Empty::new(), 0));
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
     *copy.headers_mut() = request.headers().clone();

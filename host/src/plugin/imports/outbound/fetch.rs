@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::failure::{Failure, Stage};
 use super::{GuestTimeouts, Sender};
 use crate::plugin::abi::{Http, HttpCalls, HttpError};
-use crate::plugin::imports::state::StoreData;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::policy::outbound::headers;
 
-impl HttpCalls for StoreData {
+impl HttpCalls for GuestState {
     async fn fetch(&mut self, request: Http::Request) -> Result<Http::Response, HttpError> {
         fetch(Sender::of(self), request).await.map_err(HttpError::from)
     }

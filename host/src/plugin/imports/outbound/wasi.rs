@@ -6,7 +6,7 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpH
 
 use super::failure::{Failure, Stage};
 use super::{GuestTimeouts, Sender};
-use crate::plugin::imports::state::StoreData;
+use crate::plugin::imports::state::GuestState;
 
 /// Maximum bytes of the header fields of one message, with their overhead in memory.
 const MAX_FIELDS: usize = 64 << 10;
@@ -22,7 +22,7 @@ pub(in crate::plugin) struct WasiHttp {
 }
 
 impl WasiHttp {
-    pub(in crate::plugin) fn of(state: &StoreData) -> Self {
+    pub(in crate::plugin) fn of(state: &GuestState) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(MAX_FIELDS);
         Self { context, hooks: Hooks(Sender::of(state)) }

@@ -150,7 +150,7 @@ fn redacted_json_is_valid_json() {
     }
 }
 
-/// The time grows with the text's length alone, whatever is in it.
+/// The time depends on the text's length alone, not on its contents.
 #[test]
 fn long_texts_and_many_secrets_are_searched_in_linear_time() {
     let secrets: Vec<Secret> = (0..8u32)

@@ -38,7 +38,7 @@ const FORMS: ClientCapabilities = ClientCapabilities {
 };
 
 /// One request to a plugin.
-struct Stage {
+struct Fixture {
     server: Arc<Server>,
     scope: Scope,
     provider: Arc<dyn Provider>,
@@ -52,7 +52,7 @@ struct Peer {
     pending: Arc<PendingRequests>,
 }
 
-impl Stage {
+impl Fixture {
     /// `play` gets the number of the round, from 1, and the scope. A client of 2026-07-28 accepts
     /// no requests.
     fn new(
@@ -179,7 +179,7 @@ fn retry_with(asked: &Value, answers: Option<Value>) -> ResumedInput {
 
 #[tokio::test]
 async fn a_client_with_a_session_is_asked_until_the_call_completes() {
-    let (stage, mut peer) = Stage::plain(V2025_11_25, FORMS, |round, _| match round {
+    let (fixture, mut peer) = Fixture::plain(V2025_11_25, FORMS, |round, _| match round {
         1 => asks("first"),
         2 => asks_for("age", form(FORM), "second"),
         _ => Ok(done("done")),
@@ -190,29 +190,29 @@ async fn a_client_with_a_session_is_asked_until_the_call_completes() {
         assert_eq!(question["params"]["message"], "Who?");
         peer.answers(json!({"result": {"action": "decline"}})).await;
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "done");
     // Each round gets only the answers and the state of the previous one.
-    assert_eq!(stage.received(), [" []", r#"name: {"name":"Ada"} [first]"#, "age: declined [second]"]);
+    assert_eq!(fixture.received(), [" []", r#"name: {"name":"Ada"} [first]"#, "age: declined [second]"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn a_stateless_client_retries_with_answers_and_state() {
-    let (stage, mut peer) = Stage::plain(V2026_07_28, FORMS, |round, _| match round {
+    let (fixture, mut peer) = Fixture::plain(V2026_07_28, FORMS, |round, _| match round {
         1 | 2 => asks("kept"),
         _ => Ok(done("done")),
     });
-    let asked = question(stage.settle(ResumedInput::default()).await);
+    let asked = question(fixture.settle(ResumedInput::default()).await);
     assert_eq!(asked["resultType"], "input_required");
     assert_eq!(asked["inputRequests"]["name"]["method"], "elicitation/create");
-    assert_eq!(stage.received().len(), 1, "nothing is called while the client answers");
+    assert_eq!(fixture.received().len(), 1, "nothing is called while the client answers");
     // An unanswered question is asked again.
-    let asked = question(stage.settle(retry_with(&asked, None)).await);
+    let asked = question(fixture.settle(retry_with(&asked, None)).await);
     let answers = json!({"name": {"action": "accept", "content": {"name": "Ada"}}, "other": {"action": "cancel"}});
-    assert_eq!(end(stage.settle(retry_with(&asked, Some(answers))).await), "done");
+    assert_eq!(end(fixture.settle(retry_with(&asked, Some(answers))).await), "done");
     assert_eq!(
-        stage.received(),
+        fixture.received(),
         [" []", " [kept]", r#"name: {"name":"Ada"} [kept]"#],
         "an answer to no question is ignored"
     );
@@ -221,107 +221,108 @@ async fn a_stateless_client_retries_with_answers_and_state() {
 
 #[tokio::test]
 async fn answers_without_a_state_are_parsed_by_their_shape() {
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| Ok(done("done")));
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| Ok(done("done")));
     let retry = |answers: Value| ResumedInput {
         answers: Some(RawValue::from_string(answers.to_string()).expect("JSON")),
         state: None,
     };
-    assert_eq!(end(stage.settle(retry(json!({"name": {"action": "cancel"}}))).await), "done");
-    assert_eq!(stage.received(), ["name: cancelled []"]);
-    let Err(Refusal::Request(error)) = stage.settle(retry(json!({"name": {"x": 1}}))).await else {
+    assert_eq!(end(fixture.settle(retry(json!({"name": {"action": "cancel"}}))).await), "done");
+    assert_eq!(fixture.received(), ["name: cancelled []"]);
+    let Err(Refusal::Request(error)) = fixture.settle(retry(json!({"name": {"x": 1}}))).await else {
         panic!("accepted as an answer");
     };
     assert!(error.message.contains("params.inputResponses.name"), "{}", error.message);
-    assert_eq!(stage.received().len(), 1, "the plugin is not called with an invalid answer");
+    assert_eq!(fixture.received().len(), 1, "the plugin is not called with an invalid answer");
 }
 
 #[tokio::test]
 async fn a_foreign_state_is_refused_before_the_plugin_is_called() {
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| asks("kept"));
-    let asked = question(stage.settle(ResumedInput::default()).await);
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| asks("kept"));
+    let asked = question(fixture.settle(ResumedInput::default()).await);
     let refused = |settled| match settled {
         Err(Refusal::Request(error)) => error.message,
         other => end(other),
     };
     let foreign = error::foreign_state().message;
-    assert_eq!(refused(stage.settle_with(r#"{"other":1}"#, retry_with(&asked, None)).await), foreign);
+    assert_eq!(refused(fixture.settle_with(r#"{"other":1}"#, retry_with(&asked, None)).await), foreign);
     let mut changed = asked.clone();
     let state = asked["requestState"].as_str().expect("a state");
     changed["requestState"] = json!(format!("{}{}", &state[..state.len() - 8], "AAAAAAAA"));
-    assert_eq!(refused(stage.settle(retry_with(&changed, None)).await), foreign);
+    assert_eq!(refused(fixture.settle(retry_with(&changed, None)).await), foreign);
     let long_ago = std::time::SystemTime::now() - EXPIRY - Duration::from_secs(2);
-    let old = stage.server.seal.close(&stage.rounds("{}").binding(), Sealed::default(), long_ago).expect("randomness");
-    let late = stage.settle(retry_with(&json!({"requestState": old}), None)).await;
+    let old =
+        fixture.server.seal.close(&fixture.rounds("{}").binding(), Sealed::default(), long_ago).expect("randomness");
+    let late = fixture.settle(retry_with(&json!({"requestState": old}), None)).await;
     assert_eq!(refused(late), error::expired_state(EXPIRY).message);
-    assert_eq!(stage.received().len(), 1);
+    assert_eq!(fixture.received().len(), 1);
 }
 
 #[tokio::test]
 async fn the_number_of_rounds_is_limited() {
-    let (stage, mut peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks("again"));
+    let (fixture, mut peer) = Fixture::plain(V2025_11_25, FORMS, |_, _| asks("again"));
     let client = async {
         for _ in 0..ROUNDS {
             peer.answers(json!({"result": {"action": "cancel"}})).await;
         }
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert!(matches!(settled, Err(Refusal::TooManyRounds)), "{}", end(settled));
-    assert_eq!(stage.received().len(), ROUNDS as usize);
+    assert_eq!(fixture.received().len(), ROUNDS as usize);
 }
 
 #[tokio::test]
 async fn rounds_are_counted_across_retries() {
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| asks("again"));
-    let mut asked = question(stage.settle(ResumedInput::default()).await);
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| asks("again"));
+    let mut asked = question(fixture.settle(ResumedInput::default()).await);
     for _ in 1..ROUNDS {
-        asked = question(stage.settle(retry_with(&asked, None)).await);
+        asked = question(fixture.settle(retry_with(&asked, None)).await);
     }
-    let settled = stage.settle(retry_with(&asked, None)).await;
+    let settled = fixture.settle(retry_with(&asked, None)).await;
     assert!(matches!(settled, Err(Refusal::TooManyRounds)), "{}", end(settled));
-    assert_eq!(stage.received().len(), ROUNDS as usize);
+    assert_eq!(fixture.received().len(), ROUNDS as usize);
 }
 
 #[tokio::test]
 async fn unsupported_questions_are_reported_to_the_plugin() {
     for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let plugin = |round: usize, _: &Scope| if round == 1 { asks("kept") } else { Ok(done("without")) };
-        let (stage, mut peer) = Stage::plain(revision, ClientCapabilities::default(), plugin);
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "without", "{revision}");
-        let received = stage.received();
+        let (fixture, mut peer) = Fixture::plain(revision, ClientCapabilities::default(), plugin);
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "without", "{revision}");
+        let received = fixture.received();
         assert!(
             received[1].starts_with("name: the client does not support ") && received[1].ends_with(" [kept]"),
             "{received:?}"
         );
         // If the plugin asks again, the call ends with the missing capability.
-        let (stage, mut other) = Stage::plain(revision, ClientCapabilities::default(), |_, _| asks(""));
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "needs-client", "{revision}");
-        assert_eq!(stage.received().len(), 2, "{revision}: asked again once");
+        let (fixture, mut other) = Fixture::plain(revision, ClientCapabilities::default(), |_, _| asks(""));
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "needs-client", "{revision}");
+        assert_eq!(fixture.received().len(), 2, "{revision}: asked again once");
         assert_eq!((peer.inbox.all(), other.inbox.all()), (Vec::new(), Vec::new()), "{revision}: no question was sent");
     }
 }
 
 #[tokio::test]
 async fn a_question_that_the_revision_cannot_express_is_not_sent() {
-    for (revision, is_put) in [(V2025_06_18, false), (V2025_11_25, true)] {
+    for (revision, is_sent) in [(V2025_06_18, false), (V2025_11_25, true)] {
         let settings = Settings { ask_timeout: Duration::from_millis(20), ..Settings::default() };
-        let (stage, mut peer) = Stage::new(revision, FORMS, settings, Double::new("p"), |round, _| match round {
+        let (fixture, mut peer) = Fixture::new(revision, FORMS, settings, Double::new("p"), |round, _| match round {
             1 => asks_for("name", form(CHOICES), ""),
             _ => Ok(done("done")),
         });
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "done");
-        let put = peer.inbox.all().iter().any(|message| message["method"] == "elicitation/create");
-        let no_words = stage.received()[1].contains("does not exist in this client's revision");
-        assert_eq!((put, no_words), (is_put, !is_put), "{revision}: {:?}", stage.received());
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "done");
+        let sent = peer.inbox.all().iter().any(|message| message["method"] == "elicitation/create");
+        let is_reported = fixture.received()[1].contains("does not exist in this client's revision");
+        assert_eq!((sent, is_reported), (is_sent, !is_sent), "{revision}: {:?}", fixture.received());
     }
 }
 
 #[tokio::test]
 async fn a_plugin_without_the_grant_cannot_ask() {
     let denied = || Double::new("p").denied(Access::Elicit);
-    let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, Settings::default(), denied(), |_, _| asks(""));
-    let settled = stage.settle(ResumedInput::default()).await;
+    let (fixture, mut peer) = Fixture::new(V2025_11_25, FORMS, Settings::default(), denied(), |_, _| asks(""));
+    let settled = fixture.settle(ResumedInput::default()).await;
     assert!(matches!(&settled, Err(Refusal::Call(CallError::Fault(Fault::Denied { .. })))), "{}", end(settled));
-    assert_eq!(stage.received(), [" []", "name: the plugin has no grant 'elicit' []"]);
+    assert_eq!(fixture.received(), [" []", "name: the plugin has no grant 'elicit' []"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
 }
 
@@ -330,7 +331,7 @@ async fn supported_questions_are_asked_beside_unsupported_ones() {
     let page = Ask::Url(UrlVisit { message: "Sign in".into(), url: "https://example.org/".into() });
     for revision in [V2025_11_25, V2026_07_28] {
         let page = page.clone();
-        let (stage, mut peer) = Stage::plain(revision, FORMS, move |round, _| match round {
+        let (fixture, mut peer) = Fixture::plain(revision, FORMS, move |round, _| match round {
             1 => {
                 let name = Question { key: "name".into(), ask: form(FORM) };
                 let page = Question { key: "page".into(), ask: page.clone() };
@@ -340,17 +341,17 @@ async fn supported_questions_are_asked_beside_unsupported_ones() {
         });
         let accepts = json!({"action": "accept", "content": {"name": "Ada"}});
         if revision.is_modern() {
-            let asked = question(stage.settle(ResumedInput::default()).await);
+            let asked = question(fixture.settle(ResumedInput::default()).await);
             let requests = asked["inputRequests"].as_object().expect("questions");
             assert_eq!(requests.keys().collect::<Vec<_>>(), ["name"]);
-            assert_eq!(end(stage.settle(retry_with(&asked, Some(json!({"name": accepts})))).await), "done");
+            assert_eq!(end(fixture.settle(retry_with(&asked, Some(json!({"name": accepts})))).await), "done");
         } else {
             let client = peer.answers(json!({"result": accepts}));
-            let (settled, _) = tokio::join!(stage.settle(ResumedInput::default()), client);
+            let (settled, _) = tokio::join!(fixture.settle(ResumedInput::default()), client);
             assert_eq!(end(settled), "done");
             assert_eq!(peer.inbox.all(), [] as [Value; 0], "one question only");
         }
-        let received = &stage.received()[1];
+        let received = &fixture.received()[1];
         assert!(
             received.contains(r#"name: {"name":"Ada"}"#) && received.contains("page: the client does not"),
             "{received}"
@@ -361,37 +362,37 @@ async fn supported_questions_are_asked_beside_unsupported_ones() {
 #[tokio::test]
 async fn an_empty_input_request_is_a_fault_of_the_plugin() {
     let nothing = || Ok(ToolOutcome::InputRequired(InputRequired { questions: Vec::new(), state: None }));
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, move |_, _| nothing());
-    assert_eq!(end(stage.settle(ResumedInput::default()).await), "bad-output");
-    let (stage, _peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks_for("name", form(r#"{"type":"array"}"#), ""));
-    assert_eq!(end(stage.settle(ResumedInput::default()).await), "bad-output", "and so is an invalid form");
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, move |_, _| nothing());
+    assert_eq!(end(fixture.settle(ResumedInput::default()).await), "bad-output");
+    let (fixture, _peer) = Fixture::plain(V2025_11_25, FORMS, |_, _| asks_for("name", form(r#"{"type":"array"}"#), ""));
+    assert_eq!(end(fixture.settle(ResumedInput::default()).await), "bad-output", "and so is an invalid form");
 }
 
 #[tokio::test]
 async fn a_request_cancelled_between_rounds_asks_nothing_more() {
     for revision in [V2025_11_25, V2026_07_28] {
-        let (stage, mut peer) = Stage::plain(revision, FORMS, |_, scope| {
+        let (fixture, mut peer) = Fixture::plain(revision, FORMS, |_, scope| {
             scope.cancelled.cancel();
             asks("kept")
         });
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "cancelled");
-        assert_eq!((stage.received().len(), peer.inbox.all().len()), (1, 0), "{revision}");
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "cancelled");
+        assert_eq!((fixture.received().len(), peer.inbox.all().len()), (1, 0), "{revision}");
     }
 }
 
 #[tokio::test]
 async fn pending_questions_of_a_cancelled_request_are_cancelled() {
-    let (stage, mut peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks(""));
+    let (fixture, mut peer) = Fixture::plain(V2025_11_25, FORMS, |_, _| asks(""));
     let client = async {
         let question = peer.inbox.next().await;
-        stage.scope.cancelled.cancel();
+        fixture.scope.cancelled.cancel();
         let cancelled = peer.inbox.next().await;
         assert_eq!(cancelled["method"], "notifications/cancelled");
         assert_eq!(cancelled["params"]["requestId"], question["id"]);
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "cancelled");
-    assert_eq!(stage.received(), [" []", "name: the call was cancelled []"]);
+    assert_eq!(fixture.received(), [" []", "name: the call was cancelled []"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
 }
 
@@ -406,24 +407,24 @@ async fn missing_and_invalid_answers_are_reported_to_the_plugin() {
     ] {
         let patience = if answer.is_none() { Duration::from_millis(20) } else { Duration::from_secs(60) };
         let settings = Settings { ask_timeout: patience, ..Settings::default() };
-        let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, settings, Double::new("p"), |_, _| asks(""));
+        let (fixture, mut peer) = Fixture::new(V2025_11_25, FORMS, settings, Double::new("p"), |_, _| asks(""));
         let client = async {
             if let Some(answer) = answer {
                 peer.answers(answer).await;
             }
         };
-        let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
-        let received = &stage.received()[1];
+        let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
+        let received = &fixture.received()[1];
         assert!(received.starts_with(&format!("name: {why}")), "{received} is not {why}");
         // It asks again although the client supports the question, so the call fails.
-        assert_eq!((end(settled), stage.received().len()), ("error".to_owned(), 2), "{why}");
+        assert_eq!((end(settled), fixture.received().len()), ("error".to_owned(), 2), "{why}");
     }
 }
 
 #[tokio::test]
 async fn a_call_holds_no_permit_while_the_client_answers() {
     let settings = Settings { in_flight: 1, patience: Duration::from_millis(50), ..Settings::default() };
-    let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, settings, Double::new("p"), |round, scope| {
+    let (fixture, mut peer) = Fixture::new(V2025_11_25, FORMS, settings, Double::new("p"), |round, scope| {
         let id = PluginId::parse("p").expect("an id");
         let permit = scope.client.bounds.acquire(&id, &mut WaitDeadline::default()).now_or_never();
         assert!(permit.is_none(), "a running call holds the only permit");
@@ -431,12 +432,12 @@ async fn a_call_holds_no_permit_while_the_client_answers() {
     });
     let client = async {
         peer.inbox.next().await;
-        let permit = stage.scope.client.bounds.acquire(stage.provider.id(), &mut WaitDeadline::default()).await;
+        let permit = fixture.scope.client.bounds.acquire(fixture.provider.id(), &mut WaitDeadline::default()).await;
         assert!(permit.is_ok(), "the permit is free");
         drop(permit);
-        stage.scope.cancelled.cancel();
+        fixture.scope.cancelled.cancel();
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "done");
 }
 
@@ -445,7 +446,7 @@ async fn a_call_that_could_not_begin_waits_until_its_client_reads() {
     let settings = || Settings { unread: 1000, patience: Duration::from_secs(20), ..Settings::default() };
     let unread = Arc::new(Mutex::new(None));
     let waits = unread.clone();
-    let (stage, _peer) = Stage::new(V2025_11_25, FORMS, settings(), Double::new("p"), move |round, scope| {
+    let (fixture, _peer) = Fixture::new(V2025_11_25, FORMS, settings(), Double::new("p"), move |round, scope| {
         if round == 1 {
             *waits.lock().expect("not poisoned") = Some(scope.client.bounds.unread.take(900));
             return Err(Fault::Busy.into());
@@ -457,9 +458,10 @@ async fn a_call_that_could_not_begin_waits_until_its_client_reads() {
             tokio::task::yield_now().await;
         }
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), reads);
-    assert_eq!((end(settled), stage.received().len()), ("done".to_owned(), 2));
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), reads);
+    assert_eq!((end(settled), fixture.received().len()), ("done".to_owned(), 2));
     // A plugin that reports `busy` itself is not retried.
-    let (stage, _peer) = Stage::new(V2025_11_25, FORMS, settings(), Double::new("p"), |_, _| Err(Fault::Busy.into()));
-    assert_eq!((end(stage.settle(ResumedInput::default()).await), stage.received().len()), ("busy".to_owned(), 1));
+    let (fixture, _peer) =
+        Fixture::new(V2025_11_25, FORMS, settings(), Double::new("p"), |_, _| Err(Fault::Busy.into()));
+    assert_eq!((end(fixture.settle(ResumedInput::default()).await), fixture.received().len()), ("busy".to_owned(), 1));
 }

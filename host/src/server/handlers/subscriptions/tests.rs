@@ -25,17 +25,17 @@ const PROMPTS: &str = "notifications/prompts/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 /// A client of a server whose plugins come and go.
-struct Stage {
+struct Fixture {
     server: Arc<Server>,
     connection: Arc<Connection>,
     inbox: Inbox,
 }
 
-impl Stage {
+impl Fixture {
     fn new() -> Self {
-        let stage = Self::scanning();
-        stage.server.catalog.set_ready();
-        stage
+        let fixture = Self::scanning();
+        fixture.server.catalog.set_ready();
+        fixture
     }
 
     /// Before the first scan is over.
@@ -94,8 +94,8 @@ fn filter(tools: bool, prompts: bool, resources: &[&str]) -> Filter {
 
 #[tokio::test]
 async fn a_stream_begins_with_an_acknowledgement() {
-    let mut stage = Stage::new();
-    let (_stream, agreed) = stage.listen(&filter(true, false, &["a:1", "no uri", "a:2", "a:3"])).await;
+    let mut fixture = Fixture::new();
+    let (_stream, agreed) = fixture.listen(&filter(true, false, &["a:1", "no uri", "a:2", "a:3"])).await;
     assert_eq!(agreed["method"], "notifications/subscriptions/acknowledged");
     let agreed = &agreed["params"];
     // The limit is two here.
@@ -105,119 +105,119 @@ async fn a_stream_begins_with_an_acknowledgement() {
 
 #[tokio::test]
 async fn a_stream_reports_only_what_was_requested() {
-    let mut stage = Stage::new();
-    let (_stream, _) = stage.listen(&filter(false, true, &["a:1"])).await;
-    stage.put(tool("tools").resources(&["b:1"]));
-    stage.server.updates.publish("b:1");
-    stage.server.updates.publish("a:1");
-    assert_eq!(stage.inbox.next().await["params"], json!({"uri": "a:1", "_meta": {STREAM: 1}}));
-    stage.put(Double::new("prompts").prompt());
-    let changed = stage.inbox.next().await;
+    let mut fixture = Fixture::new();
+    let (_stream, _) = fixture.listen(&filter(false, true, &["a:1"])).await;
+    fixture.put(tool("tools").resources(&["b:1"]));
+    fixture.server.updates.publish("b:1");
+    fixture.server.updates.publish("a:1");
+    assert_eq!(fixture.inbox.next().await["params"], json!({"uri": "a:1", "_meta": {STREAM: 1}}));
+    fixture.put(Double::new("prompts").prompt());
+    let changed = fixture.inbox.next().await;
     assert_eq!((&changed["method"], &changed["params"]), (&json!(PROMPTS), &json!({"_meta": {STREAM: 1}})));
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn frequent_changes_are_coalesced_and_the_last_is_reported() {
-    let mut stage = Stage::new();
-    let (_stream, _) = stage.listen(&filter(true, false, &[])).await;
+    let mut fixture = Fixture::new();
+    let (_stream, _) = fixture.listen(&filter(true, false, &[])).await;
     let begun = Instant::now();
     for number in 0..20 {
-        stage.put(tool(&format!("p{number}")));
+        fixture.put(tool(&format!("p{number}")));
         tokio::time::sleep(PAUSE / 50).await;
     }
     let mut notifications = 1;
-    assert_eq!(stage.inbox.next().await["method"], TOOLS);
+    assert_eq!(fixture.inbox.next().await["method"], TOOLS);
     // A change after the last notification is reported separately.
     tokio::time::sleep(2 * PAUSE).await;
-    notifications += stage.inbox.all().len();
+    notifications += fixture.inbox.all().len();
     let limit = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
     assert!(notifications as u128 <= limit, "{notifications} notifications in the time of {limit}");
-    stage.put(tool("last"));
-    assert_eq!(stage.inbox.next().await["method"], TOOLS);
+    fixture.put(tool("last"));
+    assert_eq!(fixture.inbox.next().await["method"], TOOLS);
 }
 
 #[tokio::test]
 async fn the_first_scan_is_not_a_change() {
-    let mut stage = Stage::scanning();
-    let (_stream, _) = stage.listen(&filter(true, true, &[])).await;
-    stage.put(tool("found"));
-    stage.server.catalog.set_ready();
+    let mut fixture = Fixture::scanning();
+    let (_stream, _) = fixture.listen(&filter(true, true, &[])).await;
+    fixture.put(tool("found"));
+    fixture.server.catalog.set_ready();
     // Time for the stream to notice that the scan is over.
     tokio::time::sleep(PAUSE).await;
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
-    stage.put(Double::new("later").prompt());
-    assert_eq!(stage.inbox.next().await["method"], PROMPTS);
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
+    fixture.put(Double::new("later").prompt());
+    assert_eq!(fixture.inbox.next().await["method"], PROMPTS);
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn changes_are_reported_from_the_call_on() {
-    let mut stage = Stage::new();
-    let announcing = announce(stage.connection.clone(), Arc::default());
-    stage.put(tool("between"));
+    let mut fixture = Fixture::new();
+    let announcing = announce(fixture.connection.clone(), Arc::default());
+    fixture.put(tool("between"));
     let announcing = tokio::spawn(announcing);
-    let changed = stage.inbox.next().await;
+    let changed = fixture.inbox.next().await;
     assert_eq!((&changed["method"], changed.get("params")), (&json!(TOOLS), None));
-    stage.connection.close(Duration::ZERO).await;
+    fixture.connection.close(Duration::ZERO).await;
     announcing.await.expect("it ends with the connection");
-    stage.put(tool("after"));
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    fixture.put(tool("after"));
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn subscriptions_require_existing_resources_and_are_limited() {
-    let stage = Stage::new();
-    stage.put(Double::new("p").resources(&["a:1", "a:2", "a:3"]));
+    let fixture = Fixture::new();
+    fixture.put(Double::new("p").resources(&["a:1", "a:2", "a:3"]));
     let uris: Arc<Uris> = Arc::default();
-    assert_eq!(stage.subscribe(&uris, "none:1").await, Err("resource_not_found".into()));
+    assert_eq!(fixture.subscribe(&uris, "none:1").await, Err("resource_not_found".into()));
     for uri in ["a:1", "a:2", "a:2"] {
-        assert_eq!(stage.subscribe(&uris, uri).await.as_deref(), Ok("{}"));
+        assert_eq!(fixture.subscribe(&uris, uri).await.as_deref(), Ok("{}"));
     }
-    assert_eq!(stage.subscribe(&uris, "a:3").await, Err("too_many_subscriptions".into()));
+    assert_eq!(fixture.subscribe(&uris, "a:3").await, Err("too_many_subscriptions".into()));
     uris.remove("a:1");
-    assert_eq!(stage.subscribe(&uris, "a:3").await.as_deref(), Ok("{}"));
+    assert_eq!(fixture.subscribe(&uris, "a:3").await.as_deref(), Ok("{}"));
 }
 
 #[tokio::test]
 async fn updates_stop_after_unsubscribing() {
-    let mut stage = Stage::new();
-    stage.put(Double::new("p").resources(&["a:1", "a:2"]));
+    let mut fixture = Fixture::new();
+    fixture.put(Double::new("p").resources(&["a:1", "a:2"]));
     let uris: Arc<Uris> = Arc::default();
-    tokio::spawn(announce(stage.connection.clone(), uris.clone()));
+    tokio::spawn(announce(fixture.connection.clone(), uris.clone()));
     let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": UPDATED, "params": {"uri": uri}});
     // Updates before the subscription are not reported.
-    stage.server.updates.publish("a:1");
-    stage.subscribe(&uris, "a:2").await.expect("it is there");
-    stage.server.updates.publish("a:2");
-    assert_eq!(stage.inbox.next().await, updated("a:2"));
-    stage.subscribe(&uris, "a:1").await.expect("it is there");
-    stage.server.updates.publish("a:1");
-    assert_eq!(stage.inbox.next().await, updated("a:1"));
+    fixture.server.updates.publish("a:1");
+    fixture.subscribe(&uris, "a:2").await.expect("it is there");
+    fixture.server.updates.publish("a:2");
+    assert_eq!(fixture.inbox.next().await, updated("a:2"));
+    fixture.subscribe(&uris, "a:1").await.expect("it is there");
+    fixture.server.updates.publish("a:1");
+    assert_eq!(fixture.inbox.next().await, updated("a:1"));
     uris.remove("a:1");
-    stage.server.updates.publish("a:1");
-    stage.server.updates.publish("a:2");
-    assert_eq!(stage.inbox.next().await, updated("a:2"));
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    fixture.server.updates.publish("a:1");
+    fixture.server.updates.publish("a:2");
+    assert_eq!(fixture.inbox.next().await, updated("a:2"));
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn a_stream_ends_with_its_connection_or_the_server_and_has_a_result() {
     for stops in [false, true] {
-        let mut stage = Stage::new();
-        let (stream, _) = stage.listen(&filter(true, true, &["a:1"])).await;
+        let mut fixture = Fixture::new();
+        let (stream, _) = fixture.listen(&filter(true, true, &["a:1"])).await;
         assert!(!stream.is_finished());
         if stops {
-            stage.server.stop();
+            fixture.server.stop();
         } else {
-            stage.connection.close(Duration::ZERO).await;
+            fixture.connection.close(Duration::ZERO).await;
         }
         let result: Value = serde_json::from_str(&stream.await.expect("no panic").expect("a result")).expect("JSON");
         assert_eq!((&result["resultType"], &result["_meta"][STREAM]), (&json!("complete"), &json!(1)), "{result}");
-        stage.put(tool("after"));
-        stage.server.updates.publish("a:1");
+        fixture.put(tool("after"));
+        fixture.server.updates.publish("a:1");
         tokio::task::yield_now().await;
-        let messages = stage.inbox.all();
+        let messages = fixture.inbox.all();
         let methods: Vec<&Value> = messages.iter().map(|message| &message["method"]).collect();
         assert_eq!(methods, ["notifications/cancelled"], "and nothing after it");
         assert_eq!(messages[0]["params"]["requestId"], 1);
