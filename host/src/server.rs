@@ -1,7 +1,7 @@
 //! The protocol engine between clients and plugins: sessions, dispatch, and the conversion between
 //! MCP's wire format and WIT.
 //!
-//! It knows no sockets, no stdin and no header syntax, and runs no component itself.
+//! It knows neither sockets nor stdin nor header syntax, and runs no component itself.
 
 mod bounds;
 mod call_record;
@@ -63,10 +63,10 @@ pub struct Settings {
     pub patience: Duration,
     /// Maximum bytes of running and waiting requests of one connection; more are refused.
     pub waiting: usize,
-    /// The same for all connections together; counts requests over 64 KiB only.
+    /// The same for all connections together; counts only requests over 64 KiB.
     pub waiting_together: usize,
-    /// Maximum unread bytes of one connection. While more than half of it is used no call starts,
-    /// and a response that exceeds it is dropped.
+    /// Maximum unread bytes of one connection. While more than half of it is used, no call starts; a
+    /// response that exceeds it is dropped.
     pub unread: usize,
     /// Maximum unread bytes of one caller's connections, in messages over 64 KiB; half as many in
     /// smaller ones.
@@ -74,9 +74,9 @@ pub struct Settings {
     /// The same for all callers together.
     pub unread_together: usize,
     /// Maximum resource subscriptions of one connection.
-    pub followed: usize,
+    pub subscriptions: usize,
     /// Maximum `subscriptions/listen` streams of one connection.
-    pub listens: usize,
+    pub listen_streams: usize,
     /// Minimum time between two `list_changed` notifications.
     pub list_changed_pause: Duration,
     /// Minimum time between two rounds of `resources/updated` notifications.
@@ -109,8 +109,8 @@ impl Default for Settings {
             unread: 96 << 20,
             unread_of_caller: 128 << 20,
             unread_together: 256 << 20,
-            followed: 1024,
-            listens: 64,
+            subscriptions: 1024,
+            listen_streams: 64,
             list_changed_pause: Duration::from_millis(250),
             updated_pause: Duration::from_millis(50),
             cancel_grace: Duration::from_millis(50),
@@ -131,7 +131,7 @@ pub struct Server {
     cursor_key: [u8; 32],
     /// Encrypts the state that a call stores with the client between its rounds.
     seal: Seal,
-    /// Unique to this process: another one numbers its calls from zero too.
+    /// Unique to this process: another one numbers its calls from zero, too.
     visit_key: [u8; 32],
     updates: Updates,
     pages: Pages,
@@ -162,7 +162,7 @@ impl Server {
             ..Implementation::default()
         };
         if settings.discovery {
-            discovery::put_into(&catalog);
+            discovery::register(&catalog);
         }
         Arc::new(Self {
             large: Budget::new(settings.waiting_together),

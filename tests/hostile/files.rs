@@ -40,8 +40,8 @@ fn h01_files_that_are_no_component(stage: Stage) -> Arena {
         ("random", random, "not WebAssembly"),
         ("page", b"<!doctype html><title>404</title>".to_vec(), "web page"),
         ("text", b"(component)".to_vec(), "text file"),
-        ("byte-short", good[..good.len() - 1].to_vec(), "cut off"),
-        ("half", good[..good.len() / 2].to_vec(), "cut off"),
+        ("byte-short", good[..good.len() - 1].to_vec(), "truncated"),
+        ("half", good[..good.len() / 2].to_vec(), "truncated"),
         ("version", other_version, "unknown binary version"),
     ] {
         arena.refuses(name, &bytes, word);

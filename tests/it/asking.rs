@@ -117,7 +117,7 @@ fn a_question_that_nobody_answers_is_taken_back() {
     let question = client.notification("roots/list");
     let answer = client.answer(id);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert!(first_text(&answer["result"]).contains("nobody answered in time"), "{answer}");
+    assert!(first_text(&answer["result"]).contains("the client did not answer in time"), "{answer}");
     assert_eq!(client.notification("notifications/cancelled")["params"]["requestId"], question["id"]);
     // Too late: it is dropped.
     client.reply(&question, json!({"roots": []}));
@@ -232,7 +232,7 @@ fn a_broken_question_is_the_plugins_fault() {
     let nested = r#"{"type":"object","properties":{"a":{"type":"object"}}}"#;
     let wrong: [(&[(&str, asking::Ask<'_>)], &str); 9] = [
         (&[("k", ROOTS), ("k", ROOTS)], "same key"),
-        (&[], "asks for nothing"),
+        (&[], "without questions"),
         (&[("k", asking::form("{"))], "form"),
         (&[("k", asking::form(r#"{"type":"string"}"#))], "form"),
         (&[("k", asking::form(r#"{"type":"object","properties":[]}"#))], "form"),

@@ -122,10 +122,10 @@ fn limits_are_told_to_the_plugin() {
     let small = json!({"text": "x".repeat(9 << 10)});
     assert_eq!(id(&client.call("notes_add", small.clone())), 1);
     let over = refusal(&mut client, "notes_add", small);
-    assert!(over.contains("this plugin may store 10240 bytes in all, and this would make "), "{over}");
+    assert!(over.contains("this plugin may store at most 10240 bytes in all; this write would make it "), "{over}");
     assert_eq!(kept(&mut client), BTreeSet::from([1]));
     let over = refusal(&mut client, "wide_add", json!({"text": "x".repeat(300 << 10)}));
-    assert!(over.contains("the value has ") && over.contains(" bytes, of 262144 at most"), "{over}");
+    assert!(over.contains("the value has ") && over.contains(" bytes; the limit is 262144"), "{over}");
 }
 
 #[test]

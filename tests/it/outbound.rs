@@ -138,7 +138,7 @@ fn headers_without_end_stay_inside() {
     assert!(site.heads().is_empty());
     // Nor do those of a response come in.
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
-    assert!(said.contains("broke the protocol"), "{said}");
+    assert!(said.contains("violated the protocol"), "{said}");
     let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
     assert!(said.contains("HttpProtocolError"), "{said}");
 }

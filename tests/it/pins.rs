@@ -179,7 +179,7 @@ fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
         ("text", b"no plugin", "failed to load a text file"),
         ("page", b"<!doctype html><title>404</title>", "failed to load a web page"),
         ("module", &modules, "failed to load a core WebAssembly module"),
-        ("cut", &whole[..whole.len() / 2], "failed to read the component, which is damaged or cut off"),
+        ("cut", &whole[..whole.len() / 2], "failed to read the component, which is damaged or truncated"),
         ("nothing", b"\0asm\x0d\0\x01\0", "failed to find a plugin interface in the component"),
     ];
     for (name, bytes, _) in &broken {

@@ -177,7 +177,7 @@ fn what_a_restart_is_needed_for_is_told_and_what_is_never_given_at_once() {
         assert!(log.contains("make the folder, and start the server again"), "{log}");
         assert!(!log.contains("takes it up then"), "{log}");
     }
-    for (folder, why) in own.iter().zip(["is a folder that Wharf", "is in ", "is a folder of keys"]) {
+    for (folder, why) in own.iter().zip(["is reserved for Wharf", "is in ", "is a credentials folder"]) {
         assert!(log.contains(&format!("not granted: the folder {} {why}", folder.display())), "{log}");
     }
     assert!(!log.contains("next start"), "{log}");

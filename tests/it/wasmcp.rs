@@ -56,7 +56,7 @@ fn its_tools_answer_with_every_kind_of_content() {
     let context = client.text("wasmcp_context", json!({}));
     assert_eq!(context, "2025-11-25 false false false false");
     let flushed = client.text("wasmcp_flush", json!({}));
-    assert_eq!(flushed, "a plugin does not write to its client: return what there is to say");
+    assert_eq!(flushed, "plugins cannot write to the client: return the content instead");
 }
 
 #[test]

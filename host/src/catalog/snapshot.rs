@@ -50,7 +50,7 @@ impl Snapshot {
             let literals = |entry: &Entry<FrozenTemplate>| entry.item().uri.literals();
             if nearest.is_none_or(|nearest| literals(entry) > literals(nearest))
                 && owner.is_none_or(|owner| owner == entry.provider.id())
-                && entry.item().uri.makes(uri)
+                && entry.item().uri.matches(uri)
             {
                 nearest = Some(entry);
             }

@@ -130,7 +130,7 @@ impl Findings {
         };
         if let Some(summary) = &self.summary {
             text += &format!("  kind     {}\n", summary.kind);
-            let makers = summary.makers.iter().map(|maker| match maker.version.as_str() {
+            let makers = summary.producers.iter().map(|maker| match maker.version.as_str() {
                 "" => maker.name.clone(),
                 version => format!("{} {version}", maker.name),
             });
@@ -180,7 +180,7 @@ impl Findings {
             .iter()
             .map(|import| json!({"name": import.name, "linked": import.linked}))
             .collect();
-        let makers = self.summary.iter().flat_map(|summary| &summary.makers);
+        let makers = self.summary.iter().flat_map(|summary| &summary.producers);
         let makers: Vec<Value> =
             makers.map(|maker| json!({"role": maker.role, "name": maker.name, "version": maker.version})).collect();
         let tools: Vec<Value> =

@@ -10,7 +10,7 @@ use crate::audit::Audit;
 use crate::config::{self, Base, Config};
 use crate::os::key_folders;
 use crate::os::process::this_program;
-use crate::plugin::{Closed, Compiler, Sandbox, SandboxSettings};
+use crate::plugin::{Compiler, ProtectedFolders, Sandbox, SandboxSettings};
 use crate::report::Failure;
 
 #[derive(Args)]
@@ -60,7 +60,7 @@ impl Options {
     ) -> Result<Arc<Sandbox>, Failure> {
         writable::tell(plugins);
         let base = config::base();
-        let closed = closed(config, plugins, self.cache.as_deref(), base.as_ref());
+        let protected = protected(config, plugins, self.cache.as_deref(), base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
@@ -71,7 +71,7 @@ impl Options {
             compiler,
             second_wall,
             store,
-            closed,
+            protected,
             audit,
             shared,
             ..SandboxSettings::default()
@@ -85,25 +85,25 @@ impl Options {
 }
 
 /// What no plugin is given of the file system.
-fn closed(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> Closed {
-    let mut closed = Closed::default();
+fn protected(config: &Config, plugins: &[PathBuf], cache: Option<&Path>, base: Option<&Base>) -> ProtectedFolders {
+    let mut protected = ProtectedFolders::default();
     if let Some(base) = base {
-        closed.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
-        closed.tops.extend([base.home.clone(), base.config.clone()]);
+        protected.trees.extend([base.data.clone(), base.cache.clone(), base.state.clone()]);
+        protected.tops.extend([base.home.clone(), base.config.clone()]);
     }
-    closed.trees.extend(key_folders());
-    closed.trees.extend(cache.map(Path::to_owned));
+    protected.trees.extend(key_folders());
+    protected.trees.extend(cache.map(Path::to_owned));
     let parent = |file: &Path| match file.parent() {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
         folder => folder.unwrap_or(file).to_owned(),
     };
-    closed.tops.extend(config.file.as_deref().map(parent));
+    protected.tops.extend(config.file.as_deref().map(parent));
     for plugins in plugins {
         if plugins.is_dir() {
-            closed.trees.push(plugins.clone());
+            protected.trees.push(plugins.clone());
         } else {
-            closed.tops.push(parent(plugins));
+            protected.tops.push(parent(plugins));
         }
     }
-    closed
+    protected
 }

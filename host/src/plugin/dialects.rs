@@ -1,4 +1,4 @@
-//! The kinds of components that can be served: those of `wharf:plugin`, of wasmcp, and plain ones.
+//! Dialects, the interface families of components: `wharf:plugin`, wasmcp, and plain functions.
 //!
 //! A new dialect is a module here and a line in [`ALL`].
 
@@ -16,23 +16,23 @@ use wasmtime::component::{InstancePre, Linker};
 use super::abi::{Completion, GuestError, PromptOutcome, ReadOutcome, Subject, ToolOutcome};
 use super::error::LoadError;
 use super::fault::CallError;
-use super::imports::state::State;
+use super::imports::state::GuestState;
 use super::instance::call::PreparedComponent;
 use super::provider::Call;
 use super::surface::{FrozenTool, Listed, Surface};
 
-/// All dialects. The first that finds a callable export gets the component: one that
-/// exports an interface of `wharf:plugin` is served by these interfaces only.
+/// All dialects. The first that finds a callable export gets the component: a component that
+/// exports an interface of `wharf:plugin` is served through these interfaces only.
 const ALL: [Entry; 3] = [wharf::ENTRY, wasmcp::ENTRY, plain::ENTRY];
 
-/// The dialect of a component, if it speaks this one.
+/// The dialect of a component, if it uses this one.
 type Found = Result<Option<Box<dyn Dialect>>, LoadError>;
 
 struct Entry {
     /// Adds this dialect's imports to the linker, in addition to those of all components.
-    link: fn(&mut Linker<State>) -> wasmtime::Result<()>,
+    link: fn(&mut Linker<GuestState>) -> wasmtime::Result<()>,
     /// Finds a component's exports in this dialect, if there are any. The bytes are the component's.
-    find: fn(&InstancePre<State>, &[u8]) -> Found,
+    find: fn(&InstancePre<GuestState>, &[u8]) -> Found,
     /// Whether an export of this name provides completions.
     completes: fn(&str) -> bool,
 }
@@ -105,7 +105,7 @@ pub(in crate::plugin) trait Dialect: Send + Sync {
 }
 
 /// Host memory of a lifted value as a multiple of its size in a result: a byte of a
-/// `list<u8>` becomes a value of some tens of bytes.
+/// `list<u8>` becomes a value of tens of bytes.
 const LIFTED: u64 = 8;
 
 /// The error for interfaces that are not exported.
@@ -115,7 +115,7 @@ const NOT_FOUND: CallError = CallError::Guest(GuestError::NotFound);
 ///
 /// # Errors
 /// If two dialects define the same function.
-pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     ALL.iter().try_for_each(|dialect| (dialect.link)(linker))
 }
 
@@ -123,7 +123,7 @@ pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()
 ///
 /// # Errors
 /// If there is no callable export.
-fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Result<Box<dyn Dialect>, LoadError> {
+fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Result<Box<dyn Dialect>, LoadError> {
     for dialect in ALL {
         if let Some(found) = (dialect.find)(pre, bytes)? {
             return Ok(found);
@@ -133,7 +133,7 @@ fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Result<Box<dyn Dialect>, Load
 }
 
 /// The names of a component's exports.
-fn exported(pre: &InstancePre<State>) -> Vec<String> {
+fn exported(pre: &InstancePre<GuestState>) -> Vec<String> {
     let component = pre.component();
     component.component_type().exports(component.engine()).map(|(name, _)| name.to_owned()).collect()
 }

@@ -1,6 +1,6 @@
 //! Why a file could not be loaded as a plugin, for the person who installed it.
 //!
-//! Text of the component's own (names, messages) is escaped and cut.
+//! Text from the component (names, messages) is escaped and truncated.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub enum LoadError {
     NotWasm,
     #[error("load a component of an unknown binary version")]
     UnknownVersion,
-    #[error("read the component, which is damaged or cut off: {0}")]
+    #[error("read the component, which is damaged or truncated: {0}")]
     Invalid(String),
     #[error("load a component with async functions, streams or futures, which need WASI 0.3")]
     Asynchronous,
@@ -100,8 +100,8 @@ impl LoadError {
     }
 
     /// Converts the outcome of a listing call.
-    pub(in crate::plugin) fn of_listing<T>(asked: Result<Result<T, String>, Fault>) -> Result<T, Self> {
-        match asked {
+    pub(in crate::plugin) fn of_listing<T>(outcome: Result<Result<T, String>, Fault>) -> Result<T, Self> {
+        match outcome {
             Ok(Ok(list)) => Ok(list),
             Ok(Err(why)) => Err(Self::listing_refused(&why)),
             Err(Fault::Timeout { .. } | Fault::Cpu { .. }) => Err(Self::ListingTimeout),
@@ -124,7 +124,7 @@ impl LoadError {
         matches!(self, Self::ListingRefused(_) | Self::ListingTimeout | Self::ListingTrap | Self::ListingFault(_))
     }
 
-    /// Whether the file is of the wrong kind, not damaged or faulty.
+    /// Whether the file is of the wrong kind, rather than damaged or faulty.
     pub fn is_of_kind(&self) -> bool {
         matches!(self, Self::CoreModule | Self::NoInterface(_))
     }
@@ -140,7 +140,7 @@ impl LoadError {
             Self::Empty | Self::Invalid(_) | Self::Changed => "copy the file again; it may be incomplete",
             Self::Text => "build it into a component, or convert WAT with `wasm-tools parse`",
             Self::Html => "the download saved a web page instead; download the file itself",
-            Self::CoreModule => "build for wasm32-wasip2, or wrap the module with `wasm-tools component new`",
+            Self::CoreModule => "build it for wasm32-wasip2, or convert it with `wasm-tools component new`",
             Self::Asynchronous => "build it with synchronous functions, for WASI 0.2",
             Self::Precompiled => "use the .wasm file that it was compiled from",
             Self::NoInterface(_) => {

@@ -1,8 +1,8 @@
 //! Queues the events of a running guest for the caller: logs, progress, change notifications.
 //!
-//! A guest never waits for a reader and never fills memory: progress replaces the progress
-//! before it, and messages over the bound are dropped and counted. Which clients receive them
-//! is not decided here.
+//! A guest never waits for a reader and never fills memory: progress replaces the previous
+//! progress, and messages over the limit are dropped and counted. `server` decides which clients
+//! receive them.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};

@@ -1,7 +1,7 @@
 //! Why a call has no outcome: the one table of faults, with their codes and sentences.
 //!
-//! Never carries wasmtime's own text: it quotes names that the guest chose, and would go
-//! straight into a model. That text is only in the host's log.
+//! Never contains wasmtime's own text, which quotes names that the guest chose and would reach a
+//! model. That text is only in the host's log.
 
 use std::time::Duration;
 
@@ -32,14 +32,14 @@ impl From<Fault> for CallError {
 impl Redactable for CallError {
     fn redact(&mut self, redactor: &Redactor) {
         match self {
-            Self::Guest(said) => said.redact(redactor),
+            Self::Guest(error) => error.redact(redactor),
             // Written by the host.
             Self::Fault(_) | Self::Input(_) => {}
         }
     }
 }
 
-/// How a call failed, as the host saw it.
+/// How a call failed, as observed by the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// It exceeded its time limit.
@@ -54,8 +54,8 @@ pub enum Fault {
     OutputTooLarge { limit: u64 },
     /// Its result is invalid; the reason is written by the host.
     BadOutput(String),
-    /// It failed after an access was denied. `said` is the plugin's own message.
-    Denied { denial: Denial, said: Option<String> },
+    /// It failed after an access was denied. `message` is the plugin's own message.
+    Denied { denial: Denial, message: Option<String> },
     /// Too many calls are waiting.
     Busy,
     /// It is quarantined for that long after repeated failures.
@@ -81,7 +81,7 @@ impl Fault {
         }
     }
 
-    /// The limit that was hit: milliseconds of a time, else bytes.
+    /// The exceeded limit: milliseconds of a time, otherwise bytes.
     pub fn limit(&self) -> Option<u64> {
         match self {
             Self::Timeout { limit } | Self::Cpu { limit } => Some(limit.as_millis() as u64),
@@ -122,19 +122,21 @@ impl Fault {
             Self::BadOutput(why) => {
                 format!("Plugin '{plugin}' returned an invalid result: {why}.")
             }
-            Self::Denied { denial: Denial { access, lack }, said } => {
-                let said = said.as_ref().map_or_else(String::new, |said| format!(" It says: {said}"));
+            Self::Denied { denial: Denial { access, problem }, message } => {
+                let message = message.as_ref().map_or_else(String::new, |message| format!(" It says: {message}"));
                 let access = access.name();
-                match lack {
-                    Some(lack) => format!("Plugin '{plugin}' failed: grant `{access}` cannot be used: {lack}.{said}"),
-                    None => format!("Plugin '{plugin}' failed: missing grant `{access}`.{said}"),
+                match problem {
+                    Some(problem) => {
+                        format!("Plugin '{plugin}' failed: grant `{access}` cannot be used: {problem}.{message}")
+                    }
+                    None => format!("Plugin '{plugin}' failed: missing grant `{access}`.{message}"),
                 }
             }
             Self::Busy => {
                 format!("Plugin '{plugin}' is busy: too many calls are waiting. Try again later.")
             }
             Self::Quarantined { left } => {
-                // Rounded up to a whole second, so that a client that waits that long is not too early.
+                // Rounded up, so that a client that waits that long is not too early.
                 let seconds = left.as_millis().div_ceil(1000).max(1);
                 format!("Plugin '{plugin}' is temporarily disabled after repeated failures. Try again in {seconds} s.")
             }

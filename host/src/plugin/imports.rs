@@ -11,14 +11,14 @@ pub(in crate::plugin) mod state;
 
 use wasmtime::component::Linker;
 
-use state::State;
+use state::GuestState;
 
-/// Adds the host functions to the linker: those of `wharf:plugin`, WASI 0.2 and the parts of it that
+/// Adds the host functions to the linker: those of `wharf:plugin`, and WASI 0.2, some parts of which
 /// are implemented here.
 ///
 /// # Errors
-/// Two of them would define the same function.
-pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+/// If two of them define the same function.
+pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     super::abi::link(linker)?;
     filesystem::bindings::link(linker)?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::json::{self, JsonError};
 
-/// Maximum nesting of guests' JSON. Some clients' parsers fail soon beyond it.
+/// Maximum nesting of guests' JSON. Some clients' parsers have limits that are little higher.
 pub const MAX_DEPTH: usize = 64;
 
 /// Checks a text and removes its line breaks.
@@ -32,7 +32,7 @@ pub fn tree(text: &str) -> Result<Value, String> {
 
 fn invalid(error: &JsonError) -> String {
     match error.is_ambiguous() {
-        true => format!("JSON that readers read differently: {error}"),
+        true => format!("JSON that parsers read differently: {error}"),
         false => format!("not valid JSON: {error}"),
     }
 }

@@ -18,8 +18,8 @@ pub struct Limits {
     pub memory: u64,
     /// Bytes of one result.
     pub output: u64,
-    /// Concurrent calls, at most 128. The sandbox keeps one of its threads free of any
-    /// one plugin, so on a small machine fewer may run in parallel; the others wait.
+    /// Concurrent calls, at most 128. A plugin computes on one of the sandbox's threads fewer than
+    /// there are, so on a small machine fewer calls may run in parallel; the others wait.
     pub concurrency: u32,
     /// Calls that may wait for a permit, each for at most [`Limits::QUEUE_WAIT`].
     pub queue: u32,

@@ -38,7 +38,7 @@ impl Sandbox {
     /// it and calls its list functions. May be called from any runtime.
     ///
     /// # Errors
-    /// Why these bytes are not a plugin; nothing is left behind.
+    /// Why these bytes are not a plugin.
     pub async fn load(
         self: &Arc<Self>,
         id: PluginId,
@@ -60,7 +60,7 @@ impl Sandbox {
             linked.fits(&limits)?;
             let prepared =
                 PreparedComponent::new(sandbox.runtime.clone(), id, digest, limits, grants, linked.pre.clone());
-            // Not within the deadline of the listing, which is short.
+            // Before the listing, whose deadline is short.
             prepared.granted.open_folders().await;
             Plugin::listed(prepared, linked).await
         });
@@ -72,7 +72,7 @@ impl Sandbox {
 }
 
 impl Plugin {
-    /// Entries dropped from its lists, and why; for people.
+    /// Entries dropped from its lists with the reasons, for people.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -104,7 +104,7 @@ impl Plugin {
         let frozen = prepared.runtime.guests().spawn_blocking(move || dialect.dialect.freeze(listed)).await;
         drop(freezing);
         let (surface, warnings) = frozen.map_err(|error| LoadError::Host(error.to_string()))??;
-        // Most plugins are called much later, or never: the code pages need not stay in memory.
+        // Most plugins are called much later or never, so their code pages need not stay in memory.
         linked.unmap_code();
         Ok(Self { prepared, linked, surface: Arc::new(surface), warnings })
     }
@@ -165,7 +165,7 @@ impl Provider for Plugin {
             let schema = prepared
                 .forms
                 .compile(&schema, &mut Allowance::new())
-                .map_err(|why| Fault::BadOutput(format!("a form with a bad schema: {why}")))?;
+                .map_err(|why| Fault::BadOutput(format!("a form with an invalid schema: {why}")))?;
             prepared.runtime.checker.check(&schema, &content).await?.map_err(CallError::Input)
         };
         self.prepared.compute(checked).await

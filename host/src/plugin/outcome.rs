@@ -3,7 +3,7 @@
 //! The conversion to wire types is in `server`.
 
 pub(in crate::plugin) mod checked;
-mod shown;
+mod hidden;
 mod size;
 
 use std::collections::HashSet;
@@ -19,19 +19,19 @@ use super::schema::allowance::Allowance;
 use super::schema::forms::Forms;
 use super::text;
 
-use super::surface::tidy::{self, annotations, json};
-use shown::Shown;
+use super::surface::normalize::{self, annotations, json};
+use hidden::DropHidden;
 use size::Size;
 
-/// Bytes of a plugin's state between rounds.
+/// Maximum bytes of a plugin's state between rounds.
 const MAX_STATE: usize = 64 << 10;
-/// Questions of one round.
+/// Maximum questions of one round.
 const MAX_QUESTIONS: usize = 32;
-/// Bytes of a suggestion.
+/// Maximum bytes of a suggestion.
 const MAX_SUGGESTION: usize = 1 << 10;
-/// Bytes of an outcome that need not be counted.
-const LIGHT: usize = 16 << 10;
-/// Bytes of a guest's reason for an error.
+/// Maximum bytes of an outcome that is not counted against a client's unread bytes.
+const SMALL: usize = 16 << 10;
+/// Maximum bytes of a guest's reason for an error.
 const MAX_REASON: usize = 16 << 10;
 
 type Checked<T> = Result<T, Fault>;
@@ -43,7 +43,7 @@ pub(in crate::plugin) async fn tool(
     schema: Option<&Schema>,
 ) -> Checked<ToolOutcome> {
     fits(outcome.size(), prepared.limits.output)?;
-    show(&mut outcome);
+    drop_hidden(&mut outcome);
     match &mut outcome {
         ToolOutcome::InputRequired(wanted) => input_required(wanted, &prepared.forms)?,
         ToolOutcome::Complete(result) => {
@@ -76,14 +76,14 @@ fn parts(result: &mut ToolResult) -> Checked<()> {
 }
 
 /// Whether an outcome is so small that one for each request in flight takes little memory.
-pub(in crate::plugin) fn is_light(outcome: &ToolOutcome) -> bool {
-    outcome.size() <= LIGHT
+pub(in crate::plugin) fn is_small(outcome: &ToolOutcome) -> bool {
+    outcome.size() <= SMALL
 }
 
 /// Checks the contents of a resource.
 pub(in crate::plugin) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u64) -> Checked<ReadOutcome> {
     fits(outcome.size(), limit)?;
-    show(&mut outcome);
+    drop_hidden(&mut outcome);
     match &mut outcome {
         ReadOutcome::InputRequired(wanted) => input_required(wanted, forms)?,
         ReadOutcome::Complete(result) => {
@@ -97,7 +97,7 @@ pub(in crate::plugin) fn read(mut outcome: ReadOutcome, forms: &Forms, limit: u6
 /// Checks a prompt's messages.
 pub(in crate::plugin) fn prompt(mut outcome: PromptOutcome, forms: &Forms, limit: u64) -> Checked<PromptOutcome> {
     fits(outcome.size(), limit)?;
-    show(&mut outcome);
+    drop_hidden(&mut outcome);
     match &mut outcome {
         PromptOutcome::InputRequired(wanted) => input_required(wanted, forms)?,
         PromptOutcome::Complete(result) => {
@@ -131,7 +131,7 @@ pub(in crate::plugin) fn method(mut result: String, limit: u64) -> Checked<Strin
 
 /// A guest's error, with its texts truncated.
 pub(in crate::plugin) fn guest_error(mut error: GuestError) -> CallError {
-    let cut = |said: &mut String, max| said.truncate(text::prefix(said, max).len());
+    let cut = |text: &mut String, max| text.truncate(text::prefix(text, max).len());
     match &mut error {
         GuestError::NotFound => {}
         GuestError::Failed(reason) => cut(reason, MAX_REASON),
@@ -140,7 +140,7 @@ pub(in crate::plugin) fn guest_error(mut error: GuestError) -> CallError {
             cut(&mut input.reason, MAX_REASON);
         }
     }
-    show(&mut error);
+    drop_hidden(&mut error);
     CallError::Guest(error)
 }
 
@@ -153,8 +153,8 @@ pub(in crate::plugin) fn first_text(result: ToolResult) -> Option<String> {
 }
 
 /// Drops hidden characters.
-fn show(said: &mut impl Shown) {
-    said.show(&mut text::Leeway::default());
+fn drop_hidden(value: &mut impl DropHidden) {
+    value.drop_hidden(&mut text::Leeway::default());
 }
 
 fn fits(size: usize, limit: u64) -> Checked<()> {
@@ -173,11 +173,11 @@ fn checked_json(text: String, what: &str) -> Checked<String> {
 }
 
 fn checked_meta(text: Option<String>) -> Checked<Option<String>> {
-    text.map(|text| tidy::object(&text)).transpose().map_err(|why| Fault::BadOutput(format!("meta that is {why}")))
+    text.map(|text| normalize::object(&text)).transpose().map_err(|why| Fault::BadOutput(format!("meta that is {why}")))
 }
 
 fn object(text: &mut String, what: &str) -> Checked<()> {
-    *text = tidy::object(text).map_err(|why| Fault::BadOutput(format!("{what} that is {why}")))?;
+    *text = normalize::object(text).map_err(|why| Fault::BadOutput(format!("{what} that is {why}")))?;
     Ok(())
 }
 
@@ -187,9 +187,9 @@ fn contents(list: &mut [Content]) -> Checked<()> {
 
 fn content(content: &mut Content) -> Checked<()> {
     match content {
-        Content::Text(said) => {
-            annotations(&mut said.annotations);
-            said.meta = checked_meta(said.meta.take())?;
+        Content::Text(text) => {
+            annotations(&mut text.annotations);
+            text.meta = checked_meta(text.meta.take())?;
         }
         Content::Image(media) | Content::Audio(media) => {
             annotations(&mut media.annotations);
@@ -226,18 +226,18 @@ fn name(name: &str, what: &str) -> Checked<()> {
 fn uri(uri: &str) -> Checked<()> {
     match fluent_uri::Uri::parse(uri) {
         Ok(_) => Ok(()),
-        Err(_) => bad(format!("a URI that is not one: {}", text::quote(uri, 200))),
+        Err(_) => bad(format!("an invalid URI: {}", text::quote(uri, 200))),
     }
 }
 
-/// A URL that the user is asked to open: never one that can be modified in transit, nor a file or a
-/// script.
+/// A URL that the user is asked to open: https only, not a page that can be modified in transit, a
+/// file or a script.
 fn page(url: &str) -> Checked<()> {
     let https = fluent_uri::Uri::parse(url).is_ok_and(|url| {
         let host = url.authority().is_some_and(|authority| !authority.host().is_empty());
         host && url.scheme().as_str().eq_ignore_ascii_case("https")
     });
-    if https { Ok(()) } else { bad(format!("a page to visit that is no https URL: {}", text::quote(url, 200))) }
+    if https { Ok(()) } else { bad(format!("a page to visit whose URL is not https: {}", text::quote(url, 200))) }
 }
 
 fn input_required(wanted: &mut InputRequired, forms: &Forms) -> Checked<()> {
@@ -264,7 +264,7 @@ fn ask(ask: &mut Ask, forms: &Forms, allowance: &mut Allowance) -> Checked<()> {
             object(&mut form.schema, "a form's schema")?;
             match forms.compile(&form.schema, allowance) {
                 Ok(_) => Ok(()),
-                Err(why) => bad(format!("a form with a bad schema: {why}")),
+                Err(why) => bad(format!("a form with an invalid schema: {why}")),
             }
         }
         Ask::Url(visit) => page(&visit.url),
@@ -297,9 +297,9 @@ fn ask(ask: &mut Ask, forms: &Forms, allowance: &mut Allowance) -> Checked<()> {
 
 fn sampled(content: &mut SamplingContent) -> Checked<()> {
     match content {
-        SamplingContent::Text(said) => {
-            annotations(&mut said.annotations);
-            said.meta = checked_meta(said.meta.take())?;
+        SamplingContent::Text(text) => {
+            annotations(&mut text.annotations);
+            text.meta = checked_meta(text.meta.take())?;
         }
         SamplingContent::Image(media) | SamplingContent::Audio(media) => {
             annotations(&mut media.annotations);

@@ -29,7 +29,7 @@ pub trait Provider: Send + Sync {
     /// The digest of the code, which identifies a version of a plugin.
     fn digest(&self) -> &Digest;
 
-    /// Whether it is part of the host: its names have precedence over those of plugins.
+    /// Whether it is part of the host: its names take precedence over those of plugins.
     fn is_host(&self) -> bool {
         false
     }
@@ -51,8 +51,8 @@ pub trait Provider: Send + Sync {
         None
     }
 
-    /// The same source, listed again, after it has reported that a list has changed. `None` if its
-    /// lists cannot change.
+    /// The same source, listed again after it reported a changed list. `None` if its lists cannot
+    /// change.
     ///
     /// # Errors
     /// As [`super::sandbox::Sandbox::load`]; this provider stays usable.
@@ -67,8 +67,8 @@ pub trait Provider: Send + Sync {
         Err(CallError::Guest(GuestError::NotFound))
     }
 
-    /// Validates a form's answer against the schema that the plugin gave with the form: JSON text
-    /// both, with the limits of a call.
+    /// Validates a form's answer against the form's schema, under the limits of a call. Both are
+    /// JSON text.
     async fn check_form(&self, schema: &str, content: &str) -> Result<(), CallError> {
         let _ = (schema, content);
         Err(CallError::Guest(GuestError::NotFound))
@@ -131,8 +131,8 @@ pub struct Call {
     pub deadline: Option<Instant>,
     /// Receives the plugin's events for the caller.
     pub events: Option<Arc<Events>>,
-    /// Signals the plugin that the caller has cancelled. It does not stop the call: dropping
-    /// the future does.
+    /// Signals to the plugin that the caller has cancelled. It does not stop the call: dropping the
+    /// future does.
     pub cancelled: CancellationToken,
 }
 

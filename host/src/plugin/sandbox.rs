@@ -1,4 +1,4 @@
-//! Sets up what all plugins share: the engine, the linker, the compiler, the threads.
+//! The resources that all plugins share: the engine, the linker, the compiler, the threads.
 //!
 //! Independent of any plugin; `load` makes one.
 
@@ -14,17 +14,17 @@ use super::component::engine::{self, Allocation};
 use super::dialects;
 use super::dialects::linked::InUse;
 use super::imports;
-use super::imports::filesystem::{Closed, OPEN_IN_ALL};
+use super::imports::filesystem::{MAX_OPEN_IN_ALL, ProtectedFolders};
 use super::imports::granted::Resources;
 use super::imports::keyvalue::Store;
 use super::imports::outbound::{Outbound, OutboundSettings};
-use super::imports::state::State;
+use super::imports::state::GuestState;
 use super::instance::ready::MAX_EXTRA_INSTANCES;
 use super::instance::runtime::Runtime;
 use super::threads::Threads;
 use crate::audit::Audit;
 
-/// Threads for file system calls of guests; nothing else in the process uses them.
+/// Maximum threads for guests' file system calls; used for nothing else.
 const BLOCKING_THREADS: usize = 64;
 
 /// Settings of a sandbox.
@@ -35,21 +35,21 @@ pub struct SandboxSettings {
     pub compiler: Compiler,
     /// Whether a compiler in a child process runs in the OS sandbox (landlock, seccomp).
     pub second_wall: bool,
-    /// The database file of what plugins store, created when first needed; without it
-    /// that is kept in memory.
+    /// The database file of plugins' data, created when first needed; `None` keeps the data in
+    /// memory.
     pub store: Option<PathBuf>,
-    /// Folders that no plugin may use, even with a grant.
-    pub closed: Closed,
+    /// Folders that must not be granted.
+    pub protected: ProtectedFolders,
     /// Records quarantines.
     pub audit: Audit,
-    /// Bytes of memory that all running guests together may use.
+    /// Maximum bytes of memory of all running guests together.
     pub memory_budget: u64,
-    /// Threads that run guests. One of them stays free of any one plugin.
+    /// Threads that run guests. One plugin uses at most one fewer.
     pub workers: usize,
     /// Outbound HTTP of plugins.
     pub outbound: OutboundSettings,
     /// Whether there are several callers: then none of them gets all permits of a plugin, or all
-    /// instances, at the same time.
+    /// instances.
     pub shared: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for SandboxSettings {
             compiler: Compiler::InProcess,
             second_wall: true,
             store: None,
-            closed: Closed::default(),
+            protected: ProtectedFolders::default(),
             audit: Audit::default(),
             memory_budget: 1 << 30,
             workers: cores.max(4),
@@ -76,17 +76,17 @@ impl Default for SandboxSettings {
 /// Shared by all plugins of a process.
 pub struct Sandbox {
     pub(in crate::plugin) runtime: Arc<Runtime>,
-    pub(in crate::plugin) linker: Linker<State>,
+    pub(in crate::plugin) linker: Linker<GuestState>,
     pub(in crate::plugin) compilation: Arc<Compilation>,
     pub(in crate::plugin) in_use: InUse,
 }
 
 impl Sandbox {
-    /// Makes the engine, starts the threads and opens the cache. Without a usable cache,
-    /// components are compiled each time.
+    /// Creates the engine, starts the threads and opens the cache. Without a usable cache,
+    /// components are compiled at each start.
     ///
     /// # Errors
-    /// If the engine cannot be made on this machine, or threads cannot be started.
+    /// If the engine cannot be created on this machine, or threads cannot be started.
     pub fn new(settings: SandboxSettings) -> anyhow::Result<Arc<Self>> {
         let engine = shared_engine()?;
         let mut linker = Linker::new(&engine);
@@ -98,8 +98,8 @@ impl Sandbox {
         let resources = Resources {
             store: Store::new(settings.store),
             outbound: Outbound::start(settings.outbound)?,
-            closed: Arc::new(settings.closed),
-            files: Arc::new(Semaphore::new(OPEN_IN_ALL)),
+            protected: Arc::new(settings.protected),
+            files: Arc::new(Semaphore::new(MAX_OPEN_IN_ALL)),
             runtime: guests.handle().clone(),
         };
         let (audit, memory, shared) = (settings.audit, settings.memory_budget, settings.shared);
@@ -123,7 +123,7 @@ fn shared_engine() -> anyhow::Result<Engine> {
         Ok(engine) => Ok(engine),
         Err(error) => {
             tracing::warn!("pooling allocator unavailable, calls will be slower: {error:#}");
-            engine::engine(Allocation::OnDemand).map_err(|error| anyhow::anyhow!("make the engine: {error:#}"))
+            engine::engine(Allocation::OnDemand).map_err(|error| anyhow::anyhow!("create the engine: {error:#}"))
         }
     }
 }

@@ -29,18 +29,18 @@ pub use wrap::Wrapping;
 
 /// Bytes of one schema's text.
 pub const MAX_SIZE: usize = 64 << 10;
-/// Maximum steps of a validation: some 50 ms.
+/// Maximum steps of a validation: about 50 ms.
 pub const MAX_STEPS: u64 = 4_000_000;
-/// Steps of a validation that takes no longer than moving to another thread: some 20 µs.
+/// Steps of a validation that takes no longer than moving to another thread: about 20 µs.
 pub(in crate::plugin) const FEW_STEPS: u64 = 2_000;
-/// Violations reported per value.
-const REPORTED: usize = 8;
-/// Bytes of a reason or of the schema part in a report.
-const REPORT: usize = 300;
-/// Bytes of a pointer in a report.
-const POINTER: usize = 1 << 10;
-/// Bytes of all reports of one validation: the validator makes all, also if few are returned.
-const REPORTS: u64 = 16 << 20;
+/// Maximum violations reported per value.
+const MAX_VIOLATIONS: usize = 8;
+/// Maximum bytes of a violation's reason, and of its part of the schema.
+const MAX_REASON: usize = 300;
+/// Maximum bytes of a violation's pointer.
+const MAX_POINTER: usize = 1 << 10;
+/// Maximum bytes of all reports of one validation: the validator makes all, even if few are returned.
+const MAX_REPORTS: u64 = 16 << 20;
 
 /// A compiled schema. Clones share it.
 #[derive(Clone)]
@@ -85,14 +85,14 @@ impl Schema {
         bounds::check(&source, allowance)?;
         let plan = Plan::of(&source, allowance)?;
         // Not the default engine: its backtracking can take exponential time.
-        let patterns = PatternOptions::regex().size_limit(pattern::MAX_SIZE).dfa_size_limit(pattern::AUTOMATON);
+        let patterns = PatternOptions::regex().size_limit(pattern::MAX_SIZE).dfa_size_limit(pattern::DFA_CACHE);
         let validator = jsonschema::options()
             .with_draft(draft)
             .offline()
             .with_pattern_options(patterns)
             .with_content_media_type("application/json", |text| super::json::one_line(text).is_ok())
             .build(&source)
-            .map_err(|error| text::quote(&error.masked().to_string(), REPORT))?;
+            .map_err(|error| text::quote(&error.masked().to_string(), MAX_REASON))?;
         Ok(Self(Arc::new(Compiled { source, plan, validator })))
     }
 
@@ -104,8 +104,7 @@ impl Schema {
     /// Validates a value.
     ///
     /// # Errors
-    /// Up to eight violations, in the schema's order; or one that says that validation would take too
-    /// long.
+    /// Up to eight violations, in the schema's order; or one, if validation would take too long.
     pub fn validate(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let effort = self.effort(value, MAX_STEPS).map_err(|too_much| vec![Violation::unchecked(too_much)])?;
         self.validate_with(value, effort)
@@ -126,14 +125,14 @@ impl Schema {
         if validator.is_valid(value) {
             return Ok(());
         }
-        // To report errors, nested branches are validated again at each level.
+        // To report errors, the validator checks nested branches again at each level.
         let again = effort.steps.saturating_mul(u64::from(effort.depth));
-        if effort.told <= REPORTS && again <= MAX_STEPS {
-            let found = validator.iter_errors(value).take(REPORTED);
+        if effort.report_bytes <= MAX_REPORTS && again <= MAX_STEPS {
+            let found = validator.iter_errors(value).take(MAX_VIOLATIONS);
             return Err(found.map(|error| self.violation(&error)).collect());
         }
-        let first = if plan.gathers { None } else { validator.validate(value).err() };
-        Err(vec![first.map_or_else(Violation::somewhere, |error| self.violation(&error))])
+        let first = if plan.reports_branches { None } else { validator.validate(value).err() };
+        Err(vec![first.map_or_else(Violation::unlocated, |error| self.violation(&error))])
     }
 
     /// Validates a text that is known to be JSON.
@@ -149,13 +148,13 @@ impl Schema {
         let keyword = place.rsplit('/').next().unwrap_or_default();
         let expected = self.0.source.pointer(&place).map(|part| {
             let name = Value::from(keyword);
-            text::quote(&format!("{{{name}:{part}}}"), REPORT)
+            text::quote(&format!("{{{name}:{part}}}"), MAX_REASON)
         });
         Violation {
-            path: text::prefix(error.instance_path().as_str(), POINTER).to_owned(),
+            path: text::prefix(error.instance_path().as_str(), MAX_POINTER).to_owned(),
             reason: match (error.kind(), keyword) {
-                (ValidationErrorKind::FalseSchema, "additionalProperties") => "it takes no members".into(),
-                _ => text::quote(&error.masked().to_string(), REPORT),
+                (ValidationErrorKind::FalseSchema, "additionalProperties") => "no members are allowed".into(),
+                _ => text::quote(&error.masked().to_string(), MAX_REASON),
             },
             expected: expected.unwrap_or_default(),
         }
@@ -171,9 +170,9 @@ impl Violation {
     fn unchecked(why: TooMuch) -> Self {
         Self::whole(match why {
             TooMuch::Steps => format!(
-                "checking it would take more than {MAX_STEPS} steps: its values and texts, times the subschemas and patterns that apply to them"
+                "validating it would take more than {MAX_STEPS} steps: its values and texts, times the subschemas and patterns that apply to them"
             ),
-            TooMuch::Depth => "nested deeper than this recursive schema can be checked".into(),
+            TooMuch::Depth => "it is nested more deeply than this recursive schema can be validated".into(),
         })
     }
 
@@ -182,9 +181,9 @@ impl Violation {
         Self::whole(format!("it has more than {limit} values"))
     }
 
-    /// For a value that is too large for a report.
-    fn somewhere() -> Self {
-        Self::whole("it does not satisfy the schema, and is too large to say where".into())
+    /// For a value too large for a detailed report.
+    fn unlocated() -> Self {
+        Self::whole("it does not satisfy the schema; it is too large to report where".into())
     }
 }
 

@@ -6,8 +6,8 @@
 mod canonical;
 mod checks;
 mod extension;
+pub(in crate::plugin) mod normalize;
 pub(in crate::plugin) mod template;
-pub(in crate::plugin) mod tidy;
 
 use std::collections::HashSet;
 
@@ -24,9 +24,9 @@ use checks::Refused;
 
 /// Maximum entries of one list.
 pub(in crate::plugin) const MAX_ENTRIES: usize = 128;
-/// Capabilities of a kind, and methods: plugins have few, and every handshake contains them.
+/// Maximum capabilities of a kind, and methods: plugins have few, and every handshake contains them.
 const MAX_OFFERED: usize = 32;
-/// Bytes of all texts of all lists.
+/// Maximum bytes of all texts of all lists.
 const MAX_SIZE: usize = 256 << 10;
 
 /// All that a plugin offers. `None`: it does not export the interface.
@@ -77,7 +77,7 @@ impl FrozenTool {
         let input =
             Schema::compile_within(&tool.input_schema, allowance).map_err(|why| format!("its input schema: {why}"))?;
         checks::object_type(&input)?;
-        // Clients get the text that is pinned: one text per schema.
+        // Clients get the same text that is pinned.
         tool.input_schema = json::canonical(input.source());
         let output = match &tool.output_schema {
             None => None,
@@ -108,7 +108,7 @@ impl Surface {
     }
 }
 
-/// The lists as the guest gave them.
+/// The lists as the guest returned them.
 #[derive(Default)]
 pub(in crate::plugin) struct Listed {
     pub(in crate::plugin) tools: Option<Vec<Tool>>,
@@ -174,8 +174,8 @@ impl Listed {
     }
 }
 
-/// Freezes the entries of a list in order, without duplicate keys. A dropped entry uses up nothing
-/// of the leeway of the others.
+/// Freezes the entries of a list in order, without duplicate keys. A dropped entry does not count
+/// against the leeway.
 fn keep<T, F>(
     list: Vec<T>,
     kind: &str,
@@ -191,7 +191,7 @@ fn keep<T, F>(
         let before = hidden.clone();
         hidden.begin_entry();
         let frozen =
-            if names.insert(name.clone()) { freeze(entry, hidden) } else { Err("the name is there already".into()) };
+            if names.insert(name.clone()) { freeze(entry, hidden) } else { Err("the name is already in use".into()) };
         match frozen {
             Ok(frozen) => kept.push(frozen),
             Err(why) => {
@@ -209,7 +209,7 @@ fn resource(mut resource: ResourceDescription, hidden: &mut text::Leeway) -> Res
     checks::texts(resource.title.as_deref(), resource.description.as_deref(), hidden)?;
     checks::mime(resource.mime_type.as_deref())?;
     checks::icons(&mut resource.icons, hidden);
-    tidy::annotations(&mut resource.annotations);
+    normalize::annotations(&mut resource.annotations);
     resource.meta = checks::meta(resource.meta, hidden)?;
     Ok(resource)
 }
@@ -224,7 +224,7 @@ fn template(
     checks::texts(template.title.as_deref(), template.description.as_deref(), hidden)?;
     checks::mime(template.mime_type.as_deref())?;
     checks::icons(&mut template.icons, hidden);
-    tidy::annotations(&mut template.annotations);
+    normalize::annotations(&mut template.annotations);
     template.meta = checks::meta(template.meta, hidden)?;
     Ok(FrozenTemplate { template, uri })
 }

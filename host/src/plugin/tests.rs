@@ -1,4 +1,4 @@
-//! Hostile and plain components, loaded and called as a host would.
+//! Loads and calls hostile and harmless components.
 
 mod calls;
 mod guest;
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use super::*;
 use guest::Guest;
 
-/// One sandbox for all tests: making the pool costs more than any of them.
+/// One sandbox for all tests: creating the pool takes longer than any of them.
 fn sandbox() -> &'static Arc<Sandbox> {
     static SANDBOX: OnceLock<Arc<Sandbox>> = OnceLock::new();
     SANDBOX.get_or_init(|| Sandbox::new(SandboxSettings::default()).expect("a sandbox"))

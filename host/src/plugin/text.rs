@@ -10,14 +10,14 @@ mod layout;
 use std::fmt::Write as _;
 
 pub(in crate::plugin) use hidden::Leeway;
-pub(in crate::plugin) use hidden::instead;
 pub use hidden::is_unusual_space;
+pub(in crate::plugin) use hidden::replacement;
 use hidden::{Hidden, is_plain, is_suspect};
 pub use in_json::escape_hidden_in_json;
 pub(in crate::plugin) use in_json::{drop_hidden_in_json, hidden_in_json};
 
 /// Whether a character is invisible, or can change how the text around it looks or reads.
-/// Some of these are needed in some places, which [`drop_hidden`] knows.
+/// Some are needed in certain positions, where [`drop_hidden`] keeps them.
 pub fn is_deceptive(c: char) -> bool {
     is_suspect(c) || c == '\r'
 }
@@ -25,8 +25,8 @@ pub fn is_deceptive(c: char) -> bool {
 /// The first hidden or deceptive character of a tool description or similar text, which may have
 /// several lines.
 pub(in crate::plugin) fn deceptive_in(text: &str, leeway: &mut Leeway) -> Option<char> {
-    let hidden = if has_nothing(text, leeway) { None } else { Hidden::of(text, leeway).next().map(|(_, c)| c) };
-    hidden.or_else(|| layout::unseen_blank(text))
+    let hidden = if needs_no_scan(text, leeway) { None } else { Hidden::of(text, leeway).next().map(|(_, c)| c) };
+    hidden.or_else(|| layout::invisible_blank(text))
 }
 
 /// The same for a text of one line: no line break or tab either.
@@ -41,18 +41,18 @@ pub(in crate::plugin) fn hidden_in_name(name: &str) -> Option<char> {
     name.chars().find(|c| hidden(*c)).or_else(marks)
 }
 
-/// Whether a text, judged by its bytes, has nothing hidden, and no second way to write what was
-/// written before.
-fn has_nothing(text: &str, leeway: &Leeway) -> bool {
-    is_plain(text) && !leeway.has_ways()
+/// Whether the bytes alone show that nothing is hidden, and no variant is in use that the text could
+/// change.
+fn needs_no_scan(text: &str, leeway: &Leeway) -> bool {
+    is_plain(text) && !leeway.has_variants()
 }
 
 /// Drops hidden characters: controls except tabs and line breaks, and invisible ones except
-/// those that scripts and emoji need there. Unusual spaces become usual ones.
+/// where scripts and emoji need them. Unusual spaces become plain ones.
 ///
 /// Returns whether there were any.
 pub(in crate::plugin) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> bool {
-    if has_nothing(text, leeway) {
+    if needs_no_scan(text, leeway) {
         return false;
     }
     let mut hidden = Hidden::of(text, leeway).peekable();
@@ -63,7 +63,7 @@ pub(in crate::plugin) fn drop_hidden(text: &mut String, leeway: &mut Leeway) -> 
     let mut from = 0;
     for (at, c) in hidden {
         kept.push_str(&text[from..at]);
-        kept.push_str(instead(c));
+        kept.push_str(replacement(c));
         from = at + c.len_utf8();
     }
     kept.push_str(&text[from..]);
@@ -79,7 +79,7 @@ pub fn printable(text: &str) -> String {
     let mut from = 0;
     for (at, c) in Hidden::of(&text, &mut Leeway::default()) {
         shown.push_str(&text[from..at]);
-        spell(c, &mut shown);
+        escape(c, &mut shown);
         from = at + c.len_utf8();
     }
     shown.push_str(&text[from..]);
@@ -99,14 +99,14 @@ pub fn quote(text: &str, max: usize) -> String {
             '\n' => line.push_str("\\n"),
             '\r' => line.push_str("\\r"),
             '\t' => line.push_str("\\t"),
-            c if is_deceptive(c) || is_unusual_space(c) => spell(c, &mut line),
+            c if is_deceptive(c) || is_unusual_space(c) => escape(c, &mut line),
             c => line.push(c),
         }
     }
     line
 }
 
-fn spell(c: char, into: &mut String) {
+fn escape(c: char, into: &mut String) {
     let _ = write!(into, "\\u{{{:x}}}", u32::from(c));
 }
 

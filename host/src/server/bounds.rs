@@ -15,7 +15,7 @@ use super::unread::Unread;
 use crate::plugin::{Fault, PluginId};
 use crate::protocol::error;
 
-/// From so many plugins on, semaphores without users are removed.
+/// Number of plugins from which unused semaphores are removed.
 const PRUNE_FROM: usize = 16;
 
 pub(in crate::server) struct Bounds {
@@ -28,9 +28,9 @@ pub(in crate::server) struct Bounds {
 }
 
 /// The right to one request to a plugin, until it is dropped.
-pub(in crate::server) struct Permit(#[expect(dead_code, reason = "dropped is given back")] OwnedSemaphorePermit);
+pub(in crate::server) struct Permit(#[expect(dead_code, reason = "released on drop")] OwnedSemaphorePermit);
 
-/// When a request has waited long enough; set at its first wait.
+/// The deadline of a request's waits; set at the first one.
 #[derive(Default)]
 pub(in crate::server) struct WaitDeadline(Option<Instant>);
 

@@ -17,14 +17,14 @@ use crate::plugin::{CallError, Fault, Provider};
 use crate::protocol::{ErrorObject, error};
 
 /// Maximum bytes of a name in the log.
-const SHOWN: usize = 120;
+const MAX_NAME: usize = 120;
 
 /// The record of a running request. Dropped before `finish`, it is recorded as cancelled.
 pub(in crate::server) struct CallRecord {
     audit: Audit,
     began: Instant,
     cancelled: CancellationToken,
-    /// `None`: no log wants it, or it is committed already.
+    /// `None`: no log is enabled, or it is committed already.
     record: Option<Record>,
 }
 
@@ -32,7 +32,7 @@ impl CallRecord {
     /// `name` is that of a tool or prompt, or a URI.
     ///
     /// # Errors
-    /// If recording is required and not possible: the request must not start.
+    /// If the audit log is required and cannot be written: the request must not start.
     pub(in crate::server) fn begin(
         server: &Server,
         scope: &Scope,
@@ -119,7 +119,7 @@ impl CallRecord {
             method = record.method.as_deref(),
             took = ?took,
             "{}: {}",
-            quote(record.tool.as_deref().unwrap_or_default(), SHOWN),
+            quote(record.tool.as_deref().unwrap_or_default(), MAX_NAME),
             record.code.unwrap_or_default()
         );
         self.audit.commit(&Record { took: Some(took), ..record })

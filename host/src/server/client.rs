@@ -36,7 +36,7 @@ impl Client {
         Self { capabilities, outbox, bounds, pending }
     }
 
-    /// What a plugin may ask of this client.
+    /// The features that this client offers to plugins.
     pub(in crate::server) fn features(&self) -> ClientFeatures {
         let can = &self.capabilities;
         [
@@ -52,8 +52,8 @@ impl Client {
         .fold(ClientFeatures::empty(), |all, feature| all | feature)
     }
 
-    /// With `may_wait`, waits for a limited time while the client does not read. `false`: it was
-    /// dropped, since the outbox stayed full or the unread limit is reached.
+    /// Sends a notification. With `may_wait`, waits for a limited time while the client does not
+    /// read. `false`: it was dropped, since the outbox stayed full or the unread limit is reached.
     pub(in crate::server) async fn notify(&self, method: &str, params: &str, may_wait: bool) -> bool {
         let mut message = Outgoing::notification(method, Some(params));
         if !message.try_hold(&self.bounds.unread) {
@@ -64,7 +64,7 @@ impl Client {
                 timeout(self.bounds.patience, self.outbox.send(message)).await.is_ok()
             }
             Err(TrySendError::Full(_)) => false,
-            // A client that has disconnected misses nothing.
+            // The client has disconnected.
             Ok(()) | Err(TrySendError::Closed(_)) => true,
         }
     }
@@ -77,14 +77,14 @@ impl Client {
     /// Sends a request.
     ///
     /// # Errors
-    /// A sentence for the plugin, if the client is stateless, disconnected or has too many pending.
+    /// A message for the plugin, if the client is stateless, disconnected or has too many pending.
     pub(in crate::server) async fn ask(&self, request: &Request) -> Result<Pending, String> {
-        let requests = self.pending.as_ref().ok_or("the client takes no requests")?;
-        let answer = requests.register(self.outbox.clone()).ok_or("too many questions wait for the client")?;
+        let requests = self.pending.as_ref().ok_or("the client accepts no requests")?;
+        let answer = requests.register(self.outbox.clone()).ok_or("too many requests to the client are pending")?;
         let mut message = Outgoing::request(answer.id(), request.method, request.params.as_deref());
         if !message.try_hold(&self.bounds.unread) {
-            return Err("too much waits for the client already, and it does not read".into());
+            return Err("the client does not read its messages".into());
         }
-        self.outbox.send(message).await.map(|()| answer).map_err(|_| "the client is gone".into())
+        self.outbox.send(message).await.map(|()| answer).map_err(|_| "the client has disconnected".into())
     }
 }

@@ -36,7 +36,7 @@ use crate::protocol::{ClientNotification, ErrorObject, Revision, era, error};
 const FILE_LIST_TIMEOUT: Duration = Duration::from_secs(1);
 /// At shutdown, how long requests that were cut off have to send their error.
 const CUT_OFF_GRACE: Duration = Duration::from_secs(1);
-/// Responses up to this many bytes are always kept: the error in their place would be as long.
+/// Responses up to this many bytes are always kept: the error that replaces them would be as long.
 const ALWAYS_KEPT: usize = 4 << 10;
 
 /// A frame's origin, and where its responses go.
@@ -68,7 +68,7 @@ pub struct Answered {
     held: Option<Reservation>,
 }
 
-/// What a request holds until its response has been sent.
+/// The resources that a request holds until its response has been sent.
 struct Reservation {
     _bytes: RequestBytes,
     _listen: Option<OwnedSemaphorePermit>,
@@ -118,7 +118,7 @@ pub struct Connection {
     pending: Arc<PendingRequests>,
     request_budget: RequestBudget,
     bounds: Arc<Bounds>,
-    listens: Arc<Semaphore>,
+    listen_streams: Arc<Semaphore>,
     closing: CancellationToken,
     /// Cancelled when running requests must end with an error: the server shuts down.
     cut_off: CancellationToken,
@@ -158,7 +158,7 @@ impl Connection {
         Arc::new(Self {
             request_budget: RequestBudget::new(settings.waiting, server.large.clone()),
             bounds: Arc::new(Bounds::new(unread, settings.in_flight, settings.patience)),
-            listens: Arc::new(Semaphore::new(settings.listens)),
+            listen_streams: Arc::new(Semaphore::new(settings.listen_streams)),
             cut_off: server.cut_off.child_token(),
             server,
             outbox,
@@ -326,7 +326,7 @@ impl Connection {
                 return Admitted::Now(Outgoing::error(Some(&request.id), UnreadableId::Omit, &error, true));
             }
             Reply::Later(later) => (None, later, self.server.settings.cancel_grace),
-            Reply::Listen(later) => match self.listens.clone().try_acquire_owned() {
+            Reply::Listen(later) => match self.listen_streams.clone().try_acquire_owned() {
                 // No message may follow its cancellation.
                 Ok(listen) => (Some(listen), later, Duration::ZERO),
                 Err(_) => {
@@ -373,9 +373,9 @@ impl Connection {
         };
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!("a request handler panicked");
-            Err(error::internal("host_error", "the host failed while it worked on this request"))
+            Err(error::internal("host_error", "internal host error while handling this request"))
         });
-        // Whoever removes the request decides: a cancellation may have won the race.
+        // Removing the request is the right to answer it: a cancellation may have won the race.
         self.in_flight.finish(&id).then(|| self.answer_to(&id, answer))
     }
 

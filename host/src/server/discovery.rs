@@ -29,25 +29,25 @@ const CALL: &str = "call_tool";
 const FOUND: usize = 10;
 /// Maximum bytes of arguments that are validated: a query of 1000 characters has at most 12,000
 /// when all of them are escaped.
-const SHORT: usize = 16 << 10;
-/// Concurrent searches.
-const SEARCHES: usize = 2;
+const MAX_ARGUMENT_BYTES: usize = 16 << 10;
+/// Maximum concurrent searches.
+const MAX_SEARCHES: usize = 2;
 /// Maximum words of a query that are used.
-const WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
-const FIND_INPUT: &str = r#"{"type":"object","properties":{"query":{"type":"string","maxLength":1000,"description":"Words to look for in names, titles and descriptions. Without it, all tools match."},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"The most tools to return."}},"additionalProperties":false}"#;
+const FIND_INPUT: &str = r#"{"type":"object","properties":{"query":{"type":"string","maxLength":1000,"description":"Words to search for in names, titles and descriptions. Without it, all tools match."},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"Maximum number of tools to return."}},"additionalProperties":false}"#;
 const FIND_OUTPUT: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"inputSchema":{"type":"object"}},"required":["name","inputSchema"]}}},"required":["tools"]}"#;
-const CALL_INPUT: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as find_tools gives it."},"arguments":{"type":"object","description":"Its arguments, as its inputSchema wants them."}},"required":["name"],"additionalProperties":false}"#;
+const CALL_INPUT: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as returned by find_tools."},"arguments":{"type":"object","description":"The tool's arguments, matching its inputSchema."}},"required":["name"],"additionalProperties":false}"#;
 
 /// Adds both tools to a catalog, under their unprefixed names.
-pub(super) fn put_into(catalog: &Arc<Catalog>) {
-    let frozen = |tool| FrozenTool::freeze(tool).expect("a tool of the host's own is a good one");
+pub(super) fn register(catalog: &Arc<Catalog>) {
+    let frozen = |tool| FrozenTool::freeze(tool).expect("a built-in tool is valid");
     let discovery = Discovery {
         id: PluginId::parse(ID).expect("a valid name"),
         digest: Digest::of(ID.as_bytes()),
         surface: Surface { tools: Some(tools().map(frozen).into()), ..Surface::default() },
         catalog: Arc::downgrade(catalog),
-        searching: Semaphore::new(SEARCHES),
+        searching: Semaphore::new(MAX_SEARCHES),
     };
     for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, surface: None }) {
         tracing::warn!("{warning}");
@@ -68,7 +68,7 @@ fn redirected(entry: &Entry<FrozenTool>, arguments: &str) -> Result<Option<(Stri
     let [name, inside] = json::members(arguments, ["name", "arguments"]).map_err(unreadable)?;
     let name = name.and_then(json::string).unwrap_or_default();
     if name == entry.name.as_str() {
-        return Err(error::invalid_params("params.arguments.name", "must be another tool than this one"));
+        return Err(error::invalid_params("params.arguments.name", "must be a tool other than this one"));
     }
     Ok(Some((name.into_owned(), inside.map_or("{}", |inside| inside.get()).into())))
 }
@@ -82,7 +82,7 @@ fn check(tool: &FrozenTool, arguments: &str) -> Result<(), CallError> {
 /// Arguments to the depth that the built-in tools' schemas check: nested values are for another
 /// tool.
 fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
-    if arguments.len() <= SHORT {
+    if arguments.len() <= MAX_ARGUMENT_BYTES {
         return Ok(arguments.into());
     }
     let refused = |reason: String| vec![Violation { reason, ..Violation::default() }];
@@ -98,8 +98,10 @@ fn outline(arguments: &str) -> Result<Cow<'_, str>, Vec<Violation>> {
             Kind::Array => "[]",
             _ => value.get(),
         });
-        if outline.len() > SHORT {
-            return Err(refused(format!("it has more than {SHORT} bytes beside what is in its objects and arrays")));
+        if outline.len() > MAX_ARGUMENT_BYTES {
+            return Err(refused(format!(
+                "it has more than {MAX_ARGUMENT_BYTES} bytes, nested objects and arrays not counted"
+            )));
         }
     }
     outline.push('}');
@@ -118,13 +120,13 @@ fn tools() -> [Tool; 2] {
     [
         tool(
             FIND,
-            "Finds tools of this server, also those that were added since its tools were last listed. \
-             Call what it finds with call_tool.",
+            "Finds tools of this server, including those added since its tools were last listed. \
+             Call a tool that was found with call_tool.",
             FIND_INPUT,
             Some(FIND_OUTPUT),
             Some(reading),
         ),
-        tool(CALL, "Calls a tool of this server by name, with the result of that tool.", CALL_INPUT, None, None),
+        tool(CALL, "Calls a tool of this server by name, and returns that tool's result.", CALL_INPUT, None, None),
     ]
 }
 
@@ -160,7 +162,7 @@ impl Provider for Discovery {
             return Err(CallError::Guest(GuestError::NotFound));
         };
         check(self.surface.tool(FIND).ok_or(Fault::Host)?, &arguments)?;
-        let _place = self.searching.acquire().await.map_err(|_| Fault::Host)?;
+        let _permit = self.searching.acquire().await.map_err(|_| Fault::Host)?;
         let arguments: Value = json::tree(&arguments, json::MAX_DEPTH).map_err(|_| CallError::Fault(Fault::Host))?;
         let query = arguments["query"].as_str().unwrap_or_default().to_owned();
         let limit = arguments["limit"].as_f64().map_or(FOUND, |limit| limit as usize);
@@ -175,7 +177,7 @@ impl Provider for Discovery {
 /// The tools that match the most words, names before other texts, otherwise in list order.
 fn find(snapshot: &Snapshot, query: &str, limit: usize) -> Result<String, CallError> {
     let query = query.to_lowercase();
-    let words: Vec<&str> = query.split_whitespace().take(WORDS).collect();
+    let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
     let others = snapshot.tools.entries().iter().filter(|entry| !entry.provider.is_host());
     let mut found: Vec<(usize, usize, &Entry<FrozenTool>)> = others
         .filter_map(|entry| {
@@ -220,7 +222,7 @@ struct FoundTool<'a> {
 }
 
 #[test]
-fn what_other_tools_take_is_not_looked_at() {
+fn arguments_of_other_tools_are_not_validated() {
     let many = format!(r#"{{"v":[{}0]}}"#, "0,".repeat(100_000));
     let call = format!(r#"{{"name":"echo","arguments":{many}}}"#);
     assert_eq!(outline(&call).expect("short"), r#"{"name":"echo","arguments":{}}"#);
@@ -229,7 +231,7 @@ fn what_other_tools_take_is_not_looked_at() {
     for bad in [
         format!(r#"{{"name":"echo","arguments":{many},"more":{many}}}"#),
         format!(r#"{{"name":"echo","arguments":[{many}]}}"#),
-        format!(r#"{{"name":"{}"}}"#, "x".repeat(SHORT)),
+        format!(r#"{{"name":"{}"}}"#, "x".repeat(MAX_ARGUMENT_BYTES)),
         format!("[{many}]"),
     ] {
         assert!(matches!(check(&call_tool, &bad), Err(CallError::Input(_))), "{}", &bad[..40]);

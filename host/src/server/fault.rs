@@ -16,8 +16,8 @@ use crate::plugin::{Access, CallError, Fault, FrozenTool, PluginId, Violation};
 use crate::protocol::result::{self, Envelope};
 use crate::protocol::{Ask, ErrorObject, Implementation, error};
 
-/// Maximum violations that are reported.
-const MOST_VIOLATIONS: usize = 10;
+/// Maximum violations reported.
+const MAX_VIOLATIONS: usize = 10;
 
 /// Why a call has no result.
 pub(super) enum Refusal {
@@ -72,7 +72,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
             Err(error::missing_client_capability(ask))
         }
         Refusal::NeedsClient(ask) => {
-            let text = format!("Tool '{}' needs {} of the client, which does not support it.", entry.name, ask.name());
+            let text = format!("Tool '{}' needs {}, which the client does not support.", entry.name, ask.name());
             failed(server, scope, entry, &FaultMeta::new(entry, "denied"), &text)
         }
         Refusal::TooManyRounds => {
@@ -91,7 +91,7 @@ pub(super) fn tool(server: &Implementation, scope: &Scope, entry: &Entry<FrozenT
             let violation = Violation { path: input.path, reason: input.reason, expected: String::new() };
             invalid_arguments(server, scope, entry, &[violation])
         }
-        // The plugin lists the tool and does not know it: a contradiction.
+        // A contradiction: the plugin lists the tool.
         Refusal::Call(CallError::Guest(GuestError::NotFound)) => {
             let text = format!("Plugin '{plugin}' lists the tool '{}' but does not know it.", entry.name);
             failed(server, scope, entry, &FaultMeta::new(entry, "bad-output"), &text)
@@ -112,7 +112,7 @@ pub(super) fn without_result(
         Refusal::Request(error) => error,
         Refusal::NeedsClient(ask) if scope.revision.has_capability_error() => error::missing_client_capability(ask),
         Refusal::NeedsClient(ask) => {
-            let text = format!("Plugin '{plugin}' needs {} of the client, which does not support it.", ask.name());
+            let text = format!("Plugin '{plugin}' needs {}, which the client does not support.", ask.name());
             error::plugin_fault(plugin.as_ref(), "denied", json!({}), &text)
         }
         Refusal::TooManyRounds => {
@@ -127,7 +127,7 @@ pub(super) fn without_result(
             error::plugin_fault(plugin.as_ref(), fault.code(), more, &fault.sentence(plugin))
         }
         Refusal::Call(CallError::Guest(GuestError::Failed(text))) => {
-            error::plugin_fault(plugin.as_ref(), "failed", json!({}), &format!("Plugin '{plugin}' says: {text}"))
+            error::plugin_fault(plugin.as_ref(), "failed", json!({}), &format!("Plugin '{plugin}' failed: {text}"))
         }
         Refusal::Call(CallError::Input(violations)) => {
             let wrong = violations.into_iter().next().unwrap_or_default();
@@ -141,7 +141,7 @@ pub(super) fn without_result(
 }
 
 fn too_many_rounds(plugin: &PluginId) -> String {
-    format!("Plugin '{plugin}' asked the client again and again without coming to an end.")
+    format!("Plugin '{plugin}' asked the client too many times in one call.")
 }
 
 /// Invalid arguments: a result or an error, depending on the revision.
@@ -151,7 +151,7 @@ pub(super) fn invalid_arguments(
     entry: &Entry<FrozenTool>,
     violations: &[Violation],
 ) -> Answer {
-    let reported = &violations[..violations.len().min(MOST_VIOLATIONS)];
+    let reported = &violations[..violations.len().min(MAX_VIOLATIONS)];
     if !scope.revision.invalid_arguments_are_results() {
         let first = reported.first().map_or("", |violation| violation.reason.as_str());
         return Err(error::invalid_arguments(entry.name.as_str(), first, reported.iter().map(entry_of)));

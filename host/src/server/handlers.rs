@@ -1,4 +1,4 @@
-//! One file per feature: from a typed request to the wire's result.
+//! One file per feature: converts typed requests to results of the wire.
 
 pub(in crate::server) mod completions;
 pub(in crate::server) mod custom;

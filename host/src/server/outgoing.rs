@@ -1,4 +1,4 @@
-//! A message to a client, with what a transport needs to know beside its text.
+//! A message to a client, with the data that a transport needs besides its text.
 
 use bytes::Bytes;
 
@@ -16,7 +16,7 @@ pub struct Outgoing {
     held: Option<UnreadBytes>,
 }
 
-/// A copy is not counted: its owner does that.
+/// A copy is not counted here: its owner does that.
 impl Clone for Outgoing {
     fn clone(&self) -> Self {
         Self::new(self.text.clone(), self.kind)

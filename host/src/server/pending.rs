@@ -15,7 +15,7 @@ use crate::budget::{Budget, Taken};
 use crate::json::Raw;
 use crate::jsonrpc::{Outcome, RequestId, Response};
 
-/// The client's result, or a sentence for the plugin why there is none.
+/// The client's result, or the reason for the plugin why there is none.
 pub(in crate::server) type ClientAnswer = Result<Box<RawValue>, String>;
 
 /// Maximum pending requests of one connection.
@@ -61,7 +61,7 @@ impl PendingRequests {
         let (answer, size) = match response.outcome {
             Outcome::Result(result) => match self.answers.try_take(result.get().len()) {
                 Ok(held) => (Ok(result.to_owned()), held),
-                Err(_) => (Err("too many answers of the client wait to be used".into()), self.answers.take(0)),
+                Err(_) => (Err("too many answers of the client are unprocessed".into()), self.answers.take(0)),
             },
             Outcome::Error(error) => {
                 let why = format!("the client answered with error {}: {}", error.code, error.message);
@@ -93,7 +93,7 @@ impl Pending {
 
     pub(in crate::server) async fn answer(&mut self) -> ClientAnswer {
         // The sender is dropped only with the connection.
-        (&mut self.answered).await.map_or_else(|_| Err("the client is gone".into()), |(answer, _)| answer)
+        (&mut self.answered).await.map_or_else(|_| Err("the client has disconnected".into()), |(answer, _)| answer)
     }
 }
 

@@ -1,11 +1,11 @@
-//! Forwards a plugin's events to the client while a request runs: log messages and progress, as
-//! far as the client wants them, and rate-limited.
+//! Forwards a plugin's events to the client while a request runs: log messages and progress, if the
+//! client requested them, and rate-limited.
 //!
-//! Change events are not for this client but for subscribers, and are published. Nothing is sent
-//! after a cancellation or after the response.
+//! Change events are published to subscribers. Nothing is sent after a cancellation or after the
+//! response.
 //!
-//! A client that does not read is waited for once, for some seconds: after that, messages that it
-//! does not take are dropped and counted, and the request ends normally.
+//! The relay waits once, for a few seconds, for a client that does not read. After that, messages
+//! that do not fit are dropped and counted, and the request ends normally.
 //!
 //! Source: MCP, server/utilities/logging and basic/utilities/progress of each revision.
 
@@ -42,7 +42,7 @@ pub(in crate::server) struct Relay<'a> {
     progress: f64,
     /// A rate-limited step; a later one replaces it.
     pending_step: Option<Step>,
-    /// No notification has timed out yet.
+    /// Whether no notification has timed out yet.
     client_reads: bool,
 }
 

@@ -4,10 +4,10 @@
 
 use crate::budget::{self, Budget};
 
-/// Maximum bytes of a request that only counts against its connection, so that large requests of
+/// Maximum bytes of a request that counts only against its connection, so that large requests of
 /// others cannot block ordinary ones.
 const SMALL: usize = 64 << 10;
-/// Bytes that a request takes beside its text: its task and call state.
+/// Bytes that a request takes in addition to its text: its task and call state.
 const OVERHEAD: usize = 4 << 10;
 
 /// The budget of one connection.

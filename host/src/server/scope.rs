@@ -35,7 +35,7 @@ pub(in crate::server) struct Scope {
     pub(in crate::server) cancelled: CancellationToken,
 }
 
-/// The minimum level of log messages that the client wants.
+/// The minimum level of log messages for the client.
 #[derive(Clone)]
 pub(in crate::server) enum Verbosity {
     /// Set per request; no messages if absent (2026-07-28 server/utilities/logging).
@@ -47,8 +47,8 @@ pub(in crate::server) enum Verbosity {
 impl Verbosity {
     pub(in crate::server) fn admits(&self, level: Level) -> bool {
         match self {
-            Self::Request(least) => least.is_some_and(|least| level >= least),
-            Self::Session(least) => level >= least.get(),
+            Self::Request(minimum) => minimum.is_some_and(|minimum| level >= minimum),
+            Self::Session(minimum) => level >= minimum.get(),
         }
     }
 }

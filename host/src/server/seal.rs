@@ -23,7 +23,7 @@ use crate::protocol;
 pub(in crate::server) const EXPIRY: Duration = Duration::from_secs(600);
 const NONCE: usize = 24;
 /// Maximum characters of a state: the plugin's part, encoded in base64 twice, and the forms.
-const LONGEST: usize = 1 << 20;
+const MAX_LENGTH: usize = 1 << 20;
 
 pub struct Seal(XChaCha20Poly1305);
 
@@ -133,7 +133,8 @@ impl Seal {
     /// # Errors
     /// If the text was not made by [`Seal::close`] for the same binding, or has expired.
     pub fn open(&self, binding: &Binding<'_>, text: &str, now: SystemTime) -> Result<Sealed, SealError> {
-        let bytes = Some(text).filter(|text| text.len() <= LONGEST).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+        let bytes =
+            Some(text).filter(|text| text.len() <= MAX_LENGTH).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let bytes = bytes.ok_or(SealError::Invalid)?;
         let (nonce, secret) = bytes.split_first_chunk::<NONCE>().ok_or(SealError::Invalid)?;
         let payload = Payload { msg: secret, aad: &binding.hash() };

@@ -14,13 +14,12 @@ pub(in crate::server) struct Session {
     pub(in crate::server) level: Arc<SessionLevel>,
     /// The client's resource subscriptions.
     pub(in crate::server) uris: Arc<Uris>,
-    /// The client is initialized: changes are being announced.
+    /// The client is initialized, and receives change notifications.
     pub(in crate::server) announcing: bool,
 }
 
 impl Session {
-    /// A second handshake on the same connection resets the session; announcements to `before`
-    /// continue for the new one.
+    /// A second handshake on the same connection resets the session; change notifications continue.
     pub(in crate::server) fn new(hello: Initialize, before: Option<&Self>) -> Self {
         let uris = before.map(|before| before.uris.clone()).unwrap_or_default();
         uris.clear();

@@ -1,4 +1,4 @@
-//! What the tests of this floor share: a plugin that a closure plays, and its client.
+//! Test doubles for this module: a plugin implemented by a closure, and a client.
 
 pub(in crate::server) mod client;
 pub(in crate::server) mod double;

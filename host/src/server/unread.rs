@@ -62,7 +62,7 @@ impl Unread {
         self.own.is_open() && self.small.is_open()
     }
 
-    /// UnreadBytes until that is so.
+    /// Waits until it has.
     pub(super) async fn open(&self) {
         while !self.is_open() {
             self.own.open().await;

@@ -28,17 +28,17 @@ impl Updates {
         let _ = self.0.send(uri.into());
     }
 
-    pub(in crate::server) fn follow(&self, uris: Arc<Uris>) -> Subscriber {
+    pub(in crate::server) fn subscribe(&self, uris: Arc<Uris>) -> Subscriber {
         Subscriber { receiver: self.0.subscribe(), uris }
     }
 }
 
 /// The resources that one client is subscribed to.
 #[derive(Default)]
-pub(in crate::server) struct Uris(Mutex<Followed>);
+pub(in crate::server) struct Uris(Mutex<Subscriptions>);
 
 #[derive(Default)]
-struct Followed {
+struct Subscriptions {
     uris: HashSet<Box<str>>,
     bytes: usize,
 }
@@ -46,36 +46,36 @@ struct Followed {
 impl Uris {
     pub(in crate::server) fn new<'a>(uris: impl IntoIterator<Item = &'a str>) -> Self {
         // Their bytes are bounded by the listen request, which stays counted as long as it runs.
-        Self(Mutex::new(Followed { uris: uris.into_iter().map(Into::into).collect(), bytes: 0 }))
+        Self(Mutex::new(Subscriptions { uris: uris.into_iter().map(Into::into).collect(), bytes: 0 }))
     }
 
     /// `false`: the limit of subscriptions or of their bytes is reached.
     pub(in crate::server) fn add(&self, uri: &str, limit: usize) -> bool {
-        let mut followed = self.lock();
-        if followed.uris.contains(uri) {
+        let mut subscriptions = self.lock();
+        if subscriptions.uris.contains(uri) {
             return true;
         }
-        let bytes = followed.bytes + uri.len();
-        let fits = followed.uris.len() < limit && bytes <= MAX_URI_BYTES;
+        let bytes = subscriptions.bytes + uri.len();
+        let fits = subscriptions.uris.len() < limit && bytes <= MAX_URI_BYTES;
         if fits {
-            followed.uris.insert(uri.into());
-            followed.bytes = bytes;
+            subscriptions.uris.insert(uri.into());
+            subscriptions.bytes = bytes;
         }
         fits
     }
 
     pub(in crate::server) fn remove(&self, uri: &str) {
-        let mut followed = self.lock();
-        if followed.uris.remove(uri) {
-            followed.bytes -= uri.len();
+        let mut subscriptions = self.lock();
+        if subscriptions.uris.remove(uri) {
+            subscriptions.bytes -= uri.len();
         }
     }
 
     pub(in crate::server) fn clear(&self) {
-        *self.lock() = Followed::default();
+        *self.lock() = Subscriptions::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Followed> {
+    fn lock(&self) -> MutexGuard<'_, Subscriptions> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -114,7 +114,7 @@ impl Subscriber {
         }
     }
 
-    /// After a lag any of them may have been updated.
+    /// After a lag, any of them may have been updated.
     fn collect_all(&self, changed: &mut BTreeSet<Box<str>>) {
         changed.extend(self.uris.lock().uris.iter().cloned());
     }
@@ -125,10 +125,10 @@ mod tests {
     use super::{MAX_URI_BYTES, Uris};
 
     #[test]
-    fn what_is_followed_is_bounded_by_number_and_bytes() {
+    fn subscriptions_are_limited_in_number_and_bytes() {
         let uris = Uris::default();
         assert!(uris.add("a:1", 2) && uris.add("a:2", 2) && !uris.add("a:3", 2));
-        assert!(uris.add("a:1", 2), "what is followed already needs no room");
+        assert!(uris.add("a:1", 2), "a second subscription to a URI takes no room");
         uris.remove("a:2");
         let long = "a".repeat(MAX_URI_BYTES - 3);
         assert!(!uris.add(&format!("{long}x"), 9) && uris.add(&long, 9) && !uris.add("b", 9));

@@ -39,7 +39,7 @@ pub(in crate::server) struct Cancelled<'a> {
 
 /// Why a question cannot be sent to a client.
 pub(in crate::server) enum Unrepresentable {
-    /// The client's revision does not have it: a sentence for the plugin.
+    /// The client's revision does not have it; the reason, for the plugin.
     NotInRevision(&'static str),
     /// It violates every revision, which is the plugin's fault.
     Invalid(String),
@@ -48,7 +48,7 @@ pub(in crate::server) enum Unrepresentable {
 /// The text of params, or of a part of a result.
 pub(in crate::server) fn text(view: &impl Serialize) -> Result<String, ErrorObject> {
     json::to_text(view).map_err(|fault| {
-        tracing::error!("cannot serialize a message: {fault}");
+        tracing::error!("failed to serialize a message: {fault}");
         error::unwritable(&fault)
     })
 }

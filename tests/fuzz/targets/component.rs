@@ -29,7 +29,7 @@ pub(super) fn target() -> Target {
 fn run(input: &[u8]) {
     let summary = summarize(input);
     summary.imports.iter().chain(&summary.exports).for_each(|name| plain(name));
-    summary.makers.iter().for_each(|maker| [&maker.name, &maker.version].into_iter().for_each(|text| plain(text)));
+    summary.producers.iter().for_each(|maker| [&maker.name, &maker.version].into_iter().for_each(|text| plain(text)));
     match inspect(input) {
         Ok(found) => {
             assert!(input.starts_with(b"\0asm\x0d\0\x01\0"));

@@ -43,9 +43,9 @@ fn run(input: &[u8]) {
     let shape = shape();
     let value = match read::value(&text, &shape) {
         Ok(value) => value,
-        Err(misfit) => {
-            assert!(misfit.path.is_empty() || misfit.path.starts_with('/'), "{misfit:?}");
-            return assert!(!misfit.reason.is_empty());
+        Err(mismatch) => {
+            assert!(mismatch.path.is_empty() || mismatch.path.starts_with('/'), "{mismatch:?}");
+            return assert!(!mismatch.reason.is_empty());
         }
     };
     let written = write::write(&value, &shape, 1 << 20).expect("it was read");

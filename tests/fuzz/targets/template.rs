@@ -30,12 +30,12 @@ fn run(input: &[u8]) {
     for variable in compiled.variables() {
         assert!(template.contains(variable.as_str()), "{variable:?} of {template:?}");
     }
-    if compiled.makes(uri) {
+    if compiled.matches(uri) {
         assert!(uri.is_ascii() && uri.contains(':'), "{uri:?} is no URI");
         let prefix = template.split('{').next().unwrap_or_default();
         assert!(uri.starts_with(prefix), "{template:?} does not make {uri:?}");
     }
     if !template.contains('{') {
-        assert_eq!(compiled.makes(uri), uri == template && compiled.makes(template));
+        assert_eq!(compiled.matches(uri), uri == template && compiled.matches(template));
     }
 }

@@ -33,16 +33,16 @@ fn make(folder: PathBuf) -> PathBuf {
 #[test]
 fn folders_of_the_user_and_of_wharf_are_not_given() {
     let home = home();
-    refused(&home, Path::new("/"), "is the root of all");
+    refused(&home, Path::new("/"), "is the root folder");
     for own in [home.path("home"), home.path("config/wharf"), home.plugins()] {
-        refused(&home, &own, "is a folder that Wharf or its user keeps to itself");
+        refused(&home, &own, "is reserved for Wharf or its user");
     }
     // What holds one of them.
-    refused(&home, &home.path(""), "holds ");
-    refused(&home, &home.path("config"), "holds ");
+    refused(&home, &home.path(""), "contains ");
+    refused(&home, &home.path("config"), "contains ");
     make(home.path("data/wharf"));
-    refused(&home, &home.path("data"), "holds ");
-    refused(&home, &home.path("state"), "holds ");
+    refused(&home, &home.path("data"), "contains ");
+    refused(&home, &home.path("state"), "contains ");
     // What is in one of them.
     refused(&home, &make(home.plugins().join("data")), "is in ");
     refused(&home, &make(home.path("data/wharf/mine")), "is in ");
@@ -54,8 +54,8 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
     }
     // By another name.
     symlink(home.plugins(), home.path("alias")).expect("a link");
-    refused(&home, &home.path("alias"), "is a folder that Wharf or its user keeps to itself");
-    refused(&home, &home.path("shared/../home"), "is a folder that Wharf or its user keeps to itself");
+    refused(&home, &home.path("alias"), "is reserved for Wharf or its user");
+    refused(&home, &home.path("shared/../home"), "is reserved for Wharf or its user");
 }
 
 /// The audit log, tokens and secrets: also where they come later than the grant, or by a link.
@@ -80,7 +80,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
         ),
     ] {
         home.configure(&format!("{grant}{settings}"));
-        let said = format!("not granted: the folder {} holds {what}", shared.display());
+        let said = format!("not granted: the folder {} contains {what}", shared.display());
         client.process().log_with(&said);
         while on(&mut client, "folders", "") != "ok" {}
         home.configure(&format!("{grant}# {what}\n"));
@@ -99,11 +99,11 @@ fn folders_of_keys_are_not_given() {
     let home = home();
     for keys in [".ssh", ".gnupg", ".aws"] {
         let folder = make(home.path(&format!("home/{keys}/sub")));
-        refused(&home, &folder, "is a folder of keys");
-        refused(&home, folder.parent().expect("a folder"), "is a folder of keys");
+        refused(&home, &folder, "is a credentials folder");
+        refused(&home, folder.parent().expect("a folder"), "is a credentials folder");
         let holder = make(home.path(&format!("holder{keys}")));
         make(holder.join("deep/er").join(keys));
-        refused(&home, &holder, &format!("has a folder of keys in it: deep/er/{keys}"));
+        refused(&home, &holder, &format!("has a credentials folder in it: deep/er/{keys}"));
     }
 }
 

@@ -1,8 +1,8 @@
-//! Compiled components on disk, so that a start does not compile what it has compiled.
+//! The cache of compiled components on disk: a component is compiled once, not at each start.
 //!
-//! An entry is used only if its MAC is right: wasmtime accepts a flipped byte in native
-//! code. Whatever is wrong with the cache costs a compilation, never more, and a folder or key that
-//! is missing or damaged is made again, also while it is in use.
+//! An entry is used only if its MAC is valid: wasmtime accepts a flipped byte in native
+//! code. A fault of the cache costs a compilation, never more. A missing or damaged folder or key
+//! is recreated, also while it is in use.
 
 mod artifact;
 
@@ -15,67 +15,66 @@ use std::time::SystemTime;
 
 use wasmtime::Engine;
 
-pub(in crate::plugin) use artifact::{Artifact, Code, Kept};
+pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
 
 use crate::os::private::{self, For, OnDisk};
 use crate::os::sealed::{Open, Sealed};
 use crate::plugin::id::Digest;
 
-/// Bytes that all entries together may have; the least recently used go first.
+/// Maximum bytes of all entries together; the least recently used are removed first.
 const MAX_TOTAL: u64 = 2 << 30;
-/// Bytes of one entry.
+/// Maximum bytes of one entry.
 const MAX_ENTRY: u64 = 257 << 20;
 const KEY: &str = "key";
 const MAC: usize = 32;
-/// Bytes that are read at once.
-const PIECE: usize = 256 << 10;
+/// Bytes of one read.
+const CHUNK: usize = 256 << 10;
 
 pub(in crate::plugin) struct Cache {
     dir: PathBuf,
-    /// Of the engine: its version and settings.
+    /// Hash of the engine's version and settings.
     compatibility: u64,
     max_total: u64,
-    /// Something went wrong since the last entry was kept, and was told.
-    troubled: AtomicBool,
+    /// An error was logged since the last entry was stored.
+    failing: AtomicBool,
 }
 
 impl Cache {
-    /// Makes the folder and its key. What cannot be made now is tried again with each entry.
+    /// Creates the folder and its key. A failure is logged, and retried with each entry.
     pub(in crate::plugin) fn open(dir: PathBuf, engine: &Engine) -> Self {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        let cache =
-            Self { dir, compatibility: hasher.finish(), max_total: MAX_TOTAL, troubled: AtomicBool::new(false) };
+        let cache = Self { dir, compatibility: hasher.finish(), max_total: MAX_TOTAL, failing: AtomicBool::new(false) };
         if let Err(error) = key(&cache.dir) {
-            cache.warn("be opened", &error);
+            cache.warn("open", &error);
         }
         cache
     }
 
     /// The entry of a component, if there is an authentic one.
-    pub(in crate::plugin) fn get(&self, digest: Digest) -> Option<Kept> {
+    pub(in crate::plugin) fn get(&self, digest: Digest) -> Option<SealedCode> {
         let name = self.name(digest);
         match self.read(&name, digest) {
-            Ok(code) => code.map(Kept::authenticated),
+            Ok(code) => code.map(SealedCode::authenticated),
             Err(error) => {
-                self.warn(&format!("give the entry {name}"), &error);
+                self.warn(&format!("read the entry {name} of"), &error);
                 None
             }
         }
     }
 
-    /// Keeps an artifact. What is wrong with the disk is told once.
+    /// Stores an artifact. Of consecutive failures the first is a warning.
     pub(in crate::plugin) fn put(&self, digest: Digest, artifact: &Artifact) {
-        let kept = key(&self.dir).and_then(|key| {
+        let stored = key(&self.dir).and_then(|key| {
             let name = self.name(digest);
             let mut mac = mac(&key, &name);
             mac.update(artifact.code());
             replace(&self.dir, &name, &[artifact.code(), mac.finalize().as_bytes()])?;
             self.prune()
         });
-        match kept {
-            Ok(()) => self.troubled.store(false, Ordering::Relaxed),
-            Err(error) => self.warn("keep an entry", &error),
+        match stored {
+            Ok(()) => self.failing.store(false, Ordering::Relaxed),
+            Err(error) => self.warn("store an entry in", &error),
         }
     }
 
@@ -83,8 +82,8 @@ impl Cache {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }
 
-    /// The code of an entry, authenticated while it is copied to where nobody can change it; `None`
-    /// if there is no such entry.
+    /// The code of an entry, authenticated while it is copied into sealed memory; `None` if there
+    /// is no such entry.
     fn read(&self, name: &str, digest: Digest) -> io::Result<Option<Sealed>> {
         let key = key(&self.dir)?;
         let (mut file, size) = match open(&self.dir.join(name), MAX_ENTRY) {
@@ -94,36 +93,36 @@ impl Cache {
         };
         let not_authentic = || io::Error::new(io::ErrorKind::InvalidData, "it is not authentic");
         let mut left = size.checked_sub(MAC as u64).ok_or_else(not_authentic)?;
-        let (mut right, mut code) = (mac(&key, name), memory_for(digest));
-        let mut piece = vec![0; PIECE];
+        let (mut computed, mut code) = (mac(&key, name), memory_for(digest));
+        let mut chunk = vec![0; CHUNK];
         while left > 0 {
-            let length = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
-            let piece = &mut piece[..length];
-            file.read_exact(piece)?;
-            right.update(piece);
-            code.write_all(piece)?;
+            let length = usize::try_from(left).map_or(CHUNK, |left| left.min(CHUNK));
+            let chunk = &mut chunk[..length];
+            file.read_exact(chunk)?;
+            computed.update(chunk);
+            code.write_all(chunk)?;
             left -= length as u64;
         }
-        let mut found = [0; MAC];
-        file.read_exact(&mut found)?;
+        let mut stored = [0; MAC];
+        file.read_exact(&mut stored)?;
         // `blake3::Hash` compares in constant time.
-        if right.finalize() != found {
+        if computed.finalize() != stored {
             return Err(not_authentic());
         }
-        // What is used last is dropped last.
+        // The order in which entries are pruned.
         let _ = file.set_modified(SystemTime::now());
         code.seal().map(Some)
     }
 
     fn warn(&self, what: &str, error: &io::Error) {
         let dir = self.dir.display();
-        if !self.troubled.swap(true, Ordering::Relaxed) {
+        if !self.failing.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "the cache of compiled components failed to {what}, plugins are compiled again until that is mended; \
-                 if its folder was replaced while the server ran, restart it: {dir}: {error}"
+                "failed to {what} the cache of compiled components, plugins are compiled again until this is fixed; \
+                 if its folder was replaced while the server was running, restart the server: {dir}: {error}"
             );
         } else {
-            tracing::debug!("the cache of compiled components failed to {what}: {dir}: {error}");
+            tracing::debug!("failed to {what} the cache of compiled components: {dir}: {error}");
         }
     }
 
@@ -151,7 +150,7 @@ impl Cache {
     }
 }
 
-/// To be fed with the code of the entry of that name.
+/// A hasher for the MAC of the entry of that name; its code is still to be added.
 fn mac(key: &[u8; 32], name: &str) -> blake3::Hasher {
     let mut mac = blake3::Hasher::new_keyed(key);
     mac.update(name.as_bytes());
@@ -159,8 +158,8 @@ fn mac(key: &[u8; 32], name: &str) -> blake3::Hasher {
     mac
 }
 
-/// The key of this installation, made by whoever comes first. It is read for each entry: the
-/// folder may have been deleted since, or the key been made again by another process.
+/// The key of this installation, created by the first process that needs it. It is read for each
+/// entry: the folder may have been deleted since, or another process may have recreated the key.
 fn key(dir: &Path) -> io::Result<[u8; 32]> {
     private::own_folder(dir)?;
     let path = dir.join(KEY);
@@ -173,7 +172,7 @@ fn key(dir: &Path) -> io::Result<[u8; 32]> {
     getrandom::fill(&mut fresh).map_err(io::Error::other)?;
     let temporary = write_temporary(dir, KEY, &[&fresh])?;
     let put = match &damage {
-        // A hard link fails if another process was faster; its key is then ours too.
+        // A hard link fails if another process was faster; its key is used then.
         None => match fs::hard_link(&temporary, &path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             linked => linked,
@@ -184,7 +183,7 @@ fn key(dir: &Path) -> io::Result<[u8; 32]> {
     put?;
     if let Some(damage) = damage {
         let path = path.display();
-        tracing::warn!("made a new key for the cache, what it kept is compiled again: {path}: {damage}");
+        tracing::warn!("replaced the damaged key of the cache, its plugins are compiled again: {path}: {damage}");
     }
     read_key(&path)
 }
@@ -199,7 +198,7 @@ fn read_key(path: &Path) -> io::Result<[u8; 32]> {
     Ok(key)
 }
 
-/// Opens a file of the folder, and says how long it is.
+/// Opens a file of the folder; returns it with its length.
 fn open(path: &Path, max: u64) -> io::Result<(File, u64)> {
     let (file, found) = private::open(path, For::Reading)?;
     if found.len() > max {
@@ -208,13 +207,13 @@ fn open(path: &Path, max: u64) -> io::Result<(File, u64)> {
     Ok((file, found.len()))
 }
 
-/// Where code of that component is copied to.
+/// Memory for the code of that component.
 fn memory_for(content: Digest) -> Open {
-    // What it is called in the list of a process's mappings.
+    // The name is shown in the list of a process's mappings.
     Open::new(&format!("wharf:{content}"))
 }
 
-/// Readers see the old file or the new one, never a part.
+/// Replaces a file atomically: readers see the old one or the new one, never a part.
 fn replace(dir: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()> {
     let temporary = write_temporary(dir, name, parts)?;
     fs::rename(&temporary, dir.join(name)).inspect_err(|_| {
@@ -226,7 +225,7 @@ fn write_temporary(dir: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBu
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let path = dir.join(format!(".{name}.{process}.{count}.tmp"));
-    // A key that is not whole after a power failure would be made again, and the entries with it.
+    // A key that is incomplete after a power failure would be replaced, and all entries with it.
     let on_disk = if name == KEY { OnDisk::Now } else { OnDisk::Later };
     private::write(&path, parts, on_disk).map(|()| path)
 }

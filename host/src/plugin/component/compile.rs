@@ -1,6 +1,6 @@
 //! Native code for a component: from the cache, or compiled in a child process.
 //!
-//! Trusts no byte that this program did not make or authenticate itself.
+//! Runs only code that this program made or authenticated itself.
 
 pub mod worker;
 
@@ -29,27 +29,27 @@ pub const WORKER: &str = "compile-worker";
 pub const WITHOUT_WALL: &str = "--without-second-wall";
 
 /// Wall time of one compilation.
-const WALL: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Bytes of the largest native code.
+/// Maximum bytes of native code.
 const MAX_ARTIFACT: u64 = 256 << 20;
 
-/// Components that are compiled at the same time. Each takes a core, at a low priority, and a
-/// hostile one a gigabyte.
+/// Components compiled concurrently. Each takes a core, at a low priority, and a hostile one a
+/// gigabyte.
 const COMPILERS: usize = 2;
 
 /// Where components are compiled.
 #[derive(Debug, Clone)]
 pub enum Compiler {
     /// In a limited child process: this program, with the hidden argument
-    /// [`super::component::compile::WORKER`]. A hostile component can cost 20 s and a gigabyte that a
-    /// process never gives back.
+    /// [`super::component::compile::WORKER`]. A hostile component can take 20 s, and a gigabyte that
+    /// a process never returns to the system.
     ChildProcess(PathBuf),
-    /// In this process, for tests and where there are no child processes.
+    /// In this process: for tests, and on systems without child processes.
     InProcess,
 }
 
-/// Compiles components, and keeps what it made.
+/// Compiles components and caches the results.
 pub(in crate::plugin) struct Compilation {
     engine: Engine,
     compiler: Compiler,
@@ -60,7 +60,7 @@ pub(in crate::plugin) struct Compilation {
 }
 
 impl Compilation {
-    /// The code will run on `engine`.
+    /// `engine` is the one that runs the code.
     pub(in crate::plugin) fn new(
         engine: Engine,
         compiler: Compiler,
@@ -74,7 +74,7 @@ impl Compilation {
     /// The component as native code.
     ///
     /// # Errors
-    /// It is not valid, or takes more to compile than it may.
+    /// If the component is invalid, or exceeds the compiler's limits.
     pub(in crate::plugin) async fn code(
         self: &Arc<Self>,
         component: Arc<Vec<u8>>,
@@ -83,8 +83,8 @@ impl Compilation {
         if let Some(cached) = self.cached(digest).await? {
             return Ok(cached);
         }
-        // Few at a time: each may take a gigabyte and a core. After the wait, the one before may
-        // have made just what is needed.
+        // Few at a time: each may take a gigabyte and a core. Another task may have compiled the
+        // same component during the wait.
         let _running = self.running.acquire().await;
         if let Some(cached) = self.cached(digest).await? {
             return Ok(cached);
@@ -110,7 +110,7 @@ impl Compilation {
             match kept.load(&compilation.engine) {
                 Ok(code) => Some(code),
                 Err(error) => {
-                    tracing::warn!("compile a component again, its cache entry does not load: {error:#}");
+                    tracing::warn!("failed to load a cache entry, compiling its component again: {error:#}");
                     None
                 }
             }
@@ -146,7 +146,7 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
     };
     let talk = async {
         let send = async {
-            // An early end of the child shows in its status.
+            // An early exit of the child shows in its status.
             let _ = stdin.write_all(component).await;
             drop(stdin);
         };
@@ -167,21 +167,21 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
             Some(worker::ASYNCHRONOUS) => Err(LoadError::Asynchronous),
             Some(worker::INVALID) => Err(invalid(&String::from_utf8_lossy(&message))),
             Some(code) => {
-                // Its words may hold names of the guest's and paths of the host.
+                // Logged only: it may contain names that a guest chose and paths of the host.
                 let message = quote(&String::from_utf8_lossy(&message), 2048);
                 tracing::error!(target: "wharf::plugin", code, "the compiler failed: {message}");
-                Err(LoadError::Compile(format!("the compiler ended with code {code}")))
+                Err(LoadError::Compile(format!("the compiler exited with code {code}")))
             }
             None if was_forbidden(status) => {
-                tracing::error!(target: "wharf::plugin", "the compiler was stopped at a system call that it may not make");
-                Err(LoadError::Compile("the compiler was stopped at a system call".into()))
+                tracing::error!(target: "wharf::plugin", "the compiler was killed for a forbidden system call");
+                Err(LoadError::Compile("the compiler was killed for a forbidden system call".into()))
             }
             None => Err(LoadError::CompileLimit),
         }
     };
-    match tokio::time::timeout(WALL, talk).await {
+    match tokio::time::timeout(TIMEOUT, talk).await {
         Ok(done) => done,
-        Err(_) => Err(LoadError::CompileTimeout(WALL)),
+        Err(_) => Err(LoadError::CompileTimeout(TIMEOUT)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads a component's file without trusting what is there: never blocks, never follows
+//! Reads a component's file without trusting the path: never blocks, never follows
 //! a link, never reads more than a component may have.
 //!
 //! Decides nothing about names and watches nothing.
@@ -30,17 +30,17 @@ pub async fn read_component(path: impl AsRef<Path>) -> Result<Vec<u8>, LoadError
 
 /// The same on the calling thread.
 pub(in crate::plugin) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    read_most(path, MAX_SIZE)
+    read_up_to(path, MAX_SIZE)
 }
 
-/// The same for a file of which `most` bytes are enough.
-pub(in crate::plugin) fn read_most(path: &Path, most: u64) -> Result<Vec<u8>, LoadError> {
+/// The same with another limit, in bytes.
+pub(in crate::plugin) fn read_up_to(path: &Path, limit: u64) -> Result<Vec<u8>, LoadError> {
     let (mut file, before) = open(path)?;
-    if before.len() > most {
-        return Err(LoadError::TooLarge { size: before.len(), limit: most });
+    if before.len() > limit {
+        return Err(LoadError::TooLarge { size: before.len(), limit });
     }
     let mut bytes = Vec::with_capacity(before.len() as usize);
-    file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| LoadError::Unreadable(error.to_string()))?;
+    file.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|error| LoadError::Unreadable(error.to_string()))?;
     let after = stat(&file)?;
     let same = |a: &Metadata, b: &Metadata| a.len() == b.len() && a.modified().ok() == b.modified().ok();
     if bytes.len() as u64 != after.len() || !same(&before, &after) {
@@ -49,12 +49,12 @@ pub(in crate::plugin) fn read_most(path: &Path, most: u64) -> Result<Vec<u8>, Lo
     Ok(bytes)
 }
 
-/// What is in a component's file now, if it can be read. On the calling thread.
+/// The digest of a component's file as it is now, if it can be read. On the calling thread.
 pub fn content_of(path: &Path) -> Option<Digest> {
     read(path).ok().map(|component| Digest::of(&component))
 }
 
-/// Opens a file that may be read.
+/// Opens a component's file, and checks its type, owner, mode and size.
 pub(in crate::plugin) fn open(path: &Path) -> Result<(File, Metadata), LoadError> {
     let (file, metadata) = files::open(path, Links::NotFollowed).map_err(|error| match error {
         FileError::Link => LoadError::Symlink,
@@ -65,10 +65,10 @@ pub(in crate::plugin) fn open(path: &Path) -> Result<(File, Metadata), LoadError
     Ok((file, metadata))
 }
 
-/// Whether others can put something in the place of what is at a path: of a file its bytes, of a
-/// folder what is in it. In a sticky folder they cannot replace what is mine.
+/// Whether other users can replace what is at a path: a file's bytes, or a folder's entries. In a
+/// sticky folder they cannot replace this user's entries.
 pub fn is_writable_by_others(path: &Path) -> bool {
-    // A link's own mode says nothing.
+    // A link's own mode has no meaning.
     let Ok(found) = std::fs::symlink_metadata(path) else { return false };
     !found.is_symlink() && private::others_can_write(&found, Rule::Installed)
 }

@@ -1,7 +1,7 @@
 //! What a component exports and imports, read from its bytes without running or
 //! compiling anything.
 //!
-//! Whether it would load is another question, which needs the engine.
+//! Does not decide whether it would load: that needs the engine.
 
 use wasmparser::{Parser, Payload};
 
@@ -63,7 +63,7 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 /// Checks whether bytes could be a plugin, as far as possible without compiling them.
 ///
 /// # Errors
-/// Why they cannot be one, whatever the settings.
+/// Why no settings make them a plugin.
 pub fn could_be_plugin(component: &[u8], limits: &Limits) -> Result<(), LoadError> {
     prescan(component, limits)?;
     let found = inspect(component)?;

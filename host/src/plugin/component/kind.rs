@@ -16,30 +16,30 @@ use crate::plugin::text::quote;
 /// Maximum names shown of one file.
 const MAX_NAMES: usize = 64;
 /// Maximum producers shown of one file.
-const MAX_MAKERS: usize = 32;
+const MAX_PRODUCERS: usize = 32;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     /// It exports interfaces of `wharf:plugin`.
     Wharf,
-    /// It exports functions of other interfaces, or of its world.
+    /// It exports functions in other interfaces, or directly.
     Plain,
-    /// It exports interfaces of wasmcp.
+    /// It exports wasmcp's interfaces.
     Wasmcp,
-    /// A program for the command line, `wasi:cli`.
+    /// A command-line program, `wasi:cli`.
     Command,
-    /// A server for HTTP, `wasi:http`.
+    /// An HTTP server, `wasi:http`.
     HttpServer,
     /// Interfaces without code.
     WitPackage,
-    /// A component with nothing to call.
+    /// A component without callable exports.
     Component,
-    /// A core module that becomes a component when it is wrapped.
+    /// A core module that `wasm-tools component new` turns into a component.
     Unwrapped,
-    /// A plug-in for Extism.
+    /// An Extism plugin.
     Extism,
-    /// A program for WASI before components.
+    /// A WASI preview 1 program, from before components.
     Preview1,
     /// Any other core module.
     Module,
@@ -70,16 +70,18 @@ impl Kind {
     pub fn advice(self) -> Option<&'static str> {
         Some(match self {
             Self::Wharf | Self::Plain | Self::Wasmcp | Self::NotWasm => return None,
-            Self::Command => "export functions, and build it as a library and not as a program with a main function",
-            Self::HttpServer => "export functions in place of a handler for HTTP requests",
-            Self::WitPackage => "build a component that implements these interfaces; here is no code",
-            Self::Component => "export functions, or one of the interfaces of wharf:plugin",
-            Self::Unwrapped => "wrap it: `wasm-tools component new FILE -o PLUGIN.wasm`",
+            Self::Command => "build it as a library that exports functions, not as a program with a main function",
+            Self::HttpServer => "export functions instead of an HTTP handler",
+            Self::WitPackage => "build a component that implements these interfaces; a WIT package has no code",
+            Self::Component => "export functions, or an interface of wharf:plugin",
+            Self::Unwrapped => "convert it to a component: `wasm-tools component new FILE -o PLUGIN.wasm`",
             Self::Extism => {
-                "build its functions for wasm32-wasip2, as exports of a component; Extism's way to pass values is its own"
+                "rebuild it for wasm32-wasip2, as a component that exports its functions; Extism's calling convention is not supported"
             }
-            Self::Preview1 => "build it for wasm32-wasip2, as a library whose functions are exported",
-            Self::Module => "build for wasm32-wasip2: functions of a core module pass numbers and have no types",
+            Self::Preview1 => "rebuild it for wasm32-wasip2, as a library that exports functions",
+            Self::Module => {
+                "rebuild it for wasm32-wasip2: functions of a core module pass only numbers, without interface types"
+            }
         })
     }
 }
@@ -90,13 +92,13 @@ impl fmt::Display for Kind {
             Self::Wharf => "Wharf plugin",
             Self::Plain => "plain component",
             Self::Wasmcp => "wasmcp component",
-            Self::Command => "program for the command line (wasi:cli)",
+            Self::Command => "command-line program (wasi:cli)",
             Self::HttpServer => "HTTP server (wasi:http)",
             Self::WitPackage => "WIT package",
-            Self::Component => "component with nothing to call",
-            Self::Unwrapped => "core module that is to become a component",
-            Self::Extism => "Extism plug-in, a core module",
-            Self::Preview1 => "program for WASI preview 1, a core module",
+            Self::Component => "component without callable exports",
+            Self::Unwrapped => "core module that is not yet a component",
+            Self::Extism => "Extism plugin, a core module",
+            Self::Preview1 => "WASI preview 1 program, a core module",
             Self::Module => "core module",
             Self::NotWasm => "not WebAssembly",
         })
@@ -108,23 +110,23 @@ impl fmt::Display for Kind {
 pub struct FileSummary {
     pub kind: Kind,
     /// Its `producers` section: languages first, then tools.
-    pub makers: Vec<Maker>,
-    /// Of a core module, `module.name`; for a component see [`super::inspect::inspect`].
+    pub producers: Vec<Producer>,
+    /// For a core module, as `module.name`; for a component see [`super::inspect::inspect`].
     pub imports: Vec<String>,
     pub exports: Vec<String>,
 }
 
 /// A language or a tool.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Maker {
+pub struct Producer {
     /// `language`, `processed-by` or `sdk`.
     pub role: String,
     pub name: String,
-    /// Empty if there is none.
+    /// Empty if unknown.
     pub version: String,
 }
 
-/// Summarizes a file; a damaged one as far as it could be read.
+/// Summarizes a file; a damaged one up to the damage.
 pub fn summarize(bytes: &[u8]) -> FileSummary {
     let mut found = FileSummary::default();
     let is_module = match classify(bytes) {
@@ -138,8 +140,8 @@ pub fn summarize(bytes: &[u8]) -> FileSummary {
         scan.at(&payload, &mut found);
     }
     found.kind = if is_module { scan.module(&found) } else { scan.component() };
-    found.makers.sort();
-    found.makers.dedup();
+    found.producers.sort();
+    found.producers.dedup();
     found
 }
 
@@ -150,7 +152,7 @@ struct Scan {
     has_code: bool,
     /// Of the outermost component.
     exports: Vec<(String, ComponentExternalKind)>,
-    /// It has a custom section with the type of the component that it is to become.
+    /// It has a custom section with a component's type: see [`Kind::Unwrapped`].
     has_component_type: bool,
 }
 
@@ -177,7 +179,7 @@ impl Scan {
             }
             Payload::CustomSection(section) => {
                 self.has_component_type |= self.depth == 1 && section.name().starts_with("component-type");
-                makers(section, &mut found.makers);
+                producers(section, &mut found.producers);
             }
             _ => {}
         }
@@ -222,7 +224,7 @@ impl Scan {
 }
 
 /// Reads a `producers` section.
-fn makers(section: &CustomSectionReader<'_>, makers: &mut Vec<Maker>) {
+fn producers(section: &CustomSectionReader<'_>, producers: &mut Vec<Producer>) {
     if section.name() != "producers" {
         return;
     }
@@ -230,9 +232,9 @@ fn makers(section: &CustomSectionReader<'_>, makers: &mut Vec<Maker>) {
     let Ok(fields) = ProducersSectionReader::new(reader) else { return };
     for field in fields.into_iter().flatten() {
         for value in field.values.into_iter().flatten() {
-            if makers.len() < MAX_MAKERS {
+            if producers.len() < MAX_PRODUCERS {
                 let (name, version) = (quote(value.name, 60), quote(value.version, 60));
-                makers.push(Maker { role: field.name.to_owned(), name, version });
+                producers.push(Producer { role: field.name.to_owned(), name, version });
             }
         }
     }

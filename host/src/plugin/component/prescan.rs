@@ -12,8 +12,8 @@ use crate::plugin::error::LoadError;
 const MAX_FUNCTIONS: u64 = 100_000;
 const MAX_BODY: u64 = 1 << 20;
 const MAX_MODULES: u64 = 16;
-/// The engine accepts several, since its own adapters between nested components have the memory
-/// of each; no toolchain makes such modules.
+/// The engine accepts several, since its own adapters between nested components use the memory
+/// of each side; no toolchain makes such modules.
 const MAX_MODULE_MEMORIES: u64 = 1;
 /// Nested components: no toolchain makes more than a few.
 const MAX_COMPONENTS: u64 = 64;

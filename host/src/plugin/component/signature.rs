@@ -64,14 +64,14 @@ impl Signatures {
             return if self.required { Err(LoadError::Unsigned) } else { Ok(None) };
         }
         let bad = |why: &str| LoadError::BadSignature(why.to_owned());
-        let text = file::read_most(&beside, MAX_SIZE).map_err(|error| bad(&format!("failed to {error}")))?;
+        let text = file::read_up_to(&beside, MAX_SIZE).map_err(|error| bad(&format!("failed to {error}")))?;
         let signature = std::str::from_utf8(&text).ok().and_then(|text| Signature::decode(text).ok());
-        let signature = signature.ok_or_else(|| bad("it is no signature of minisign's"))?;
-        // The legacy form, not prehashed, is that of minisign 0.10 and older.
+        let signature = signature.ok_or_else(|| bad("it is not a minisign signature"))?;
+        // `true`: also the legacy form without prehashing, of minisign 0.10 and older.
         let signed_by = |(_, key): &&(Signer, PublicKey)| key.verify(component, &signature, true).is_ok();
         match self.keys.iter().find(signed_by) {
             Some((signer, _)) => Ok(Some(signer.clone())),
-            None => Err(bad("it is of other bytes, or of a key that is not trusted")),
+            None => Err(bad("no trusted key made it for these bytes")),
         }
     }
 }

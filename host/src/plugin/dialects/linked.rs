@@ -1,6 +1,6 @@
 //! Compiled and linked components: one per digest, however often it is loaded.
 //!
-//! Independent of the plugin: id, limits and grants come with each call's store.
+//! Independent of the plugin: id, limits and grants are in each call's store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, Weak};
@@ -14,14 +14,14 @@ use crate::plugin::component::cache::Code;
 use crate::plugin::component::inspect;
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::limits::Limits;
 use crate::plugin::policy::access::Access;
 
 /// Shared by all plugins with the same digest.
 pub(in crate::plugin) struct Linked {
     code: Code,
-    pub(in crate::plugin) pre: InstancePre<State>,
+    pub(in crate::plugin) pre: InstancePre<GuestState>,
     pub(in crate::plugin) dialect: Box<dyn Dialect>,
     /// The kinds of access that its imports require.
     pub(in crate::plugin) needs: BTreeSet<Access>,
@@ -32,7 +32,7 @@ impl Linked {
     ///
     /// # Errors
     /// If an import is unknown, or there is no callable export.
-    pub(in crate::plugin) fn new(linker: &Linker<State>, code: Code, bytes: &[u8]) -> Result<Self, LoadError> {
+    pub(in crate::plugin) fn new(linker: &Linker<GuestState>, code: Code, bytes: &[u8]) -> Result<Self, LoadError> {
         let (component, engine) = (code.component(), linker.engine());
         let kind = component.component_type();
         let mut needs = BTreeSet::new();

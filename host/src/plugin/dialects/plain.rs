@@ -1,4 +1,4 @@
-//! Plain components, not made for this host: each exported function is a tool.
+//! Plain components, which were not built for MCP: each exported function is a tool.
 //!
 //! Schemas follow from the function types, so listing runs no code of the component.
 
@@ -22,7 +22,7 @@ use super::{Dialect, Entry, Found, LIFTED, NOT_FOUND};
 use crate::plugin::abi::{CallContext, Content, GuestError, InvalidInput, TextContent, Tool, ToolOutcome, ToolResult};
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::PreparedComponent;
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
@@ -35,7 +35,7 @@ use names::FunctionPath;
 pub use schema::{Direction, members as members_schema, schema};
 use shape::Shapes;
 pub use shape::{Shape, Sides, Width};
-use write::Unwritten;
+use write::WriteError;
 
 /// Maximum functions examined; no toolchain's component has nearly as many.
 const MAX_FUNCTIONS: usize = 1024;
@@ -45,7 +45,7 @@ pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |_| f
 /// Prefixes of interfaces for MCP hosts. In unknown versions their functions are not tools either.
 const FOR_HOSTS: [&str; 2] = ["wharf:plugin/", "wasmcp:mcp-"];
 
-fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Found {
+fn find(pre: &InstancePre<GuestState>, bytes: &[u8]) -> Found {
     let for_hosts = |name: &String| FOR_HOSTS.iter().any(|host| name.starts_with(host));
     if super::exported(pre).iter().any(for_hosts) {
         return Ok(None);
@@ -62,7 +62,7 @@ fn find(pre: &InstancePre<State>, bytes: &[u8]) -> Found {
 #[derive(Clone)]
 struct Functions {
     all: Arc<[Function]>,
-    /// The others, and why; for people.
+    /// The other functions with the reasons, for people.
     left_out: Arc<[String]>,
 }
 
@@ -77,7 +77,7 @@ struct Function {
 /// What a function returns.
 struct Returned {
     /// The type of a success, if any.
-    given: Option<Shape>,
+    success: Option<Shape>,
     /// The type of an error; the outer option is whether the function returns a `result`.
     error: Option<Option<Shape>>,
 }
@@ -89,7 +89,8 @@ impl Functions {
         let mut exported = exported(component);
         if exported.len() > MAX_FUNCTIONS {
             let more = exported.len() - MAX_FUNCTIONS;
-            left_out.push(format!("left out {more} functions: of a component, {MAX_FUNCTIONS} are looked at"));
+            left_out
+                .push(format!("left out {more} functions: only the first {MAX_FUNCTIONS} of a component are examined"));
             exported.truncate(MAX_FUNCTIONS);
         }
         let mut served = Vec::new();
@@ -167,8 +168,8 @@ impl Dialect for Functions {
     }
 }
 
-/// The initializer that componentize-py calls at build time and leaves in the component.
-const LEFTOVER: (&str, &str) = ("exports", "init");
+/// componentize-py's initializer, which it calls at build time and leaves in the component.
+const BUILD_INITIALIZER: (&str, &str) = ("exports", "init");
 
 /// An exported function.
 struct Export {
@@ -184,7 +185,7 @@ impl Export {
     }
 }
 
-/// All exported functions, but for those of WASI, such as `wasi:cli/run` and HTTP handlers.
+/// All exported functions except those of WASI, such as `wasi:cli/run` and HTTP handlers.
 fn exported(component: &Component) -> Vec<Export> {
     let engine = component.engine();
     let mut found = Vec::new();
@@ -199,7 +200,7 @@ fn exported(component: &Component) -> Vec<Export> {
         match item.ty {
             ComponentItem::ComponentInstance(instance) if !name.starts_with("wasi:") => {
                 let Some(index) = component.get_export_index(None, name) else { continue };
-                for (function, item) in instance.exports(engine).filter(|(of, _)| (name, *of) != LEFTOVER) {
+                for (function, item) in instance.exports(engine).filter(|(of, _)| (name, *of) != BUILD_INITIALIZER) {
                     add(Some((name, &index)), function, item.ty);
                 }
             }
@@ -225,8 +226,8 @@ fn shapes(kind: &ComponentFunc) -> Result<(Params, Arc<Returned>), String> {
         return Err("is asynchronous, or returns more than one value".into());
     }
     let returned = match returned {
-        Some(Shape::Result(sides)) => Returned { given: sides.ok, error: Some(sides.err) },
-        given => Returned { given, error: None },
+        Some(Shape::Result(sides)) => Returned { success: sides.ok, error: Some(sides.err) },
+        success => Returned { success, error: None },
     };
     Ok((params.into(), Arc::new(returned)))
 }
@@ -241,7 +242,7 @@ fn description(docs: &Docs, path: &FunctionPath<'_>) -> String {
 fn tool(name: String, description: String, params: &[(String, Shape)], result: &Returned) -> Tool {
     Tool {
         description: Some(description),
-        output_schema: result.given.as_ref().map(|shape| schema::schema(shape, Direction::Out)),
+        output_schema: result.success.as_ref().map(|shape| schema::schema(shape, Direction::Out)),
         ..Tool::new(name, schema::members(params, Direction::In))
     }
 }
@@ -263,7 +264,7 @@ impl Invocation for FunctionCall {
 
     async fn run(
         self,
-        store: &mut Store<State>,
+        store: &mut Store<GuestState>,
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<ToolOutcome, CallError>> {
@@ -271,15 +272,15 @@ impl Invocation for FunctionCall {
             Ok((params, made)) => {
                 // The arguments live as long as the call.
                 if !store.data_mut().quota.grow((made * size_of::<Val>()) as u64) {
-                    wasmtime::bail!("the arguments take more memory than there is");
+                    wasmtime::bail!("the arguments exceed the memory limit");
                 }
                 params
             }
-            Err(read::Misfit { path, reason }) => {
+            Err(read::Mismatch { path, reason }) => {
                 return Ok(Err(CallError::Guest(GuestError::InvalidInput(InvalidInput { path, reason }))));
             }
         };
-        let returns = self.result.given.is_some() || self.result.error.is_some();
+        let returns = self.result.success.is_some() || self.result.error.is_some();
         let Some(result) = instance.call_dynamic(store, &self.index, &params, returns).await? else {
             return Ok(Err(Fault::Host.into()));
         };
@@ -289,28 +290,28 @@ impl Invocation for FunctionCall {
 
 impl Returned {
     fn outcome(&self, value: &Val, limit: u64) -> Result<ToolOutcome, CallError> {
-        let most = usize::try_from(limit).unwrap_or(usize::MAX);
+        let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX);
         let written = |value: &Val, shape: &Shape| {
-            write::write(value, shape, most).map_err(|why| match why {
-                Unwritten::TooLarge => Fault::OutputTooLarge { limit },
-                Unwritten::Mismatch => Fault::BadOutput("a value of another type than the function has".into()),
+            write::write(value, shape, max_bytes).map_err(|why| match why {
+                WriteError::TooLarge => Fault::OutputTooLarge { limit },
+                WriteError::Mismatch => Fault::BadOutput("a value that does not match the function's type".into()),
             })
         };
         let value = match (&self.error, value) {
             (None, value) => Some(value),
             (Some(_), Val::Result(Ok(value))) => value.as_deref(),
             (Some(error), Val::Result(Err(value))) => {
-                let said = match (value.as_deref(), error) {
+                let message = match (value.as_deref(), error) {
                     (Some(Val::String(text)), _) => text.clone(),
                     (Some(value), Some(shape)) => written(value, shape)?,
-                    _ => "the function failed without saying why".into(),
+                    _ => "the function failed without an error message".into(),
                 };
-                return Err(CallError::Guest(GuestError::Failed(said)));
+                return Err(CallError::Guest(GuestError::Failed(message)));
             }
             _ => return Err(Fault::BadOutput("no result, though the function returns one".into()).into()),
         };
         let mut result = ToolResult { content: Vec::new(), structured: None, is_error: false, meta: None };
-        if let (Some(shape), Some(value)) = (&self.given, value) {
+        if let (Some(shape), Some(value)) = (&self.success, value) {
             result.structured = Some(written(value, shape)?);
             // A string is shown plain, without quotes and escapes.
             if let Val::String(text) = value {

@@ -1,8 +1,7 @@
 //! Components for wasmcp: tools, resources, prompts and completions of
 //! `wasmcp:mcp-v20251125@0.1`.
 //!
-//! Functions and members are looked up by name, and no others are required: additions of its
-//! versions are ignored.
+//! Functions and members are looked up by name; those that later versions add are ignored.
 
 mod convert;
 mod link;
@@ -25,7 +24,7 @@ use crate::plugin::abi::{
 };
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::{CallError, Fault};
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::BoundInstance;
 use crate::plugin::instance::invocation::Invocation;
@@ -46,12 +45,12 @@ const REVISION: &str = "2025-11-25";
 pub(super) const ENTRY: Entry =
     Entry { link: link::link, find, completes: |export| interface(export) == Some("completions") };
 
-fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
+fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
     let exports = Exports::find(pre.component())?;
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }
 
-/// The name of an exported interface, if it is one of wasmcp.
+/// The name of an exported interface, if it is one of wasmcp's.
 fn interface(export: &str) -> Option<&str> {
     let (name, version) = export.strip_prefix(PACKAGE)?.split_at_checked(export.find(VERSION)? - PACKAGE.len())?;
     let known = ["tools", "resources", "prompts", "completions"].contains(&name);
@@ -219,11 +218,11 @@ async fn pages<T: Redactable + Send + 'static>(
 ) -> Result<Vec<T>, LoadError> {
     let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..=MAX_ENTRIES {
-        let asked = prepared.invoke(request(cursor), call.clone()).await;
-        let page = LoadError::of_listing(match asked {
+        let outcome = prepared.invoke(request(cursor), call.clone()).await;
+        let page = LoadError::of_listing(match outcome {
             Ok(Ok(page)) => Ok(Ok(page)),
             Ok(Err(CallError::Fault(fault))) | Err(fault) => Err(fault),
-            Ok(Err(CallError::Guest(error))) => Ok(Err(said(error))),
+            Ok(Err(CallError::Guest(error))) => Ok(Err(reason_of(error))),
             Ok(Err(CallError::Input(_))) => Err(Fault::Host),
         })?;
         all.extend(page.items);
@@ -235,7 +234,7 @@ async fn pages<T: Redactable + Send + 'static>(
     Err(LoadError::ListingTooLarge { what: "pages", limit: MAX_ENTRIES })
 }
 
-fn said(error: GuestError) -> String {
+fn reason_of(error: GuestError) -> String {
     match error {
         GuestError::NotFound => "not found".into(),
         GuestError::Failed(reason) => reason,
@@ -350,7 +349,7 @@ impl<R: Redactable + Send + 'static> Invocation for Request<R> {
 
     async fn run(
         self,
-        store: &mut Store<State>,
+        store: &mut Store<GuestState>,
         instance: &BoundInstance,
         _: CallContext,
     ) -> wasmtime::Result<Result<R, CallError>> {

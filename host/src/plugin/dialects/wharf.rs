@@ -9,19 +9,19 @@ use super::{Dialect, Entry, Found, NOT_FOUND};
 use crate::plugin::abi::*;
 use crate::plugin::error::LoadError;
 use crate::plugin::fault::CallError;
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::instance::call::{PreparedComponent, internal};
 use crate::plugin::instance::function::Function;
 use crate::plugin::instance::invocation::Typed;
 use crate::plugin::limits::Limits;
 use crate::plugin::outcome::checked;
 use crate::plugin::provider::Call;
-use crate::plugin::surface::{FrozenTool, Listed as Lists};
+use crate::plugin::surface::{FrozenTool, Listed};
 
 /// Has no imports in addition to those of all components.
 pub(super) const ENTRY: Entry = Entry { link: |_| Ok(()), find, completes: |export| export == Exports::COMPLETIONS };
 
-fn find(pre: &InstancePre<State>, _: &[u8]) -> Found {
+fn find(pre: &InstancePre<GuestState>, _: &[u8]) -> Found {
     let exports = Exports::find(pre)?;
     Ok((!exports.is_empty()).then(|| Box::new(exports) as _))
 }
@@ -36,26 +36,26 @@ struct Exports {
     extensions: Option<Extensions>,
 }
 
-type Listed<T> = (Result<Vec<T>, String>,);
+type ListResult<T> = (Result<Vec<T>, String>,);
 type Called<T> = (Result<T, GuestError>,);
 type Given = Vec<(String, String)>;
 
 #[derive(Clone)]
 struct Tools {
-    list: Function<(), Listed<Tool>>,
+    list: Function<(), ListResult<Tool>>,
     call: Function<(String, Arc<str>, CallContext), Called<ToolOutcome>>,
 }
 
 #[derive(Clone)]
 struct Resources {
-    list: Function<(), Listed<ResourceDescription>>,
-    templates: Function<(), Listed<ResourceTemplate>>,
+    list: Function<(), ListResult<ResourceDescription>>,
+    templates: Function<(), ListResult<ResourceTemplate>>,
     read: Function<(String, CallContext), Called<ReadOutcome>>,
 }
 
 #[derive(Clone)]
 struct Prompts {
-    list: Function<(), Listed<Prompt>>,
+    list: Function<(), ListResult<Prompt>>,
     get: Function<(String, Given, CallContext), Called<PromptOutcome>>,
 }
 
@@ -137,26 +137,26 @@ impl Exports {
 #[async_trait]
 impl Dialect for Exports {
     /// All lists share one deadline.
-    async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Lists, LoadError> {
+    async fn list(&self, prepared: &Arc<PreparedComponent>) -> Result<Listed, LoadError> {
         let call = internal("list", Limits::LISTING);
-        let mut listed = Lists { completions: self.completions.is_some(), ..Lists::default() };
+        let mut listed = Listed { completions: self.completions.is_some(), ..Listed::default() };
         if let Some(tools) = &self.tools {
-            let asked = prepared.call_function(&tools.list, call.clone(), |_| ());
-            listed.tools = Some(LoadError::of_listing(asked.await)?);
+            let listing = prepared.call_function(&tools.list, call.clone(), |_| ());
+            listed.tools = Some(LoadError::of_listing(listing.await)?);
         }
         if let Some(resources) = &self.resources {
-            let asked = prepared.call_function(&resources.list, call.clone(), |_| ());
-            listed.resources = Some(LoadError::of_listing(asked.await)?);
-            let asked = prepared.call_function(&resources.templates, call.clone(), |_| ());
-            listed.templates = LoadError::of_listing(asked.await)?;
+            let listing = prepared.call_function(&resources.list, call.clone(), |_| ());
+            listed.resources = Some(LoadError::of_listing(listing.await)?);
+            let listing = prepared.call_function(&resources.templates, call.clone(), |_| ());
+            listed.templates = LoadError::of_listing(listing.await)?;
         }
         if let Some(prompts) = &self.prompts {
-            let asked = prepared.call_function(&prompts.list, call.clone(), |_| ());
-            listed.prompts = Some(LoadError::of_listing(asked.await)?);
+            let listing = prepared.call_function(&prompts.list, call.clone(), |_| ());
+            listed.prompts = Some(LoadError::of_listing(listing.await)?);
         }
         if let Some(extensions) = &self.extensions {
-            let asked = prepared.call_function(&extensions.describe, call, |_| ());
-            listed.offer = Some(LoadError::of_listing(asked.await)?);
+            let listing = prepared.call_function(&extensions.describe, call, |_| ());
+            listed.offer = Some(LoadError::of_listing(listing.await)?);
         }
         Ok(listed)
     }

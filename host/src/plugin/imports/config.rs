@@ -5,9 +5,9 @@ use wasmtime::StoreContextMut;
 use wasmtime::component::{ComponentType, Lift, Linker, Lower};
 use wasmtime_wasi_config::{WasiConfig, add_to_linker};
 
-use super::state::State;
+use super::state::GuestState;
 
-/// Never returned: nothing here is fetched from anywhere.
+/// Never returned: the values are local.
 #[derive(ComponentType, Lift, Lower)]
 #[component(variant)]
 enum ConfigError {
@@ -18,21 +18,21 @@ enum ConfigError {
 }
 
 /// Adds both versions to the linker.
-pub(in crate::plugin) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    add_to_linker(linker, |state: &mut State| {
-        state.granted.withhold_secrets(state.events.as_deref());
+pub(in crate::plugin) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    add_to_linker(linker, |state: &mut GuestState| {
+        state.granted.deny_unavailable_secrets(state.events.as_deref());
         WasiConfig::new(&state.granted.config)
     })?;
     let mut draft = linker.instance("wasi:config/store@0.2.0-draft")?;
-    draft.func_wrap("get", |store: StoreContextMut<'_, State>, (key,): (String,)| {
+    draft.func_wrap("get", |store: StoreContextMut<'_, GuestState>, (key,): (String,)| {
         let state = store.data();
-        state.granted.withhold_secrets(state.events.as_deref());
+        state.granted.deny_unavailable_secrets(state.events.as_deref());
         let found = state.granted.grants.configured().find(|(name, _)| *name == key);
         Ok((Ok::<_, ConfigError>(found.map(|(_, value)| value)),))
     })?;
-    draft.func_wrap("get-all", |store: StoreContextMut<'_, State>, (): ()| {
+    draft.func_wrap("get-all", |store: StoreContextMut<'_, GuestState>, (): ()| {
         let state = store.data();
-        state.granted.withhold_secrets(state.events.as_deref());
+        state.granted.deny_unavailable_secrets(state.events.as_deref());
         let all: Vec<(String, String)> = state.granted.grants.configured().collect();
         Ok((Ok::<_, ConfigError>(all),))
     })

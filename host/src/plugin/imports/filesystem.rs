@@ -1,13 +1,13 @@
-//! `wasi:filesystem`: what a plugin does with the folders that it was granted.
+//! `wasi:filesystem` for granted folders.
 //!
-//! What only looks is left to the engine's own implementation, which keeps to the folder by
-//! itself. What opens or changes is done here: it must not wait for ever, and it is counted.
+//! Reading is the engine's implementation, which stays within the folder. Opening and changing are
+//! implemented here: they must not block, and changes count against the quota.
 
 pub(super) mod bindings;
-mod closed;
 mod folder;
 mod ledger;
 mod open;
+mod protected;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -26,34 +26,34 @@ use wasmtime_wasi::filesystem::WasiFilesystemView as _;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::runtime;
 
-use super::state::State;
+use super::state::GuestState;
 use crate::os::Errno;
 use bindings::{
     Advice, Descriptor, DescriptorCalls, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
     DirectoryEntryStream, ErrorCalls, ErrorCode, Filesize, ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags,
     PathFlags, PreopenCalls,
 };
-pub use closed::Closed;
 pub(in crate::plugin) use folder::{Folder, Opened, open_all};
 use open::Request;
-use writer::Writer;
+pub use protected::ProtectedFolders;
+use writer::FileWriter;
 
-/// Files and folders that one call may have open at once.
-const OPEN: usize = 64;
-/// Files and folders that all calls together may have open at once: what a process may open is
-/// limited too, often to 1024, and its connections are among that.
-pub(in crate::plugin) const OPEN_IN_ALL: usize = 256;
-/// Entries of folders that one call may have listed at once; the host holds them.
-const LISTED: usize = 50_000;
+/// Maximum files and folders that one call has open.
+const MAX_OPEN: usize = 64;
+/// Maximum files and folders that all calls together have open: a process has a limit, too, often
+/// 1024 with its connections included.
+pub(in crate::plugin) const MAX_OPEN_IN_ALL: usize = 256;
+/// Maximum entries in the open listings of one call; the host holds them in memory.
+const MAX_LISTED: usize = 50_000;
 
-/// What a call holds of its folders.
+/// The open handles of a call.
 #[derive(Default)]
-pub(in crate::plugin) struct Held {
-    /// The folder that each descriptor is in, by its handle.
+pub(in crate::plugin) struct OpenHandles {
+    /// The granted folder of each descriptor, by handle.
     folders: BTreeMap<u32, Arc<Folder>>,
-    /// The length of each listing, by its handle.
+    /// The length of each listing, by handle.
     listings: BTreeMap<u32, usize>,
-    /// A stream keeps a file open whose descriptor is gone.
+    /// Open files with their permits. A stream keeps a file open after its descriptor is dropped.
     open: Vec<(Weak<File>, OwnedSemaphorePermit)>,
 }
 
@@ -64,12 +64,12 @@ fn descriptor_file(descriptor: &Descriptor) -> &Arc<File> {
     }
 }
 
-/// The error that a guest is told.
-fn told(error: io::Error) -> FsError {
+/// Converts an error for the guest.
+fn guest_error(error: io::Error) -> FsError {
     if error.raw_os_error() == Some(Errno::DQUOT.raw_os_error()) { ErrorCode::Quota.into() } else { error.into() }
 }
 
-impl State {
+impl GuestState {
     fn folder(&self, descriptor: &Resource<Descriptor>) -> wasmtime::Result<Arc<Folder>> {
         let folder = self.held.folders.get(&descriptor.rep());
         folder.cloned().ok_or_else(|| wasmtime::format_err!("a descriptor of no folder"))
@@ -89,32 +89,32 @@ impl State {
         }
     }
 
-    /// A stream into a file, from `at` or else at its end.
+    /// A stream that writes into a file from `at`, or at its end.
     fn writer(&mut self, fd: &Resource<Descriptor>, at: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
         let folder = self.folder(fd).map_err(FsError::trap)?;
         let file = self.file_of(fd)?;
         if !folder.is_writable() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        let writer: DynOutputStream = Box::new(Writer::new(folder, file, at));
+        let writer: DynOutputStream = Box::new(FileWriter::new(folder, file, at));
         Ok(self.table().push(writer)?)
     }
 
-    /// Room for one more open file.
-    fn place(&mut self) -> FsResult<OwnedSemaphorePermit> {
+    /// A permit for one more open file.
+    fn acquire_file(&mut self) -> FsResult<OwnedSemaphorePermit> {
         self.held.open.retain(|(file, _)| file.strong_count() > 0);
-        if self.held.open.len() >= OPEN {
+        if self.held.open.len() >= MAX_OPEN {
             return Err(ErrorCode::Busy.into());
         }
         self.granted.files.clone().try_acquire_owned().map_err(|_| ErrorCode::Busy.into())
     }
 }
 
-impl PreopenCalls for State {
+impl PreopenCalls for GuestState {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let granted = self.granted.clone();
-        // Which of the paths is in a folder that is not given, its own library decides.
-        granted.withhold_folders(self.events.as_deref());
+        // The guest's own library maps paths to folders, so the folder that it needs is not known.
+        granted.deny_unavailable_folders(self.events.as_deref());
         let folders = granted.folders().iter().map(|folder| {
             let handle = self.table().push(Descriptor::Dir(folder.dir.clone()))?;
             self.held.folders.insert(handle.rep(), folder.clone());
@@ -124,7 +124,7 @@ impl PreopenCalls for State {
     }
 }
 
-impl ErrorCalls for State {
+impl ErrorCalls for GuestState {
     fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
         error.downcast()
     }
@@ -138,7 +138,7 @@ impl ErrorCalls for State {
     }
 }
 
-impl DescriptorCalls for State {
+impl DescriptorCalls for GuestState {
     async fn open_at(
         &mut self,
         fd: Resource<Descriptor>,
@@ -149,15 +149,15 @@ impl DescriptorCalls for State {
     ) -> FsResult<Resource<Descriptor>> {
         let folder = self.folder(&fd).map_err(FsError::trap)?;
         let dir = self.dir_of(&fd)?;
-        let place = self.place()?;
+        let permit = self.acquire_file()?;
         let request = Request { path, at, how, flags };
         let opened = if folder.is_writable() {
             folder.change(move |ledger| request.open_counted(&dir, ledger)).await
         } else {
             runtime::spawn_blocking(move || request.open(&dir)).await
         };
-        let opened = opened.map_err(told)?;
-        self.held.open.push((Arc::downgrade(descriptor_file(&opened)), place));
+        let opened = opened.map_err(guest_error)?;
+        self.held.open.push((Arc::downgrade(descriptor_file(&opened)), permit));
         let handle = self.table().push(opened)?;
         self.held.folders.insert(handle.rep(), folder);
         Ok(handle)
@@ -172,7 +172,7 @@ impl DescriptorCalls for State {
         let file = self.file_of(&fd)?;
         let folder = self.folder(&fd).map_err(FsError::trap)?;
         let written = bytes.len() as Filesize;
-        folder.change(move |ledger| ledger.write(&file, &bytes, Some(at))).await.map_err(told)?;
+        folder.change(move |ledger| ledger.write(&file, &bytes, Some(at))).await.map_err(guest_error)?;
         Ok(written)
     }
 
@@ -187,28 +187,28 @@ impl DescriptorCalls for State {
     async fn set_size(&mut self, fd: Resource<Descriptor>, size: Filesize) -> FsResult<()> {
         let file = self.file_of(&fd)?;
         let folder = self.folder(&fd).map_err(FsError::trap)?;
-        folder.change(move |ledger| ledger.set_size(&file, size)).await.map_err(told)
+        folder.change(move |ledger| ledger.set_size(&file, size)).await.map_err(guest_error)
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let dir = self.dir_of(&fd)?;
         let folder = self.folder(&fd).map_err(FsError::trap)?;
-        folder.change(move |ledger| ledger.create_folder(&dir, Path::new(&path))).await.map_err(told)
+        folder.change(move |ledger| ledger.create_folder(&dir, Path::new(&path))).await.map_err(guest_error)
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let dir = self.dir_of(&fd)?;
         let folder = self.folder(&fd).map_err(FsError::trap)?;
-        folder.change(move |ledger| ledger.remove_folder(&dir, Path::new(&path))).await.map_err(told)
+        folder.change(move |ledger| ledger.remove_folder(&dir, Path::new(&path))).await.map_err(guest_error)
     }
 
     async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let dir = self.dir_of(&fd)?;
         let folder = self.folder(&fd).map_err(FsError::trap)?;
-        folder.change(move |ledger| ledger.remove_file(&dir, Path::new(&path))).await.map_err(told)
+        folder.change(move |ledger| ledger.remove_file(&dir, Path::new(&path))).await.map_err(guest_error)
     }
 
-    /// Within one granted folder: each has a ledger of its own.
+    /// Only within one granted folder: each has its own ledger.
     async fn rename_at(
         &mut self,
         fd: Resource<Descriptor>,
@@ -226,10 +226,10 @@ impl DescriptorCalls for State {
             return Err(ErrorCode::CrossDevice.into());
         }
         let rename = folder.change(move |ledger| ledger.rename((&dir, Path::new(&old)), (&new_dir, Path::new(&new))));
-        rename.await.map_err(told)
+        rename.await.map_err(guest_error)
     }
 
-    /// Never: what stands in two places is not only in the folder any more.
+    /// Denied: a hard link could make a file reachable from outside of the folder.
     async fn link_at(
         &mut self,
         _: Resource<Descriptor>,
@@ -241,13 +241,12 @@ impl DescriptorCalls for State {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// Never: other programs would follow it out of the folder.
+    /// Denied: other programs would follow it out of the folder.
     async fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsResult<()> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    /// Of a link's target it opens that first: the system may have to open it, and then must not
-    /// wait.
+    /// A link's target is opened first: the system may have to open it, and must not block then.
     async fn set_times_at(
         &mut self,
         fd: Resource<Descriptor>,
@@ -267,7 +266,7 @@ impl DescriptorCalls for State {
 
     async fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DirectoryEntryStream>> {
         let dir = self.dir_of(&fd)?;
-        let room = LISTED.saturating_sub(self.held.listings.values().sum());
+        let room = MAX_LISTED.saturating_sub(self.held.listings.values().sum());
         let count = runtime::spawn_blocking(move || Ok::<_, io::Error>(read_base_dir(&dir)?.take(room + 1).count()));
         let count = count.await?;
         if count > room {
@@ -356,7 +355,7 @@ impl DescriptorCalls for State {
     }
 }
 
-impl ListingCalls for State {
+impl ListingCalls for GuestState {
     async fn read_directory_entry(
         &mut self,
         listing: Resource<DirectoryEntryStream>,

@@ -11,13 +11,13 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::task::spawn_blocking;
 use wasmtime_wasi_config::WasiConfigVariables;
 
-use super::filesystem::{Closed, Folder, Opened, open_all};
+use super::filesystem::{Folder, Opened, ProtectedFolders, open_all};
 use super::keyvalue::Store;
-use super::outbound::{Allowed, Outbound};
+use super::outbound::{Outbound, PluginOutbound};
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::access::Access;
-use crate::plugin::policy::denial::{Denial, Lack};
+use crate::plugin::policy::denial::{Denial, GrantProblem};
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::redact::Redactor;
 use crate::plugin::policy::secret::Secret;
@@ -29,8 +29,8 @@ const MAX_REPORTED: usize = 32;
 pub(in crate::plugin) struct Resources {
     pub(in crate::plugin) store: Arc<Store>,
     pub(in crate::plugin) outbound: Arc<Outbound>,
-    /// Folders that no plugin may use.
-    pub(in crate::plugin) closed: Arc<Closed>,
+    /// Folders that must not be granted.
+    pub(in crate::plugin) protected: Arc<ProtectedFolders>,
     /// Limit of open files and folders, over all calls of all plugins.
     pub(in crate::plugin) files: Arc<Semaphore>,
     /// The runtime on which folders are opened.
@@ -41,12 +41,12 @@ pub(in crate::plugin) struct Granted {
     plugin: PluginId,
     pub(in crate::plugin) grants: Grants,
     pub(in crate::plugin) store: Arc<Store>,
-    pub(in crate::plugin) http: Allowed,
+    pub(in crate::plugin) http: PluginOutbound,
     /// `None` for a plugin without secrets.
     pub(in crate::plugin) redactor: Option<Arc<Redactor>>,
     /// As in [`Resources`].
     pub(in crate::plugin) files: Arc<Semaphore>,
-    closed: Arc<Closed>,
+    protected: Arc<ProtectedFolders>,
     folders: OnceCell<Opened>,
     /// Its entries in `wasi:config/store`.
     pub(in crate::plugin) config: WasiConfigVariables,
@@ -56,23 +56,23 @@ pub(in crate::plugin) struct Granted {
 impl Granted {
     pub(in crate::plugin) fn new(plugin: PluginId, grants: Grants, resources: &Resources) -> Arc<Self> {
         for secret in &grants.secrets {
-            if let Some(Lack { logged, hint, .. }) = secret.lack() {
-                tracing::warn!(%plugin, hint, "secret unavailable, its uses are denied: {logged}");
+            if let Some(GrantProblem { logged, hint, .. }) = secret.problem() {
+                tracing::warn!(%plugin, hint, "secret unavailable, access that needs it is denied: {logged}");
             }
         }
         let granted = Arc::new(Self {
             plugin,
             store: resources.store.clone(),
-            http: Allowed::new(&grants, resources.outbound.clone()),
+            http: PluginOutbound::new(&grants, resources.outbound.clone()),
             redactor: Redactor::of(&grants.secrets).map(Arc::new),
             files: resources.files.clone(),
-            closed: resources.closed.clone(),
+            protected: resources.protected.clone(),
             folders: OnceCell::new(),
             config: grants.configured().collect(),
             reported: Mutex::default(),
             grants,
         });
-        // Now, and not at the first call: somebody may be watching the log.
+        // At load, so that problems are in the log before the first call.
         if !granted.grants.folders.is_empty() {
             let granted = granted.clone();
             resources.runtime.spawn(async move { granted.open_folders().await });
@@ -89,41 +89,41 @@ impl Granted {
         }
     }
 
-    /// Records that an access was denied although granted, since the grant lacks what it needs.
-    pub(in crate::plugin) fn withhold(&self, events: Option<&Events>, access: Access, lack: &Lack) {
+    /// Records that an access was denied although granted, since the grant cannot be used.
+    pub(in crate::plugin) fn deny_unusable(&self, events: Option<&Events>, access: Access, problem: &GrantProblem) {
         if let Some(events) = events {
-            events.deny(lack.denial(access));
-            if self.is_new(&lack.logged) {
-                let Lack { logged, hint, .. } = lack;
+            events.deny(problem.denial(access));
+            if self.is_new(&problem.logged) {
+                let GrantProblem { logged, hint, .. } = problem;
                 tracing::warn!(plugin = %self.plugin, access = access.name(), hint, "access denied: grant cannot be used: {logged}");
             }
         }
     }
 
-    /// The same for the secrets that the guest itself may read.
-    pub(in crate::plugin) fn withhold_secrets(&self, events: Option<&Events>) {
-        for lack in self.grants.secrets.iter().filter(|secret| secret.readable).filter_map(Secret::lack) {
-            self.withhold(events, Access::Secrets, &lack);
+    /// The same for unavailable secrets that the guest itself may read.
+    pub(in crate::plugin) fn deny_unavailable_secrets(&self, events: Option<&Events>) {
+        for problem in self.grants.secrets.iter().filter(|secret| secret.readable).filter_map(Secret::problem) {
+            self.deny_unusable(events, Access::Secrets, &problem);
         }
     }
 
-    /// The same for its folders.
-    pub(in crate::plugin) fn withhold_folders(&self, events: Option<&Events>) {
-        for lack in self.folders.get().map(|opened| opened.lacks.as_slice()).unwrap_or_default() {
-            self.withhold(events, Access::Fs, lack);
+    /// The same for granted folders that could not be opened.
+    pub(in crate::plugin) fn deny_unavailable_folders(&self, events: Option<&Events>) {
+        for problem in self.folders.get().map(|opened| opened.problems.as_slice()).unwrap_or_default() {
+            self.deny_unusable(events, Access::Fs, problem);
         }
     }
 
-    /// Opens the granted folders, if that has not been done; a call does so before it begins.
+    /// Opens the granted folders, unless that was done; a call does so before it begins.
     pub(in crate::plugin) async fn open_folders(&self) {
         let open = async || {
             if self.grants.folders.is_empty() {
                 return Opened::default();
             }
-            let (plugin, grants, closed) = (self.plugin.clone(), self.grants.clone(), self.closed.clone());
-            let opening = spawn_blocking(move || open_all(&plugin, &grants, &closed));
+            let (plugin, grants, protected) = (self.plugin.clone(), self.grants.clone(), self.protected.clone());
+            let opening = spawn_blocking(move || open_all(&plugin, &grants, &protected));
             opening.await.unwrap_or_else(|error| {
-                tracing::error!(plugin = %self.plugin, "open the granted folders: {error}");
+                tracing::error!(plugin = %self.plugin, "failed to open the granted folders: {error}");
                 Opened::default()
             })
         };
@@ -154,7 +154,7 @@ impl Granted {
 
 #[cfg(test)]
 impl Resources {
-    /// Of a host without any configuration.
+    /// For a host without configuration.
     pub(in crate::plugin) fn for_tests() -> Self {
         use crate::plugin::threads::Threads;
 
@@ -163,7 +163,7 @@ impl Resources {
         Self {
             store: Store::new(None),
             outbound: Outbound::start(Default::default()).expect("a thread"),
-            closed: Arc::default(),
+            protected: Arc::default(),
             files: Arc::new(Semaphore::new(1)),
             runtime: threads.handle().clone(),
         }

@@ -37,7 +37,7 @@ impl LogBudget {
         Self { plugin, redactor, left: AtomicU64::new(bytes), dropped: AtomicU64::new(0) }
     }
 
-    /// Takes a line's cost from the budget; if it returns false, the line is to be dropped.
+    /// Takes a line's cost from the budget; false if the line must be dropped.
     pub(in crate::plugin) fn admit(&self, bytes: usize) -> bool {
         let cost = bytes as u64 + LINE_COST;
         let take = |left: u64| left.checked_sub(cost);
@@ -48,7 +48,7 @@ impl LogBudget {
         admitted
     }
 
-    /// Printed bytes with the secrets redacted.
+    /// GuestOutput bytes with the secrets redacted.
     fn redacted<'a>(&self, printed: &'a [u8]) -> Cow<'a, [u8]> {
         self.redactor.as_ref().map_or(Cow::Borrowed(printed), |redactor| redactor.bytes(printed))
     }
@@ -89,18 +89,18 @@ impl Drop for LogBudget {
 
 /// A guest's stdout or stderr.
 #[derive(Clone)]
-pub(in crate::plugin) struct Printed {
+pub(in crate::plugin) struct GuestOutput {
     pub(in crate::plugin) name: &'static str,
     pub(in crate::plugin) budget: Arc<LogBudget>,
 }
 
-impl IsTerminal for Printed {
+impl IsTerminal for GuestOutput {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Printed {
+impl StdoutStream for GuestOutput {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(Lines::new(self))
     }
@@ -112,12 +112,12 @@ impl StdoutStream for Printed {
 
 /// Splits a stream of bytes into lines.
 struct Lines {
-    output: Printed,
+    output: GuestOutput,
     buffer: Vec<u8>,
 }
 
 impl Lines {
-    fn new(output: &Printed) -> Self {
+    fn new(output: &GuestOutput) -> Self {
         Self { output: output.clone(), buffer: Vec::new() }
     }
 

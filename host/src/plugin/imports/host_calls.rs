@@ -5,23 +5,23 @@
 
 use std::borrow::Cow;
 
-use super::state::State;
+use super::state::GuestState;
 use crate::plugin::abi::{HostCalls, Listing, LogLevel, TypesCalls};
 use crate::plugin::events::{Event, LogBody};
 use crate::plugin::json;
 use crate::plugin::policy::redact::Redactable;
 use crate::plugin::text;
 
-/// Bytes of a progress message or a logger's name.
+/// Maximum bytes of a progress message or a logger's name.
 const MAX_SHORT: usize = 1024;
-/// Bytes of a URI in a notification.
+/// Maximum bytes of a URI in a notification.
 const MAX_URI: usize = 8 << 10;
 
-impl State {
+impl GuestState {
     /// A text of the guest without hidden characters, and with its secrets redacted.
-    fn clean(&mut self, mut said: String) -> String {
-        text::drop_hidden(&mut said, &mut self.hidden);
-        self.redacted(said)
+    fn clean(&mut self, mut text: String) -> String {
+        text::drop_hidden(&mut text, &mut self.hidden);
+        self.redacted(text)
     }
 
     /// The same for JSON text.
@@ -30,11 +30,11 @@ impl State {
         self.redacted(json)
     }
 
-    fn redacted(&self, mut said: String) -> String {
+    fn redacted(&self, mut text: String) -> String {
         if let Some(redactor) = &self.granted.redactor {
-            said.redact(redactor);
+            text.redact(redactor);
         }
-        said
+        text
     }
 
     fn push_event(&self, event: Event) {
@@ -50,9 +50,9 @@ impl State {
     }
 }
 
-impl TypesCalls for State {}
+impl TypesCalls for GuestState {}
 
-impl HostCalls for State {
+impl HostCalls for GuestState {
     fn log(&mut self, level: LogLevel, message: String) {
         let budget = self.log().clone();
         if !budget.admit(message.len()) {
@@ -114,14 +114,14 @@ mod tests {
     use crate::plugin::events::Events;
 
     #[tokio::test]
-    async fn all_messages_of_a_call_share_what_may_pass() {
+    async fn all_messages_of_a_call_share_one_leeway() {
         let events = Arc::new(Events::default());
-        let mut state = State::without_grants(1 << 20, Some(events.clone()), CancellationToken::new());
-        let said = "one\u{a0}two\u{2009}three";
+        let mut state = GuestState::without_grants(1 << 20, Some(events.clone()), CancellationToken::new());
+        let text = "one\u{a0}two\u{2009}three";
         for n in 0..20 {
-            HostCalls::log(&mut state, LogLevel::Info, said.into());
-            state.log_data(LogLevel::Info, said.into(), format!("{{\"a\":\"{said}\"}}"));
-            state.progress(f64::from(n), None, Some(said.into()));
+            HostCalls::log(&mut state, LogLevel::Info, text.into());
+            state.log_data(LogLevel::Info, text.into(), format!("{{\"a\":\"{text}\"}}"));
+            state.progress(f64::from(n), None, Some(text.into()));
             state.resource_updated(format!("note://{n}\u{200b}"));
         }
         let all: Vec<Event> = std::iter::from_fn(|| events.take()).collect();
@@ -130,7 +130,7 @@ mod tests {
                 format!("{}{text}", logger.as_deref().unwrap_or_default())
             }
             Event::Progress { message, .. } => message.clone().unwrap_or_default(),
-            Event::ListChanged(_) | Event::ResourceUpdated(_) => panic!("nothing of that was said: {event:?}"),
+            Event::ListChanged(_) | Event::ResourceUpdated(_) => panic!("not sent: {event:?}"),
         });
         assert_eq!(all.len(), 60);
         assert_eq!(texts.map(|text| text.matches(text::is_unusual_space).count()).sum::<usize>(), 8);

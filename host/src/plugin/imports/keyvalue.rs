@@ -1,7 +1,7 @@
-//! `wasi:keyvalue`: what a plugin keeps between its calls, in the host's one database.
+//! `wasi:keyvalue`: a plugin's data between its calls, in one database of the host.
 //!
-//! Answers guests and looks at the grant; the database is opened in `store`, and what a
-//! plugin sees of it is in `space`.
+//! Implements the guest's functions and checks the grant; `store` opens the database, `space` reads
+//! and writes a plugin's bucket in it.
 
 pub(super) mod bindings;
 mod space;
@@ -13,31 +13,31 @@ use std::sync::Arc;
 
 use wasmtime::component::Resource;
 
-use super::state::State;
+use super::state::GuestState;
 use crate::plugin::policy::access::Access;
 use bindings::{AtomicCalls, BatchCalls, BucketCalls, Error, KeyResponse, StoreCalls};
 use space::Space;
 pub(in crate::plugin) use store::{Store, StoreError};
 
-/// Bytes of a bucket's name.
-const BUCKET: usize = 64;
-/// What the bucket with the empty name is called.
+/// Maximum bytes of a bucket's name.
+const MAX_BUCKET_NAME: usize = 64;
+/// The bucket that the empty name opens.
 const DEFAULT_BUCKET: &str = "default";
 
-/// What a guest's handle stands for.
+/// The bucket of a guest's handle.
 #[allow(unreachable_pub, reason = "the bindings pass it on")]
 pub struct Bucket {
     name: Arc<str>,
 }
 
-impl State {
-    /// Does some work with what the plugin has in that bucket.
+impl GuestState {
+    /// Runs some work on the plugin's data in that bucket.
     async fn in_bucket<R: Send + 'static>(
         &mut self,
         bucket: &Resource<Bucket>,
         work: impl FnOnce(Space<'_>) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, Error> {
-        // A handle comes from `open` alone, so a guest that has one was granted it.
+        // Only `open` makes handles, so a guest that has one has the grant.
         let Some(grant) = self.granted.grants.keyvalue else { return Err(Error::AccessDenied) };
         let bucket = self.table().get(bucket).map_err(|error| Error::Other(error.to_string()))?.name.clone();
         let plugin = self.plugin.clone();
@@ -50,7 +50,7 @@ impl State {
         done.map_err(|error| match error {
             StoreError::Refused(why) => Error::Other(why),
             StoreError::Failed(reason) => {
-                // Counted as the guest's own message, so that repeating it floods nothing.
+                // Counted as a message of the guest, so that it cannot flood the log.
                 if self.log().admit(reason.len()) {
                     tracing::error!(plugin = %self.plugin, "the host's store failed: {reason}");
                 }
@@ -60,14 +60,14 @@ impl State {
     }
 }
 
-impl StoreCalls for State {
+impl StoreCalls for GuestState {
     async fn open(&mut self, identifier: String) -> Result<Resource<Bucket>, Error> {
         if self.granted.grants.keyvalue.is_none() {
             self.deny(Access::Keyvalue, || "keyvalue = true".into());
             return Err(Error::AccessDenied);
         }
-        if identifier.len() > BUCKET {
-            let long = format!("the bucket's name has {} bytes, of {BUCKET} at most", identifier.len());
+        if identifier.len() > MAX_BUCKET_NAME {
+            let long = format!("the bucket's name has {} bytes; the limit is {MAX_BUCKET_NAME}", identifier.len());
             return Err(Error::Other(long));
         }
         let name = if identifier.is_empty() { DEFAULT_BUCKET } else { &identifier };
@@ -76,7 +76,7 @@ impl StoreCalls for State {
     }
 }
 
-impl BucketCalls for State {
+impl BucketCalls for GuestState {
     async fn get(&mut self, bucket: Resource<Bucket>, key: String) -> Result<Option<Vec<u8>>, Error> {
         self.in_bucket(&bucket, move |space| space.get(&key)).await
     }
@@ -104,13 +104,13 @@ impl BucketCalls for State {
     }
 }
 
-impl AtomicCalls for State {
+impl AtomicCalls for GuestState {
     async fn increment(&mut self, bucket: Resource<Bucket>, key: String, delta: u64) -> Result<u64, Error> {
         self.in_bucket(&bucket, move |mut space| space.increment(&key, delta)).await
     }
 }
 
-impl BatchCalls for State {
+impl BatchCalls for GuestState {
     async fn get_many(
         &mut self,
         bucket: Resource<Bucket>,

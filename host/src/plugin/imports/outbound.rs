@@ -1,5 +1,5 @@
-//! Outbound HTTP of plugins: the only place where a request is checked against the plugin's grants,
-//! and from which it is sent.
+//! Outbound HTTP of plugins: the only place that checks requests against the plugin's grants and
+//! sends them.
 //!
 //! Two front ends share it, `wharf:plugin/http` (`fetch`) and `wasi:http` (`wasi`); neither enforces
 //! policy.
@@ -29,10 +29,10 @@ use tokio_rustls::TlsConnector;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::granted::Granted;
-use super::state::State;
+use super::state::GuestState;
 use crate::plugin::events::Events;
 use crate::plugin::policy::access::Access;
-use crate::plugin::policy::denial::Lack;
+use crate::plugin::policy::denial::GrantProblem;
 use crate::plugin::policy::grants::Grants;
 use crate::plugin::policy::outbound::grant::{HttpGrant, Requested};
 use crate::plugin::policy::outbound::headers;
@@ -46,7 +46,7 @@ use pool::Pool;
 pub use resolve::{Resolve, SystemResolver};
 pub(in crate::plugin) use wasi::WasiHttp;
 
-/// Threads for DNS lookups, which block. Each counts as an exchange of its plugin.
+/// Maximum threads for DNS lookups, which block. Each counts as an exchange of its plugin.
 const MAX_LOOKUPS: usize = 64;
 
 /// Settings of outbound HTTP.
@@ -139,7 +139,7 @@ impl Outbound {
 }
 
 /// The outbound HTTP of one plugin.
-pub(in crate::plugin) struct Allowed {
+pub(in crate::plugin) struct PluginOutbound {
     rules: Vec<Rule>,
     exchanges: Arc<Semaphore>,
     pool: Arc<Pool>,
@@ -149,19 +149,19 @@ pub(in crate::plugin) struct Allowed {
 /// An entry of the grant, with its secrets filled in.
 struct Rule {
     grant: HttpGrant,
-    /// Or what the entry lacks. It still applies to the requests that it covers: a later entry may not
-    /// add other header fields to them.
-    headers: Result<Headers, Lack>,
+    /// Or why the entry cannot be used. It still applies to the requests that it covers: a later
+    /// entry must not send them with other header fields.
+    headers: Result<Headers, GrantProblem>,
 }
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
 
-impl Allowed {
+impl PluginOutbound {
     pub(in crate::plugin) fn new(grants: &Grants, outbound: Arc<Outbound>) -> Self {
         let secret = |name: &str| grants.secret(name);
         let rule = |grant: &HttpGrant| {
             let filled = grant.headers.iter().map(|(name, value)| Some((name.clone(), value.fill(secret)?)));
-            let headers = filled.collect::<Option<_>>().ok_or_else(|| grants.lack_of(grant));
+            let headers = filled.collect::<Option<_>>().ok_or_else(|| grants.problem_of(grant));
             Rule { grant: grant.clone(), headers }
         };
         let rules = grants.http.iter().map(rule).collect();
@@ -170,7 +170,7 @@ impl Allowed {
         Self { rules, exchanges, pool, outbound }
     }
 
-    /// The configuration line with the present entries and this one.
+    /// The configuration line with the existing entries and this one.
     fn line_with(&self, entry: &HttpGrant) -> String {
         let entries = self.rules.iter().map(|rule| &rule.grant).filter(|grant| **grant != entry.clone().private(false));
         let entries: Vec<String> = entries.chain([entry]).map(HttpGrant::to_string).collect();
@@ -195,7 +195,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn of(state: &State) -> Self {
+    fn of(state: &GuestState) -> Self {
         Self { granted: state.granted.clone(), events: state.events.clone() }
     }
 
@@ -206,21 +206,21 @@ impl Sender {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let allowed = &self.granted.http;
+        let own = &self.granted.http;
         let invalid = |why: &str| Failure::Invalid(why.into());
         let requested = Requested::of(request.method(), request.uri()).map_err(invalid)?;
-        let Some(rule) = allowed.rules.iter().find(|rule| rule.grant.covers(&requested)) else {
+        let Some(rule) = own.rules.iter().find(|rule| rule.grant.covers(&requested)) else {
             let entry = requested.grant(requested.target.is_private());
             self.deny(&entry);
-            let first = allowed.rules.is_empty();
+            let first = own.rules.is_empty();
             let would = if first { format!("http = [{entry}]") } else { format!("{entry}, added to its http") };
             return Err(Failure::NotGranted(would));
         };
-        let headers = rule.headers.as_ref().map_err(|lack| {
-            self.granted.withhold(self.events.as_deref(), Access::Http, lack);
-            Failure::Lacking(lack.to_string())
+        let headers = rule.headers.as_ref().map_err(|problem| {
+            self.granted.deny_unusable(self.events.as_deref(), Access::Http, problem);
+            Failure::Unusable(problem.to_string())
         })?;
-        let outbound = allowed.outbound.clone();
+        let outbound = own.outbound.clone();
         let mut caps = outbound.caps.clone();
         let shorter = |cap: &mut Duration, asked: Option<Duration>| *cap = asked.unwrap_or(*cap).min(*cap);
         shorter(&mut caps.connect, timeouts.connect);
@@ -228,11 +228,11 @@ impl Sender {
         shorter(&mut caps.whole, timeouts.whole);
         let request = prepare(request, &requested, headers, caps.headers)?;
         let exchange = Exchange {
-            request: request.map(|body| connection::outgoing(body, caps.request)),
+            request: request.map(|body| connection::request_body(body, caps.request)),
             route: Route { target: requested.target.clone(), private: rule.grant.private },
             between: timeouts.between.unwrap_or(caps.whole),
-            exchanges: allowed.exchanges.clone(),
-            pool: allowed.pool.clone(),
+            exchanges: own.exchanges.clone(),
+            pool: own.pool.clone(),
             caps,
         };
         let task = outbound.handle().spawn(exchange.run(outbound.clone()));
@@ -260,30 +260,30 @@ fn prepare<B: Body>(
     request: Request<B>,
     requested: &Requested,
     own: &Headers,
-    most: usize,
+    limit: usize,
 ) -> Result<Request<B>, Failure> {
     let (mut parts, body) = request.into_parts();
     let invalid = |why: &str| Failure::Invalid(why.into());
     if parts.headers.get_all(header::HOST).iter().any(|host| !names(host, &requested.target)) {
-        return Err(invalid("its Host is not that of its URL"));
+        return Err(invalid("its Host does not match its URL"));
     }
     // Without a body, a server would parse the connection's next request as this one's body.
     let length =
-        parts.headers.get(header::CONTENT_LENGTH).filter(|told| *told == "0" || !body.is_end_stream()).cloned();
+        parts.headers.get(header::CONTENT_LENGTH).filter(|length| *length == "0" || !body.is_end_stream()).cloned();
     headers::strip(&mut parts.headers, length);
     for (name, value) in own {
         parts.headers.insert(name, value.clone());
     }
-    let host = HeaderValue::try_from(requested.target.authority()).map_err(|_| invalid("its host is none"))?;
+    let host = HeaderValue::try_from(requested.target.authority()).map_err(|_| invalid("its host is invalid"))?;
     parts.headers.insert(header::HOST, host);
-    if parts.headers.len() > most {
+    if parts.headers.len() > limit {
         return Err(invalid("it has too many header fields"));
     }
     let path = match parts.uri.query() {
         Some(query) => format!("{}?{query}", requested.path),
         None => requested.path.clone(),
     };
-    parts.uri = Uri::try_from(path).map_err(|_| invalid("its path is none"))?;
+    parts.uri = Uri::try_from(path).map_err(|_| invalid("its path is invalid"))?;
     Ok(Request::from_parts(parts, body))
 }
 

@@ -1,7 +1,6 @@
 //! The data of a store: quota, log budget, WASI contexts.
 //!
-//! Built for every call, so it does as little as it can: the WASI context is made when the
-//! guest first uses WASI.
+//! Built for every call, so it is cheap: the WASI context is made when the guest first uses WASI.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -11,9 +10,9 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtxView, WasiHttpView};
 
-use super::filesystem::Held;
+use super::filesystem::OpenHandles;
 use super::granted::Granted;
-use super::guest_log::{LogBudget, Printed};
+use super::guest_log::{GuestOutput, LogBudget};
 use super::outbound::WasiHttp;
 use crate::plugin::events::Events;
 use crate::plugin::id::PluginId;
@@ -22,14 +21,14 @@ use crate::plugin::limits::quota::Quota;
 use crate::plugin::policy::access::Access;
 use crate::plugin::text::Leeway;
 
-/// Handles of host resources that a guest may hold, files and buckets included.
+/// Maximum handles of host resources that a guest holds, files and buckets included.
 const MAX_HANDLES: usize = 128;
-/// Bytes that one call for random numbers may ask for: a larger one would hold the
-/// thread without a chance to yield.
+/// Maximum bytes of one request for random numbers: a larger one would block the thread without
+/// yielding.
 const MAX_RANDOM: u64 = 64 << 10;
 
-/// The data of one store.
-pub(in crate::plugin) struct State {
+/// The state of the host for one guest: the data of its store.
+pub(in crate::plugin) struct GuestState {
     pub(in crate::plugin) plugin: PluginId,
     pub(in crate::plugin) quota: Quota,
     pub(in crate::plugin) cpu: Arc<CpuMeter>,
@@ -38,10 +37,10 @@ pub(in crate::plugin) struct State {
     pub(in crate::plugin) granted: Arc<Granted>,
     /// The highest progress reported so far.
     pub(in crate::plugin) progress: f64,
-    /// Ambiguous invisible characters that its messages may still contain.
+    /// The remaining leeway for hidden characters in its messages.
     pub(in crate::plugin) hidden: Leeway,
     /// Its open files and folders.
-    pub(in crate::plugin) held: Held,
+    pub(in crate::plugin) held: OpenHandles,
     log_limit: u64,
     log: Option<Arc<LogBudget>>,
     wasi: Option<WasiCtx>,
@@ -49,7 +48,7 @@ pub(in crate::plugin) struct State {
     table: ResourceTable,
 }
 
-impl State {
+impl GuestState {
     pub(in crate::plugin) fn new(
         plugin: PluginId,
         quota: Quota,
@@ -70,7 +69,7 @@ impl State {
             granted,
             progress: f64::NEG_INFINITY,
             hidden: Leeway::default(),
-            held: Held::default(),
+            held: OpenHandles::default(),
             log_limit,
             log: None,
             wasi: None,
@@ -91,7 +90,7 @@ impl State {
         self.cancelled = cancelled;
     }
 
-    /// Drops all that the guest had open, and the references to its caller, when the call is over.
+    /// Closes all handles of the guest and drops the references to its caller, when the call is over.
     pub(in crate::plugin) fn close(&mut self) {
         self.events = None;
         self.cancelled = CancellationToken::new();
@@ -100,7 +99,7 @@ impl State {
         if !self.table.is_empty() {
             self.table = ResourceTable::new();
         }
-        self.held = Held::default();
+        self.held = OpenHandles::default();
     }
 
     /// Whether the guest may have logged or printed something.
@@ -118,7 +117,7 @@ impl State {
         self.granted.deny(self.events.as_deref(), access, line);
     }
 
-    /// The call's log budget, made when it is first needed.
+    /// The call's log budget, made when first needed.
     pub(in crate::plugin) fn log(&mut self) -> &Arc<LogBudget> {
         self.log.get_or_insert_with(|| {
             Arc::new(LogBudget::new(self.plugin.clone(), self.granted.redactor.clone(), self.log_limit))
@@ -126,7 +125,7 @@ impl State {
     }
 }
 
-impl WasiView for State {
+impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         if self.wasi.is_none() {
             let budget = self.log().clone();
@@ -137,7 +136,7 @@ impl WasiView for State {
     }
 }
 
-impl WasiHttpView for State {
+impl WasiHttpView for GuestState {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         let http = self.http.take().unwrap_or_else(|| WasiHttp::of(self));
         let http = self.http.insert(http);
@@ -150,8 +149,8 @@ impl WasiHttpView for State {
 fn context(budget: Arc<LogBudget>, env: &[(String, String)]) -> WasiCtx {
     WasiCtx::builder()
         .envs(env)
-        .stdout(Printed { name: "stdout", budget: budget.clone() })
-        .stderr(Printed { name: "stderr", budget })
+        .stdout(GuestOutput { name: "stdout", budget: budget.clone() })
+        .stderr(GuestOutput { name: "stderr", budget })
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false)
@@ -199,7 +198,7 @@ impl HostWallClock for CoarseClock {
 }
 
 #[cfg(test)]
-impl State {
+impl GuestState {
     /// For a call of a plugin without grants.
     pub(in crate::plugin) fn without_grants(
         log_limit: u64,
@@ -223,9 +222,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nothing_is_held_when_the_call_is_over() {
+    async fn closing_releases_all_handles() {
         let cancelled = CancellationToken::new();
-        let mut state = State::without_grants(0, None, cancelled.clone());
+        let mut state = GuestState::without_grants(0, None, cancelled.clone());
         let open = Arc::new(());
         state.table().push(open.clone()).expect("a handle");
         state.ctx();
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_that_only_goes_on_is_never_zero() {
+    fn the_monotonic_clock_is_never_zero() {
         for _ in 0..100 {
             assert_ne!(HostMonotonicClock::now(&CoarseClock::new()), 0);
         }

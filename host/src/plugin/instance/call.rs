@@ -36,7 +36,7 @@ use crate::plugin::events::Events;
 use crate::plugin::fault::Fault;
 use crate::plugin::id::{Digest, PluginId};
 use crate::plugin::imports::granted::Granted;
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::limits::Limits;
 use crate::plugin::limits::cpu::CpuMeter;
 use crate::plugin::limits::quota::Quota;
@@ -46,9 +46,9 @@ use crate::plugin::provider::Call;
 use crate::plugin::schema::forms::Forms;
 use crate::plugin::text;
 
-/// Handles of component resources that a store may hold.
+/// Maximum handles of component resources in a store.
 const COMPONENT_HANDLES: usize = 4096;
-/// Epoch ticks until a guest yields first: one tick may come at once, so the second one counts.
+/// Epoch ticks until a guest first yields: the first tick may come at once, so it is the second.
 const TICKS: u64 = 2;
 /// Cost of lifting a result in addition to its bytes.
 const LIFT_SLACK: u64 = 64 << 10;
@@ -58,7 +58,7 @@ pub(in crate::plugin) struct PreparedComponent {
     pub(in crate::plugin) id: PluginId,
     pub(in crate::plugin) digest: Digest,
     pub(in crate::plugin) limits: Limits,
-    pre: InstancePre<State>,
+    pre: InstancePre<GuestState>,
     pub(in crate::plugin) runtime: Arc<Runtime>,
     pub(in crate::plugin) granted: Arc<Granted>,
     pub(in crate::plugin) forms: Forms,
@@ -76,7 +76,7 @@ impl PreparedComponent {
         digest: Digest,
         limits: Limits,
         grants: Grants,
-        pre: InstancePre<State>,
+        pre: InstancePre<GuestState>,
     ) -> Arc<Self> {
         let limits = Limits { memory: limits.memory.min(Limits::MEMORY_CEILING), ..limits };
         let concurrency = limits.concurrency.clamp(1, engine::SLOTS_PER_PLUGIN);
@@ -145,7 +145,7 @@ impl PreparedComponent {
         call: Call,
         before: impl Future<Output = Result<(), E>> + Send + 'static,
         after: impl FnOnce(I::Outcome) -> F + Send + 'static,
-        is_light: fn(&T) -> bool,
+        is_small: fn(&T) -> bool,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -174,21 +174,21 @@ impl PreparedComponent {
             let metered = Metered { meter, waiter: prepared.limiter.waiter(), future };
             match timeout_at(deadline, metered).await {
                 Ok(outcome) => outcome.map(|outcome| {
-                    let permits = (!is_light(&outcome)).then_some(permits);
+                    let permits = (!is_small(&outcome)).then_some(permits);
                     (outcome, permits)
                 }),
                 Err(_) => Err(Fault::Timeout { limit }.into()),
             }
         };
         // The permits are released when the caller has the outcome and can count its bytes: no more
-        // outcomes are ready at a time than there are permits. A light one needs no counting, and the
+        // outcomes are ready at a time than there are permits. A small one is not counted, so the
         // next call need not wait for the caller's thread.
         let (outcome, _permits) = self.begin::<_, E>(Box::pin(call)).await?;
         Ok(outcome)
     }
 
-    /// Does work for a call outside of it, on the guests' threads and within the plugin's limit
-    /// of them.
+    /// Runs work for a call outside of it, on the guests' threads and within the plugin's limit of
+    /// them.
     pub(in crate::plugin) async fn compute<T: Send + 'static, E: From<Fault> + Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -320,10 +320,15 @@ impl PreparedComponent {
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    fn store(&self, cpu: Arc<CpuMeter>, events: Option<Arc<Events>>, cancelled: CancellationToken) -> Store<State> {
+    fn store(
+        &self,
+        cpu: Arc<CpuMeter>,
+        events: Option<Arc<Events>>,
+        cancelled: CancellationToken,
+    ) -> Store<GuestState> {
         let quota = Quota::new(self.runtime.memory.clone(), self.limits.memory);
         let granted = self.granted.clone();
-        let state = State::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
+        let state = GuestState::new(self.id.clone(), quota, cpu, self.limits.log, events, cancelled, granted);
         let mut store = Store::new(&self.runtime.engine, state);
         store.limiter(|state| &mut state.quota);
         store.set_hostcall_fuel(self.lift_limit(1));
@@ -341,7 +346,7 @@ impl PreparedComponent {
     }
 
     /// The fault that callers see for an error; its text goes to the log only.
-    fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &State) -> Fault {
+    fn fault(&self, cause: Cause, error: &wasmtime::Error, state: &GuestState) -> Fault {
         let plugin = &self.id;
         let text = text::quote(&format!("{error:#}"), 2048);
         tracing::info!(target: "wharf::plugin", %plugin, "call stopped: {text}");
@@ -353,9 +358,9 @@ impl PreparedComponent {
             Cause::PoolFull => Fault::Busy,
             _ if state.quota.refused() => Fault::Memory { limit: self.limits.memory },
             Cause::Guest => Fault::Trap,
-            Cause::Abi => Fault::BadOutput("a value that breaks the component ABI".into()),
+            Cause::Abi => Fault::BadOutput("a value that violates the component ABI".into()),
             Cause::Host => {
-                tracing::error!(target: "wharf::plugin", %plugin, "the host failed to make an instance: {text}");
+                tracing::error!(target: "wharf::plugin", %plugin, "failed to create an instance: {text}");
                 Fault::Host
             }
         }
@@ -364,13 +369,13 @@ impl PreparedComponent {
 
 /// An instance that has not been called yet.
 pub(in crate::plugin) struct ReadyInstance {
-    store: Store<State>,
+    store: Store<GuestState>,
     instance: BoundInstance,
 }
 
 impl Source for PreparedComponent {
     type Ready = ReadyInstance;
-    type Used = Store<State>;
+    type Used = Store<GuestState>;
     type Busy = Ticking;
 
     fn busy(self: &Arc<Self>) -> Ticking {
@@ -381,15 +386,15 @@ impl Source for PreparedComponent {
     fn make(self: &Arc<Self>) -> Option<ReadyInstance> {
         let began = std::time::Instant::now();
         let made = AssertUnwindSafe(self.prepare()).catch_unwind().now_or_never();
-        // A guest that computes long at its start, or waits, delays the thread that reads the
-        // calls. What one instruction does cannot be interrupted, so success is timed too.
+        // A guest whose start computes long or waits would delay the thread that reads requests. A
+        // single instruction cannot be interrupted, so success is timed too.
         let instance = made.and_then(Result::ok).flatten();
         self.inline.record(if instance.is_some() { began.elapsed() } else { Duration::MAX });
         instance
     }
 }
 
-/// Records the CPU time of a call when it ends, also if it is dropped.
+/// Records the CPU time of a call when it ends or is dropped.
 struct Timed<'a> {
     inline: &'a InlineEligibility,
     cpu: Arc<CpuMeter>,
@@ -412,7 +417,7 @@ struct AbortOnDrop<R, E>(JoinHandle<Result<R, E>>);
 
 impl<R, E: From<Fault>> AbortOnDrop<R, E> {
     async fn outcome(mut self) -> Result<R, E> {
-        // Not a panic: the guests' runtime is gone, as the host is shutting down.
+        // Not a panic, which is caught: the guests' runtime has shut down with the host.
         (&mut self.0).await.unwrap_or_else(|_| Err(Fault::Host.into()))
     }
 }

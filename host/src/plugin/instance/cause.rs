@@ -1,6 +1,6 @@
 //! Why wasmtime stopped a call, decided by the types of its errors and never by their texts.
 //!
-//! One type cannot be named: the error for a value that is larger than may be lifted has a
+//! One type cannot be named: the error for a value that exceeds the lifting limit has a
 //! private type of wasmtime. Other errors of lifting a result are a message, a text that
 //! is not Unicode, or a system error; so it is what remains. `tests/calls.rs` has one of
 //! each, and fails if an upgrade changes that.
@@ -18,9 +18,9 @@ use wasmtime_wasi::I32Exit;
 pub(in crate::plugin) enum Cause {
     /// A trap or exit in the guest's code, or an error in a host function that it called.
     Guest,
-    /// Its result is larger than may be lifted.
+    /// Its result exceeds the lifting limit.
     OutputTooLarge,
-    /// Its result breaks the component ABI.
+    /// Its result violates the component ABI.
     Abi,
     /// The instance pool has no instance, memory or stack left.
     PoolFull,

@@ -1,8 +1,8 @@
 //! Validates values against schemas as part of a call: small ones inline, others on the
 //! guests' threads.
 //!
-//! A check does not yield once it has begun, as a guest does at each tick. So few of those that
-//! take longer run at the same time: the other threads stay free for calls.
+//! A check does not yield while it runs, as a guest does at each tick. So few long checks run
+//! concurrently, and the other threads stay free for calls.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::plugin::limits::Limits;
 use crate::plugin::limits::quota::{Budget, Quota};
 use crate::plugin::schema::{Schema, Violation, tree};
 
-/// Bytes of a text that is always checked inline.
+/// Maximum bytes of a text that is always checked inline.
 const SHORT: usize = 4 << 10;
-/// Bytes of one that is checked inline if it has few values, that is, long strings.
+/// Maximum bytes of one that is checked inline if it has few values, that is, long strings.
 const MEDIUM: usize = 32 << 10;
 const FEW_VALUES: usize = 512;
 /// Maximum number of values in one text.
@@ -24,10 +24,10 @@ const MAX_VALUES: usize = 2 << 20;
 /// Bytes per value in a parsed tree, with the allocator's overhead.
 const VALUE: u64 = 128;
 
-/// The result of a check that could be made.
+/// The result of a completed check.
 pub(in crate::plugin) type Checked = Result<(), Vec<Violation>>;
 
-/// Whether parsing it takes no longer than handing it to another thread.
+/// Whether parsing it takes no longer than moving to another thread.
 fn is_small(text: &str) -> bool {
     text.len() <= SHORT
         || text.len() <= MEDIUM && json::check(text, json::DEPTH_CAP).is_ok_and(|seen| seen.values <= FEW_VALUES)

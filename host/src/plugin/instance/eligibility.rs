@@ -1,8 +1,8 @@
 //! Whether a plugin's calls may begin inline, on the caller's thread.
 //!
-//! To hand a call to the guests' threads and its outcome back costs more than most calls take.
-//! The calls of a plugin begin inline once enough of them were short, and continue on the guests'
-//! threads from their first yield on. One long call ends that for the next 256: the epoch cannot
+//! Moving a call to the guests' threads and its outcome back takes longer than most calls. A
+//! plugin's calls begin inline once enough of them were short, and continue on the guests' threads
+//! from their first yield on. A long call ends eligibility for the next 256: the epoch cannot
 //! interrupt a single instruction, such as one that fills a whole memory.
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,7 +51,7 @@ impl InlineEligibility {
 }
 
 #[test]
-fn it_is_earned_and_lost() {
+fn eligibility_is_gained_and_lost() {
     let inline = InlineEligibility::default();
     for _ in 0..FIRST {
         assert!(!inline.is_eligible());

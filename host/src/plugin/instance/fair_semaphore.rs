@@ -194,9 +194,9 @@ impl Drop for FairPermit {
         state.free += 1;
         state.caller(&self.caller).holds -= 1;
         state.remove_if_unused(&self.caller);
-        let nobody_waits = state.round.is_empty();
+        let no_waiters = state.round.is_empty();
         drop(state);
-        if !nobody_waits {
+        if !no_waiters {
             self.semaphore.grant_waiting();
         }
     }

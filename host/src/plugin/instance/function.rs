@@ -1,7 +1,7 @@
 //! An exported function, whose type is checked once at lookup and not at every call.
 //!
-//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them): checking the
-//! type again in each instance takes about a twentieth of a short call.
+//! One of the files with `unsafe` code (`tests/it/tidy.rs` lists them): checking the type again
+//! in each instance takes about a twentieth of a short call.
 
 use std::marker::PhantomData;
 
@@ -34,7 +34,7 @@ where
     /// Looks it up in an exported interface, and checks its type.
     ///
     /// # Errors
-    /// There is no function of that name, or it has another type.
+    /// If there is no function of that name, or it has another type.
     pub(in crate::plugin) fn find<T>(
         pre: &InstancePre<T>,
         interface: (&str, &ComponentExportIndex),

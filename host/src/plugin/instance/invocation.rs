@@ -5,7 +5,7 @@ use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
 use super::function::{BoundInstance, Function};
 use crate::plugin::abi::CallContext;
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::policy::redact::Redactable;
 
 /// What a call does with its instance.
@@ -18,7 +18,7 @@ pub(in crate::plugin) trait Invocation: Send + 'static {
     /// Calls one function.
     fn run(
         self,
-        store: &mut Store<State>,
+        store: &mut Store<GuestState>,
         instance: &BoundInstance,
         context: CallContext,
     ) -> impl Future<Output = wasmtime::Result<Self::Outcome>> + Send;
@@ -42,7 +42,7 @@ where
 
     async fn run(
         self,
-        store: &mut Store<State>,
+        store: &mut Store<GuestState>,
         instance: &BoundInstance,
         context: CallContext,
     ) -> wasmtime::Result<R> {

@@ -1,7 +1,7 @@
 //! Limits how many calls of one plugin are polled at the same time.
 //!
-//! A call that waits for a timer or an answer uses no thread, and many may wait together. Calls
-//! that find no permit free get one in the order in which they came.
+//! A call that waits for a timer or I/O uses no thread, and many may wait concurrently. Calls
+//! that find no free permit get one in order of arrival.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::{Context, Waker};
@@ -94,7 +94,7 @@ impl Drop for Waiter<'_> {
         let Some(number) = self.number else { return };
         let mut state = self.limiter.state();
         if state.waiting.remove(&number).is_none() && state.woken.remove(&number) {
-            // It was woken in vain: wake the next one.
+            // It does not use its permit: wake the next one.
             drop(state);
             self.limiter.release();
         }

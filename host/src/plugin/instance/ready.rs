@@ -1,11 +1,11 @@
 //! Pre-instantiation: drops used instances and makes the next one while a thread is idle.
 //!
-//! A transport's thread runs `on_idle` when it waits for its client. Without that, the next call
-//! does the work, or the ticker: a plugin that is not called for a tenth of a second keeps no
-//! instance. Each instance still serves one call. docs/design/fast-path.md draws the sequence.
+//! A transport's thread runs `on_idle` when it waits for its client. If it does not, the next call
+//! or the ticker drops the used instance. A plugin that is not called for a tenth of a second has no
+//! ready instance. Each instance serves one call. docs/design/fast-path.md draws the sequence.
 //!
-//! Each thread has its own slot, since memory that one thread allocates and another frees
-//! makes both wait for the allocator.
+//! Each thread has its own slot: memory that one thread allocates and another frees causes
+//! contention in the allocator.
 
 use std::cell::OnceCell;
 
@@ -65,7 +65,7 @@ impl<S: Source> Slot<S> {
         std::ptr::eq(self.last.as_ptr(), source)
     }
 
-    /// Empties the slot and returns its contents. A thread that is making an instance goes on, and
+    /// Empties the slot and returns its contents. A thread that is creating an instance continues, and
     /// drops it.
     fn clear(&mut self) -> Self {
         let empty = Self { is_making: self.is_making, ..Self::default() };
@@ -113,7 +113,7 @@ impl<S: Source> ReadyInstances<S> {
         drop(slot);
         drop(used);
         let Some(source) = wanted else { return };
-        // Until the instance is in the slot: the ticker must not fall asleep before.
+        // Until the instance is in the slot: the ticker must not stop before.
         let _busy = source.busy();
         let ready = source.make();
         let mut slot = self.slot();
@@ -155,7 +155,7 @@ impl<S: Source> ReadyInstances<S> {
     /// The slot of the current thread.
     fn slot(&self) -> MutexGuard<'_, Slot<S>> {
         thread_local! {
-            /// The thread's number. Any will do, as long as few threads share one.
+            /// The thread's number. Any number works, as long as few threads share one.
             static NUMBER: OnceCell<usize> = const { OnceCell::new() };
         }
         let next = || self.threads.fetch_add(1, Ordering::Relaxed);

@@ -24,11 +24,11 @@ const MAX_FREEZING: usize = 2;
 pub(in crate::plugin) struct Runtime {
     pub(in crate::plugin) engine: Engine,
     pub(in crate::plugin) ticker: Ticker,
-    /// Threads that run only guests: one that spins or blocks delays other guests at worst, never
-    /// the protocol.
+    /// Threads that run only guests: a guest that spins or blocks can delay other guests, never the
+    /// protocol.
     guests: Threads,
     pub(in crate::plugin) ready: Arc<ReadyInstances<PreparedComponent>>,
-    /// Bytes of memory that all running guests together may use.
+    /// The memory budget of all running guests.
     pub(in crate::plugin) memory: Arc<Budget>,
     /// Slots of the instance pool. A call that waits for one holds a permit of its
     /// plugin, which bounds their number.
@@ -38,7 +38,7 @@ pub(in crate::plugin) struct Runtime {
     pub(in crate::plugin) audit: Audit,
     /// Whether there are several callers.
     pub(in crate::plugin) shared: bool,
-    /// Listings that are checked and compiled at the same time: each may take a core.
+    /// Permits for checking and compiling listings: each may take a core.
     pub(in crate::plugin) freezing: Semaphore,
     workers: u32,
 }
@@ -84,8 +84,8 @@ impl Runtime {
         self.workers.saturating_sub(1).max(1)
     }
 
-    /// Drops the used instance and makes the next one. For a thread that reads calls, while it
-    /// has none to read: it takes some tens of microseconds, at most some milliseconds.
+    /// Drops the used instance and makes the next one. For a transport's thread while it is idle: it
+    /// takes tens of microseconds, at most a few milliseconds.
     pub(in crate::plugin) fn on_idle(&self) {
         // Dropping a guest's resources may need the runtime in which they were opened.
         let _entered = self.guests().enter();

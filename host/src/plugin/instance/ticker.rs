@@ -1,7 +1,7 @@
-//! The epoch ticker, which makes guests yield: it ticks every millisecond while any runs.
+//! The epoch ticker, which makes guests yield: it ticks every millisecond while any guest runs.
 //!
-//! It does not measure time: deadlines are timers and CPU time is summed where guests are
-//! polled, since ticks come late on a busy machine.
+//! It does not measure time, since ticks are late on a busy machine: deadlines are timers, and CPU
+//! time is summed where guests are polled.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::sync::thread::{self, Thread};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering};
 
 const TICK: Duration = Duration::from_millis(1);
-/// How long it keeps ticking when no guest runs, so that a series of calls wakes it only once.
+/// How long it keeps ticking when no guest runs, so that a series of calls unparks it only once.
 pub(in crate::plugin) const LINGER_TICKS: u32 = 100;
 
 pub(in crate::plugin) struct Ticker {
@@ -29,7 +29,7 @@ pub(in crate::plugin) struct Ticking(Arc<Shared>);
 
 impl Ticker {
     /// Starts the thread. It ends with the ticker, or when `tick` returns false. `idle` is called
-    /// when no guest has run for a while, before it falls asleep.
+    /// when no guest has run for `LINGER_TICKS`, before the thread parks.
     pub(in crate::plugin) fn start(
         mut tick: impl FnMut() -> bool + Send + 'static,
         idle: impl Fn() + Send + 'static,
@@ -50,10 +50,10 @@ impl Ticker {
                 idle_ticks += 1;
                 if idle_ticks >= LINGER_TICKS {
                     of_thread.asleep.store(true, Ordering::SeqCst);
-                    // Checks again after `asleep` was set: a call that began in between saw it
-                    // awake and will not wake it.
+                    // Checked again after `asleep` was set: a call that began in between saw it
+                    // unset and does not unpark.
                     if of_thread.running.load(Ordering::SeqCst) == 0 {
-                        // A call that begins from here on wakes it, and is not missed.
+                        // A call that begins from here on unparks it.
                         idle();
                         thread::park();
                     }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_forged_line_becomes_one_line() {
+fn line_breaks_between_tokens_are_removed() {
     let forged = "[1,\n{\"jsonrpc\":\"2.0\", \"id\":8,\r\n\"result\":\" a \\\" \\n \"}\n,2]";
     let line = one_line(forged).expect("valid");
     assert!(!line.contains(['\n', '\r']));
@@ -12,7 +12,7 @@ fn a_forged_line_becomes_one_line() {
 }
 
 #[test]
-fn what_clients_could_not_read_does_not_pass() {
+fn invalid_and_deep_json_is_refused() {
     let nest = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert!(one_line(&nest(MAX_DEPTH)).is_ok());
     assert!(one_line(&nest(MAX_DEPTH + 1)).is_err());

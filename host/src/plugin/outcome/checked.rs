@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
-use super::{first_text, guest_error, is_light};
+use super::{first_text, guest_error, is_small};
 use crate::plugin::abi::{CallContext, Completion, GuestError, PromptOutcome, ReadOutcome, ToolOutcome};
 use crate::plugin::events::Events;
 use crate::plugin::fault::{CallError, Fault};
@@ -34,12 +34,12 @@ pub(in crate::plugin) async fn tool<I: Invocation>(
     let check = move |prepared: Arc<PreparedComponent>, denials: Denials, outcome| async move {
         match (super::tool(&prepared, outcome, output.as_ref()).await?, denials.last()) {
             (ToolOutcome::Complete(result), Some(denial)) if result.is_error => {
-                Err(Fault::Denied { denial, said: first_text(result) }.into())
+                Err(Fault::Denied { denial, message: first_text(result) }.into())
             }
             (outcome, _) => Ok(outcome),
         }
     };
-    checked(prepared, invocation, call, before, read, check, is_light).await
+    checked(prepared, invocation, call, before, read, check, is_small).await
 }
 
 /// Makes any other call, and checks its outcome.
@@ -100,7 +100,7 @@ async fn checked<I: Invocation, R: Send + 'static, F>(
     before: impl Future<Output = Result<(), CallError>> + Send + 'static,
     read: impl FnOnce(I::Outcome) -> Result<R, CallError> + Send + 'static,
     check: impl FnOnce(Arc<PreparedComponent>, Denials, R) -> F + Send + 'static,
-    is_light: fn(&R) -> bool,
+    is_small: fn(&R) -> bool,
 ) -> Result<R, CallError>
 where
     F: Future<Output = Result<R, CallError>> + Send + 'static,
@@ -111,7 +111,7 @@ where
         let outcome = of_check.explain(Ok(read(outcome)))?;
         check(own, of_check, outcome).await
     };
-    match prepared.invoke_checked(invocation, call, before, after, is_light).await {
+    match prepared.invoke_checked(invocation, call, before, after, is_small).await {
         // The guest trapped.
         Err(CallError::Fault(fault)) => denials.explain(Err(fault)),
         ended => ended,
@@ -136,10 +136,10 @@ impl Denials {
             Err(fault) => fault.into(),
         };
         Err(match (error, self.last()) {
-            (CallError::Guest(GuestError::Failed(said)), Some(denial)) => {
-                Fault::Denied { denial, said: Some(said) }.into()
+            (CallError::Guest(GuestError::Failed(message)), Some(denial)) => {
+                Fault::Denied { denial, message: Some(message) }.into()
             }
-            (CallError::Fault(Fault::Trap), Some(denial)) => Fault::Denied { denial, said: None }.into(),
+            (CallError::Fault(Fault::Trap), Some(denial)) => Fault::Denied { denial, message: None }.into(),
             (error, _) => error,
         })
     }

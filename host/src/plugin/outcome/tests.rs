@@ -2,7 +2,7 @@ use super::*;
 use crate::plugin::abi::*;
 
 #[test]
-fn questions_have_keys_of_their_own_and_small_states() {
+fn question_keys_are_unique_and_states_are_limited() {
     let forms = Forms::default();
     let question = || crate::plugin::abi::Question { key: "k".into(), ask: Ask::Roots };
     let wanted = |questions, state: usize| InputRequired { questions, state: Some(vec![0; state]) };
@@ -12,7 +12,7 @@ fn questions_have_keys_of_their_own_and_small_states() {
 }
 
 #[test]
-fn suggestions_are_short_and_of_one_line() {
+fn suggestions_are_short_and_on_one_line() {
     let given = |values: Vec<String>, total| Completion { values, total, has_more: false };
     let numbers = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
     assert_eq!(completion(given(numbers(150), Some(3)), 4096), Ok(given(numbers(150), Some(3))));
@@ -43,9 +43,9 @@ fn only_https_pages_are_visited() {
     }
 }
 
-/// Texts are read by models and people; what programs read is left as it is.
+/// Texts are read by models and people; blobs are read by programs, and unchanged.
 #[test]
-fn hidden_characters_leave_texts_and_never_bytes() {
+fn hidden_characters_are_dropped_from_texts_and_not_from_blobs() {
     let hidden = "a\u{e0041}\u{202e}b";
     let text = TextContent { text: hidden.into(), annotations: None, meta: None };
     let body =
@@ -53,7 +53,7 @@ fn hidden_characters_leave_texts_and_never_bytes() {
     let blob = ResourceContents { body: ResourceBody::Blob(hidden.into()), ..body.clone() };
     let embedded = |contents| Content::Embedded(EmbeddedResource { contents, annotations: None, meta: None });
     let mut list = [Content::Text(text), embedded(body), embedded(blob)];
-    list.iter_mut().for_each(show);
+    list.iter_mut().for_each(drop_hidden);
     contents(&mut list).expect("good content");
     let [Content::Text(text), Content::Embedded(body), Content::Embedded(blob)] = list else {
         panic!("the same kinds")
@@ -66,9 +66,9 @@ fn hidden_characters_leave_texts_and_never_bytes() {
     assert_eq!(error, CallError::Guest(GuestError::Failed("ab".into())));
 }
 
-/// What is dropped after redaction puts no secret together.
+/// Hidden characters are dropped after redaction, which must not reassemble a secret.
 #[test]
-fn hidden_characters_keep_no_secret_from_being_redacted() {
+fn hidden_characters_do_not_prevent_redaction() {
     use crate::plugin::policy::redact::{Redactable, Redactor};
     use crate::plugin::policy::secret::Secret;
     const LIMIT: u64 = 1 << 20;
@@ -76,7 +76,7 @@ fn hidden_characters_keep_no_secret_from_being_redacted() {
     let redactor = Redactor::of(&[Secret::new("t".into(), false, Ok(value.into()))]).expect("a secret");
     let text = || "tok_ABCD\u{ad}EFGH\u{200b}IJKLMNOP".to_owned();
     let json = || Some("{\"tok_\u{ad}ABCDEFGHIJKLMNOP\":\"tok_ABCD\\u00adEFGH\\bIJ\\udb40\\udc41KLMNOP\"}".to_owned());
-    let said = || TextContent { text: text(), annotations: None, meta: json() };
+    let text_content = || TextContent { text: text(), annotations: None, meta: json() };
     let of_text = || ResourceContents {
         uri: "x:y".into(),
         mime_type: Some(text()),
@@ -88,10 +88,10 @@ fn hidden_characters_keep_no_secret_from_being_redacted() {
     };
 
     let embedded = EmbeddedResource { contents: of_text(), annotations: None, meta: json() };
-    let list = || vec![Content::Text(said()), Content::Embedded(embedded.clone())];
+    let list = || vec![Content::Text(text_content()), Content::Embedded(embedded.clone())];
     let mut result = ToolResult { content: list(), structured: json(), is_error: true, meta: json() };
     result.redact(&redactor);
-    show(&mut result);
+    drop_hidden(&mut result);
     contents(&mut result.content).expect("good content");
     for mut json in [&mut result.meta, &mut result.structured].map(|json| json.take().expect("JSON")) {
         object(&mut json, "JSON").expect("good JSON");
@@ -99,7 +99,7 @@ fn hidden_characters_keep_no_secret_from_being_redacted() {
     }
     has_none(format!("{:?}", result.content));
 
-    let messages = vec![PromptMessage { role: Role::User, content: Content::Text(said()) }];
+    let messages = vec![PromptMessage { role: Role::User, content: Content::Text(text_content()) }];
     let mut outcome = PromptOutcome::Complete(PromptResult { description: Some(text()), messages, meta: json() });
     outcome.redact(&redactor);
     has_none(format!("{:?}", prompt(outcome, &Forms::default(), LIMIT)));
@@ -111,7 +111,7 @@ fn hidden_characters_keep_no_secret_from_being_redacted() {
     let form = Form { message: text(), schema: json().expect("JSON") };
     let mut wanted = InputRequired { questions: vec![Question { key: "k".into(), ask: Ask::Form(form) }], state: None };
     wanted.redact(&redactor);
-    show(&mut wanted);
+    drop_hidden(&mut wanted);
     input_required(&mut wanted, &Forms::default()).expect("a good question");
     has_none(format!("{wanted:?}"));
 
@@ -121,11 +121,11 @@ fn hidden_characters_keep_no_secret_from_being_redacted() {
 }
 
 fn complete(result: &mut ToolResult) -> Checked<()> {
-    show(result);
+    drop_hidden(result);
     parts(result)
 }
 
-/// A character that is needed nowhere in it.
+/// A text with a hidden character that it does not need.
 const MARK: &str = "a\u{200b}b";
 
 fn mark() -> String {
@@ -154,7 +154,7 @@ fn marked_resource() -> ResourceContents {
     ResourceContents { uri: "x:y".into(), mime_type: Some(mark()), body, meta: Some(mark_in_json()) }
 }
 
-/// Each kind, with all its texts. No member is left out, so that one more does not compile.
+/// Each kind, with all its texts. All members are listed, so that a new one does not compile.
 fn marked_contents() -> Vec<Content> {
     let icon = Icon { src: mark(), mime_type: Some(mark()), sizes: vec![mark()], theme: None };
     let link = ResourceDescription {
@@ -222,7 +222,7 @@ fn marked_questions(name: &str) -> InputRequired {
 }
 
 #[test]
-fn no_text_of_an_outcome_has_what_nobody_sees() {
+fn no_text_of_an_outcome_has_hidden_characters() {
     const LIMIT: u64 = 1 << 20;
     let forms = Forms::default();
     let is_clean = |what: String| assert!(what.contains("ab") && !what.contains("200b"), "{what}");
@@ -241,7 +241,7 @@ fn no_text_of_an_outcome_has_what_nobody_sees() {
 
     let asked = |name| prompt(PromptOutcome::InputRequired(marked_questions(name)), &forms, LIMIT);
     is_clean(format!("{:?}", asked("n").expect("good questions")));
-    // What others find something by is refused instead.
+    // Identifiers are refused instead.
     for name in [MARK, "a\u{a0}b", "a\nb", "a\u{332}\u{332}", "語\u{e0100}"] {
         assert!(asked(name).is_err(), "{}", name.escape_unicode());
         let Ask::Sample(mut sampling) = marked_questions("n").questions.remove(2).ask else { panic!("the third") };
@@ -271,11 +271,11 @@ fn no_text_of_an_outcome_has_what_nobody_sees() {
     is_clean(format!("{:?}", completion(Completion { values, total: None, has_more: false }, LIMIT)));
 }
 
-/// A message that is cut into many texts is one message.
+/// A message that is split into many texts gets no larger leeway.
 #[test]
-fn all_texts_of_a_result_share_what_may_pass() {
+fn all_texts_of_a_result_share_one_leeway() {
     let spaces = |result: &ToolResult| format!("{result:?}").matches("\\u{a0}").count();
-    let said = |text: String| Content::Text(TextContent { text, annotations: None, meta: None });
+    let text_content = |text: String| Content::Text(TextContent { text, annotations: None, meta: None });
     let result = |content| {
         let mut result = ToolResult {
             content,
@@ -286,15 +286,15 @@ fn all_texts_of_a_result_share_what_may_pass() {
         complete(&mut result).expect("a good result");
         result
     };
-    assert_eq!(spaces(&result((0..100).map(|_| said("one\u{a0}two".into())).collect())), 8);
-    // Each text is written in one of two ways, and the choice carries information.
+    assert_eq!(spaces(&result((0..100).map(|_| text_content("one\u{a0}two".into())).collect())), 8);
+    // Each text is written in one of two variants, and the choice carries information.
     let way = |n: u32| if n.count_ones().is_multiple_of(2) { "a word : more" } else { "a word\u{a0}: more" };
-    let mixed = result((0..200).map(|n| said(way(n).into())).collect());
+    let mixed = result((0..200).map(|n| text_content(way(n).into())).collect());
     let ways: Vec<bool> = mixed.content.iter().map(|content| format!("{content:?}").contains("a0")).collect();
     let changes = ways.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(changes <= 2 * 8 + 2, "{changes}");
-    // The same way each time is none.
-    assert_eq!(spaces(&result((0..100).map(|_| said("a word\u{a0}: more".into())).collect())), 102);
+    // The same variant each time carries none.
+    assert_eq!(spaces(&result((0..100).map(|_| text_content("a word\u{a0}: more".into())).collect())), 102);
 
     let values = (0..100).map(|n| format!("one\u{a0}two {n}")).collect();
     let kept = completion(Completion { values, total: None, has_more: false }, 1 << 20).expect("suggestions");

@@ -1,4 +1,4 @@
-//! Why a guest was denied an access: the grant is missing, or it lacks what it needs.
+//! Why a guest was denied an access: the grant is missing, or it cannot be used.
 
 use super::access::Access;
 
@@ -6,20 +6,20 @@ use super::access::Access;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
     pub access: Access,
-    /// What the grant lacks, worded for callers; `None`: the grant is missing.
-    pub lack: Option<String>,
+    /// Why the grant cannot be used, worded for callers; `None`: the grant is missing.
+    pub problem: Option<String>,
 }
 
 impl Denial {
     /// For a missing grant.
     pub fn without_grant(access: Access) -> Self {
-        Self { access, lack: None }
+        Self { access, problem: None }
     }
 }
 
-/// What a grant lacks before it can be used, such as a secret or a folder.
+/// Why a grant cannot be used: for example, its secret or folder is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::plugin) struct Lack {
+pub(in crate::plugin) struct GrantProblem {
     /// For callers: without paths of the host.
     pub(in crate::plugin) message: String,
     /// For the operator, with the path.
@@ -27,14 +27,14 @@ pub(in crate::plugin) struct Lack {
     pub(in crate::plugin) hint: &'static str,
 }
 
-impl Lack {
+impl GrantProblem {
     pub(in crate::plugin) fn denial(&self, access: Access) -> Denial {
-        Denial { access, lack: Some(self.to_string()) }
+        Denial { access, problem: Some(self.to_string()) }
     }
 }
 
 /// As callers see it.
-impl std::fmt::Display for Lack {
+impl std::fmt::Display for GrantProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.message, self.hint)
     }

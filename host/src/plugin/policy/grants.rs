@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::access::Access;
-use super::denial::Lack;
+use super::denial::GrantProblem;
 use super::outbound::grant::HttpGrant;
 use super::secret::Secret;
 use crate::os::stamp::FolderState;
@@ -59,8 +59,8 @@ pub struct FolderGrant {
     /// Its absolute path in the guest.
     pub guest: String,
     pub mode: FolderMode,
-    /// Which folder it was when the configuration was read, if it was there: a folder that
-    /// is made later, or may be read then, makes another grant of it.
+    /// Identity of the folder when the configuration was read, if it existed. A folder that is
+    /// created or becomes readable later changes the grant.
     pub found: Option<FolderState>,
 }
 
@@ -100,12 +100,12 @@ impl Grants {
         self.secrets.iter().find(|secret| secret.name == name)?.expose()
     }
 
-    /// What an `http` entry lacks whose header fields cannot be filled in.
-    pub(in crate::plugin) fn lack_of(&self, entry: &HttpGrant) -> Lack {
-        let of = |name: &str| self.secrets.iter().find(|secret| secret.name == name).and_then(Secret::lack);
+    /// Why the header fields of an `http` entry cannot be filled in.
+    pub(in crate::plugin) fn problem_of(&self, entry: &HttpGrant) -> GrantProblem {
+        let of = |name: &str| self.secrets.iter().find(|secret| secret.name == name).and_then(Secret::problem);
         entry.secrets().find_map(of).unwrap_or_else(|| {
-            let message = String::from("its secrets make no header");
-            Lack { logged: format!("{message}: {entry}"), message, hint: "put others in their place" }
+            let message = String::from("its secrets do not form a valid header");
+            GrantProblem { logged: format!("{message}: {entry}"), message, hint: "replace them" }
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::denial::Lack;
+use super::denial::GrantProblem;
 
 /// A named secret.
 #[derive(Clone, PartialEq)]
@@ -33,12 +33,12 @@ impl Secret {
         self.value.as_deref().ok()
     }
 
-    /// What a grant that needs it lacks, if it is not available.
-    pub(in crate::plugin) fn lack(&self) -> Option<Lack> {
+    /// The problem of a grant that needs it, if it is not available.
+    pub(in crate::plugin) fn problem(&self) -> Option<GrantProblem> {
         let Missing { why, hint } = self.value.as_ref().err()?;
         let name = &self.name;
         let message = format!("its secret '{name}' could not be read");
-        Some(Lack { logged: format!("{message}: it {why}"), message, hint })
+        Some(GrantProblem { logged: format!("{message}: it {why}"), message, hint })
     }
 }
 

@@ -1,19 +1,19 @@
 //! A budget for compiling one plugin's listing: its schemas, their patterns, and its URI
 //! templates.
 //!
-//! Only counts. Costs are estimated before compiling, and rather too high.
+//! Only counts. Costs are estimated before compiling, and rounded up.
 
 use std::time::{Duration, Instant};
 
-use super::pattern::Gauge;
+use super::pattern::PatternCost;
 use crate::plugin::limits::Limits;
 
 /// Maximum patterns of a listing.
 pub(in crate::plugin) const PATTERNS: usize = 256;
 /// Maximum bytes of all that is compiled.
 pub(in crate::plugin) const BYTES: usize = 32 << 20;
-/// NFA states of all templates without a small DFA; every URI may be matched with all
-/// of them.
+/// Maximum NFA states of all templates without a small DFA: a URI may be matched against all of
+/// them.
 const TEMPLATE_STATES: u64 = 512;
 
 /// The remaining budget.
@@ -27,7 +27,7 @@ pub(in crate::plugin) struct Allowance {
 }
 
 impl Allowance {
-    /// For one listing, or one round of questions; its time starts now.
+    /// For one listing, or the questions of one round; its time starts now.
     pub(in crate::plugin) fn new() -> Self {
         Self {
             patterns: PATTERNS,
@@ -43,10 +43,13 @@ impl Allowance {
         self.bytes
     }
 
-    /// Takes bytes; fails if too few are left, or the time is up.
+    /// Takes bytes.
+    ///
+    /// # Errors
+    /// If too few are left, or the time is up.
     pub(in crate::plugin) fn take(&mut self, bytes: usize) -> Result<(), String> {
         if self.began.elapsed() > self.time {
-            return Err(format!("compiling the plugin's schemas takes more than {} ms", self.time.as_millis()));
+            return Err(format!("compiling the plugin's schemas took more than {} ms", self.time.as_millis()));
         }
         self.bytes = self
             .bytes
@@ -56,21 +59,21 @@ impl Allowance {
     }
 
     /// Takes a pattern and its bytes.
-    pub(in crate::plugin) fn take_pattern(&mut self, gauge: &Gauge) -> Result<(), String> {
+    pub(in crate::plugin) fn take_pattern(&mut self, cost: &PatternCost) -> Result<(), String> {
         self.patterns = self
             .patterns
             .checked_sub(1)
             .ok_or_else(|| format!("the plugin's schemas have more than {PATTERNS} patterns"))?;
-        self.take(gauge.bytes)
+        self.take(cost.bytes)
     }
 
     /// Takes the pattern of a URI template.
-    pub(in crate::plugin) fn take_template(&mut self, gauge: &Gauge) -> Result<(), String> {
-        let states = gauge.slow_states();
+    pub(in crate::plugin) fn take_template(&mut self, cost: &PatternCost) -> Result<(), String> {
+        let states = cost.slow_states();
         self.template_states = self.template_states.checked_sub(states).ok_or_else(|| {
-            format!("comparing URIs with the plugin's templates takes more than {TEMPLATE_STATES} states")
+            format!("matching URIs against the plugin's templates takes more than {TEMPLATE_STATES} states")
         })?;
-        self.take(gauge.bytes)
+        self.take(cost.bytes)
     }
 
     #[cfg(test)]
@@ -80,8 +83,8 @@ impl Allowance {
 }
 
 #[test]
-fn it_ends_by_count_by_size_and_by_time() {
-    let one = Gauge::of_schema("^[a-z]+$", BYTES).expect("a pattern");
+fn the_allowance_limits_count_size_and_time() {
+    let one = PatternCost::of_schema("^[a-z]+$", BYTES).expect("a pattern");
     let mut all = Allowance::new();
     for _ in 0..PATTERNS {
         assert_eq!(all.take_pattern(&one), Ok(()));

@@ -14,16 +14,16 @@ use super::allowance::Allowance;
 
 const MAX_APPLIED: usize = 10_000;
 const MAX_NESTED: usize = 32;
-/// Bytes of a compiled subschema, and of each of its keywords; measured, and rounded up. In
-/// addition, each keyword stores its JSON Pointer.
+/// Bytes of a compiled subschema, and of each of its keywords; measured, and rounded up. Each
+/// keyword also stores its JSON Pointer.
 const SUBSCHEMA: usize = 256;
 const KEYWORD: usize = 384;
 /// Bytes of one value in a tree, with the allocator's overhead.
 const VALUE: usize = 128;
-/// Number of copies of a constant.
+/// How often a compiled schema holds a constant.
 const COPIES: usize = 3;
 
-/// Rejects a schema that is not an object or boolean, that refers outside of itself, or
+/// Rejects a schema that is not an object or boolean, that has references to other documents, or
 /// that is too large.
 pub(super) fn check(root: &Value, allowance: &mut Allowance) -> Result<(), String> {
     let mut walk = Walk { root, allowance, applied: 0, open: Vec::new(), place: 0, pointer: 0, sizes: HashMap::new() };
@@ -38,13 +38,12 @@ pub(super) fn target<'a>(root: &'a Value, reference: &Value) -> Result<(String, 
         .strip_prefix('#')
         .and_then(unescaped)
         .filter(|pointer| pointer.is_empty() || pointer.starts_with('/'))
-        .ok_or_else(|| format!("it refers outside of itself: {}", shown()))?;
-    let target = root.pointer(&pointer).ok_or_else(|| format!("it refers to what is not there: {}", shown()))?;
+        .ok_or_else(|| format!("a $ref leads outside the schema: {}", shown()))?;
+    let target = root.pointer(&pointer).ok_or_else(|| format!("a $ref has no target: {}", shown()))?;
     Ok((pointer.into_owned(), target))
 }
 
-/// A fragment without percent-encoding. One that encodes separators or escapes is ambiguous,
-/// and rejected.
+/// Decodes a fragment. `None` for one that encodes separators or escapes, which is ambiguous.
 fn unescaped(fragment: &str) -> Option<Cow<'_, str>> {
     if !fragment.contains('%') {
         return Some(Cow::Borrowed(fragment));
@@ -171,7 +170,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// A subschema at a name below the current one; `inside`: it applies to a part of the value.
+    /// A subschema under a name in the current one; `inside`: it applies to a part of the value.
     fn at(&mut self, name: &str, schema: &'a Value, inside: bool, nested: usize) -> Result<(), String> {
         let deeper = usize::from(inside);
         self.place += deeper;
@@ -219,7 +218,7 @@ impl<'a> Walk<'a, '_> {
         if let Some(began) = began {
             if began == self.place {
                 let shown = crate::plugin::text::quote(&pointer, 120);
-                return Err(format!("it refers to itself for the same value: #{shown}"));
+                return Err(format!("a $ref leads back to itself for the same value: #{shown}"));
             }
             return Ok(());
         }

@@ -1,7 +1,7 @@
-//! An LRU cache of the compiled schemas of a plugin's forms: compiled when it asks, and not again
-//! for each answer, or for the same form of another call.
+//! An LRU cache of the compiled schemas of a plugin's forms: compiled when the plugin asks, and not
+//! again for each answer, or for the same form in another call.
 //!
-//! Independent of callers. An evicted schema is compiled again when needed.
+//! Shared by all callers. An evicted schema is compiled again when needed.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use super::Schema;
 use super::allowance::Allowance;
 use crate::sync::{Mutex, PoisonError};
 
-/// As many as one round may have.
-const MOST: usize = 32;
-/// Bytes of all schemas of one plugin, as [`Allowance`] counts them, with their texts.
-const BYTES: usize = 1 << 20;
+/// Maximum forms: as many as one round may have.
+const MAX_FORMS: usize = 32;
+/// Maximum bytes of all schemas of one plugin, as [`Allowance`] counts them, with their texts.
+const MAX_BYTES: usize = 1 << 20;
 
 /// The forms of one plugin under its current settings.
 #[derive(Default)]
@@ -51,14 +51,14 @@ impl Forms {
     }
 
     fn keep(&self, form: Form) {
-        if form.bytes > BYTES {
+        if form.bytes > MAX_BYTES {
             return;
         }
         let mut forms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Another call may have added it meanwhile.
         forms.retain(|other| other.text != form.text);
         forms.push_back(form);
-        while forms.len() > MOST || forms.iter().map(|form| form.bytes).sum::<usize>() > BYTES {
+        while forms.len() > MAX_FORMS || forms.iter().map(|form| form.bytes).sum::<usize>() > MAX_BYTES {
             forms.pop_front();
         }
     }
@@ -66,59 +66,59 @@ impl Forms {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES, Forms, MOST};
+    use super::{Forms, MAX_BYTES, MAX_FORMS};
     use crate::plugin::schema::allowance::Allowance;
 
     fn form(n: usize) -> String {
         format!(r#"{{"type":"object","properties":{{"n":{{"const":{n}}}}}}}"#)
     }
 
-    /// Whether it need not be compiled, for which there is no time.
+    /// Whether it is cached: the allowance leaves no time to compile it.
     fn has(forms: &Forms, text: &str) -> bool {
         forms.compile(text, &mut Allowance::late()).is_ok()
     }
 
     #[test]
-    fn what_is_kept_is_not_compiled_again() {
+    fn cached_forms_are_not_compiled_again() {
         let forms = Forms::default();
         assert!(!has(&forms, &form(1)));
         let first = forms.compile(&form(1), &mut Allowance::new()).expect("a schema");
         let mut allowance = Allowance::new();
         let before = allowance.bytes();
-        let again = forms.compile(&form(1), &mut allowance).expect("it is kept");
+        let again = forms.compile(&form(1), &mut allowance).expect("it is cached");
         assert_eq!((allowance.bytes(), again.source()), (before, first.source()));
         assert!(!has(&forms, &form(2)));
         assert!(forms.compile("{", &mut Allowance::new()).is_err() && !has(&forms, "{"));
     }
 
     #[test]
-    fn the_one_that_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_form_is_evicted() {
         let forms = Forms::default();
-        for n in 0..MOST {
+        for n in 0..MAX_FORMS {
             forms.compile(&form(n), &mut Allowance::new()).expect("a schema");
         }
         assert!(has(&forms, &form(0)));
-        forms.compile(&form(MOST), &mut Allowance::new()).expect("a schema");
+        forms.compile(&form(MAX_FORMS), &mut Allowance::new()).expect("a schema");
         assert!(has(&forms, &form(0)) && !has(&forms, &form(1)) && has(&forms, &form(2)));
     }
 
     #[test]
     fn their_bytes_are_bounded() {
         let forms = Forms::default();
-        let kept = || forms.0.lock().expect("nobody panics").iter().map(|form| form.bytes).collect::<Vec<_>>();
+        let kept = || forms.0.lock().expect("not poisoned").iter().map(|form| form.bytes).collect::<Vec<_>>();
         let large = |n: usize, letters: usize| format!(r#"{{"const":{n},"description":"{}"}}"#, "x".repeat(letters));
-        for n in 0..MOST {
+        for n in 0..MAX_FORMS {
             forms.compile(&large(n, 40_000), &mut Allowance::new()).expect("a schema");
         }
         let bytes = kept();
-        assert!(bytes.len() > 2 && bytes.len() < MOST && bytes.iter().sum::<usize>() <= BYTES, "{bytes:?}");
-        // One that is more than all may be takes no other's place.
+        assert!(bytes.len() > 2 && bytes.len() < MAX_FORMS && bytes.iter().sum::<usize>() <= MAX_BYTES, "{bytes:?}");
+        // A form larger than the whole cache evicts nothing.
         let field = |times: usize| format!(r#"{{"pattern":"^(a|b|[0-9a-z]{{200}}){{{times}}}$"}}"#);
         let pattern = format!(r#"{{"allOf":[{},{},{}]}}"#, field(20), field(19), field(18));
         let mut allowance = Allowance::new();
         let before = allowance.bytes();
         forms.compile(&pattern, &mut allowance).expect("a schema");
-        assert!(before - allowance.bytes() > BYTES, "{} bytes", before - allowance.bytes());
+        assert!(before - allowance.bytes() > MAX_BYTES, "{} bytes", before - allowance.bytes());
         assert_eq!(kept(), bytes);
         assert!(!has(&forms, &pattern));
     }

@@ -1,14 +1,14 @@
 //! Arguments of a tool that are repeated in HTTP headers: `x-mcp-header` in its input schema.
 //!
-//! Source: MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers": a tool that
-//! breaks its rules is dropped by clients.
+//! Source: MCP 2026-07-28, basic/transports/streamable-http, "Custom Headers": clients drop a
+//! tool that breaks its rules.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 const KEY: &str = "x-mcp-header";
-/// Maximum mirrored arguments of a tool: each call has a header for each.
+/// Maximum mirrored arguments of a tool: a call has a header for each.
 const MAX_MIRRORED: usize = 32;
 /// Maximum length of a property path: nested objects are parsed once more per level.
 const MAX_PATH: usize = 8;
@@ -45,12 +45,12 @@ fn visit(value: &Value, path: &mut Vec<String>, reached: bool, found: &mut Vec<M
     if let Some(name) = object.get(KEY) {
         let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
         let name = name.as_str().filter(|name| !name.is_empty() && name.chars().all(token));
-        let name = name.ok_or_else(|| format!("an {KEY} that is no name of a header"))?;
+        let name = name.ok_or_else(|| format!("an {KEY} is not a valid header name"))?;
         if !reached || path.is_empty() {
-            return Err(format!("the {KEY} '{name}' is not on a plain property"));
+            return Err(format!("the {KEY} '{name}' is not on a property reached through `properties` alone"));
         }
         if !matches!(object.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
-            return Err(format!("the {KEY} '{name}' is on something else than a string, an integer or a boolean"));
+            return Err(format!("the {KEY} '{name}' is not on a string, an integer or a boolean"));
         }
         if path.len() > MAX_PATH {
             return Err(format!("the {KEY} '{name}' is more than {MAX_PATH} properties deep"));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_would_refuse_is_refused() {
+    fn headers_that_clients_reject_are_rejected() {
         let property = |property: Value| of(json!({"type": "object", "properties": {"a": property}}));
         for bad in [
             json!({"type": "string", "x-mcp-header": ""}),

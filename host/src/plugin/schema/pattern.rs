@@ -1,8 +1,8 @@
 //! The cost of a pattern: bytes when it is compiled, steps when it is matched.
 //!
-//! Matches nothing. The `regex` engine takes time for each byte of the text times each NFA state of
-//! the pattern, unless its lazy DFA's cache can hold all DFA states; then it takes one table lookup
-//! per byte.
+//! Matches nothing. The `regex` engine takes time in proportion to the text's bytes times the
+//! pattern's NFA states, unless its lazy DFA's cache can hold all DFA states; then it takes one
+//! table lookup per byte.
 
 use std::collections::HashSet;
 
@@ -14,61 +14,62 @@ use regex_automata::util::{start, syntax};
 /// Maximum bytes of one compiled pattern, as the engine counts them.
 pub(in crate::plugin) const MAX_SIZE: usize = 1 << 20;
 /// Bytes of the lazy DFA's cache of one pattern, for each thread and each of its two directions.
-pub(in crate::plugin) const AUTOMATON: usize = 128 << 10;
-/// The engine stores the pattern forwards, backwards, and parsed.
-const TIMES: usize = 4;
-/// NFA states up to which the DFA is explored, which takes time.
-const LOOKED_THROUGH: usize = 512;
+pub(in crate::plugin) const DFA_CACHE: usize = 128 << 10;
+/// Copies of the pattern in the engine: forward and reverse automata, the parsed form.
+const COPIES: usize = 4;
+/// Maximum NFA states of a pattern whose DFA is explored, which takes time.
+const MAX_EXPLORED: usize = 512;
 /// Maximum states of a small DFA.
-const SMALL: usize = 256;
+const MAX_SMALL: usize = 256;
 /// Steps per byte and state: each byte may be read twice.
 const STEPS: u64 = 2;
 
 /// The cost of one pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::plugin) struct Gauge {
+pub(in crate::plugin) struct PatternCost {
     /// Bytes when compiled.
     pub(in crate::plugin) bytes: usize,
     states: u64,
-    /// Bytes of a text after which it has failed, if it is anchored at the start.
+    /// Maximum bytes of a match, if it is anchored at the start: after those it has failed.
     longest: Option<u64>,
     /// Whether the DFA is small: the time per byte does not depend on the states.
     is_table: bool,
 }
 
-impl Gauge {
+impl PatternCost {
     /// Measures a pattern of a schema.
     ///
     /// # Errors
     /// Why it is invalid, or too large: a fragment for people.
     pub(in crate::plugin) fn of_schema(pattern: &str, limit: usize) -> Result<Self, String> {
-        // The translation to Rust's syntax copies the pattern for each class in it.
-        const LONGEST: usize = 8 << 10;
-        if pattern.len() > LONGEST {
-            return Err(format!("a pattern of more than {LONGEST} bytes"));
+        // The translation to Rust's syntax copies the pattern once for each class in it.
+        const MAX_LENGTH: usize = 8 << 10;
+        if pattern.len() > MAX_LENGTH {
+            return Err(format!("a pattern of more than {MAX_LENGTH} bytes"));
         }
         let shown = || crate::plugin::text::quote(pattern, 120);
-        let pattern = jsonschema_regex::to_rust_regex(pattern).map_err(|()| format!("no pattern: {}", shown()))?;
+        let pattern =
+            jsonschema_regex::to_rust_regex(pattern).map_err(|()| format!("not a valid pattern: {}", shown()))?;
         Self::of(&pattern, limit).map_err(|why| format!("{why}: {}", shown()))
     }
 
     /// Measures a pattern in the engine's syntax, of at most `limit` bytes.
     ///
     /// # Errors
-    /// Whether it is invalid or too large.
+    /// If it is invalid or too large.
     pub(in crate::plugin) fn of(pattern: &str, limit: usize) -> Result<Self, &'static str> {
         let parsed = syntax::parse(pattern).map_err(|_| "a pattern that cannot be matched in linear time")?;
         let compiled = |reverse: bool| {
-            let size = MAX_SIZE.min(limit / TIMES);
+            let size = MAX_SIZE.min(limit / COPIES);
             let config = Config::new().which_captures(WhichCaptures::None).reverse(reverse).nfa_size_limit(Some(size));
             Compiler::new().configure(config).build_from_hir(&parsed).map_err(|_| "a pattern that is too large")
         };
         let (forward, backward) = (compiled(false)?, compiled(true)?);
-        let bound = forward.is_always_start_anchored();
-        let longest = parsed.properties().maximum_len().filter(|_| bound).map(|longest| longest as u64);
-        let bytes = forward.memory_usage().max(backward.memory_usage()) * TIMES;
+        let anchored = forward.is_always_start_anchored();
+        let longest = parsed.properties().maximum_len().filter(|_| anchored).map(|longest| longest as u64);
+        let bytes = forward.memory_usage().max(backward.memory_usage()) * COPIES;
         let states = forward.states().len().max(backward.states().len());
-        let is_table = states <= LOOKED_THROUGH && is_small(forward) && is_small(backward);
+        let is_table = states <= MAX_EXPLORED && is_small(forward) && is_small(backward);
         Ok(Self { bytes, states: states as u64, longest, is_table })
     }
 
@@ -83,7 +84,7 @@ impl Gauge {
         if self.is_table {
             return 4 + bytes / 4;
         }
-        // One more character, the one that fails.
+        // And the character that fails, of up to four bytes.
         let read = self.longest.map_or(bytes, |longest| bytes.min(longest + 4));
         (read + 1).saturating_mul(self.states * STEPS)
     }
@@ -91,11 +92,11 @@ impl Gauge {
 
 /// Whether the full DFA is small, and is built without clearing the cache.
 fn is_small(nfa: NFA) -> bool {
-    let config = DFA::config().cache_capacity(AUTOMATON).skip_cache_capacity_check(false);
-    // Fails for what only the slower engines support, such as Unicode word boundaries.
+    let config = DFA::config().cache_capacity(DFA_CACHE).skip_cache_capacity_check(false);
+    // Fails for patterns that only the slower engines support, such as Unicode word boundaries.
     let Ok(automaton) = DFA::builder().configure(config).build_from_nfa(nfa) else { return false };
     let mut cache = automaton.create_cache();
-    all_states(&automaton, &mut cache).is_some_and(|states| states <= SMALL && cache.clear_count() == 0)
+    all_states(&automaton, &mut cache).is_some_and(|states| states <= MAX_SMALL && cache.clear_count() == 0)
 }
 
 /// The number of DFA states; `None` if there are too many, or the DFA quits in one.
@@ -122,7 +123,7 @@ fn all_states(automaton: &DFA, cache: &mut Cache) -> Option<usize> {
                 open.push(state);
             }
         }
-        if seen.len() > SMALL || cache.clear_count() > 0 {
+        if seen.len() > MAX_SMALL || cache.clear_count() > 0 {
             return None;
         }
     }

@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 
 use super::allowance::Allowance;
 use super::bounds::target;
-use super::pattern::Gauge;
+use super::pattern::PatternCost;
 
 /// All subschemas; the first one is the root.
 pub(super) struct Plan {
     pub(super) parts: Vec<Part>,
     /// Bytes of the longest pointer into the schema in a report.
-    pub(super) longest: u64,
-    /// Whether a report of one violation contains those of all branches.
-    pub(super) gathers: bool,
+    pub(super) longest_pointer: u64,
+    /// Whether the report of one violation contains those of all branches.
+    pub(super) reports_branches: bool,
 }
 
 /// A subschema. Others are referred to by their index in the plan.
@@ -30,21 +30,21 @@ pub(super) struct Part {
     /// How often a string or number is read to its end.
     pub(super) reads: u64,
     /// Whether reading a string takes quadratic time.
-    pub(super) squares: bool,
+    pub(super) quadratic: bool,
     pub(super) unique: bool,
-    pub(super) pattern: Option<Gauge>,
-    /// Applied to the same value: `$ref`, `allOf` and the like.
-    pub(super) here: Vec<usize>,
+    pub(super) pattern: Option<PatternCost>,
+    /// In-place applicators: applied to the same value, such as `$ref` and `allOf`.
+    pub(super) in_place: Vec<usize>,
     pub(super) properties: HashMap<String, usize>,
-    pub(super) by_pattern: Vec<(Gauge, usize)>,
-    pub(super) names: Option<usize>,
+    pub(super) by_pattern: Vec<(PatternCost, usize)>,
+    pub(super) property_names: Option<usize>,
     /// Applied to additional members.
-    pub(super) members: Vec<usize>,
-    pub(super) first: Vec<usize>,
-    pub(super) elements: Vec<usize>,
-    /// Applied to unevaluated parts, if there is such a keyword.
-    pub(super) rest: Vec<usize>,
-    pub(super) asks_for_rest: bool,
+    pub(super) additional: Vec<usize>,
+    pub(super) prefix_items: Vec<usize>,
+    pub(super) items: Vec<usize>,
+    /// Applied to unevaluated parts; `contains` too, since the items that match it count as evaluated.
+    pub(super) unevaluated: Vec<usize>,
+    pub(super) has_unevaluated: bool,
 }
 
 impl Plan {
@@ -53,7 +53,7 @@ impl Plan {
     /// # Errors
     /// Why a pattern is invalid, or too large: a fragment for people.
     pub(super) fn of(root: &Value, allowance: &mut Allowance) -> Result<Self, String> {
-        let plan = Self { parts: Vec::new(), longest: 0, gathers: false };
+        let plan = Self { parts: Vec::new(), longest_pointer: 0, reports_branches: false };
         let mut planner =
             Planner { root, allowance, plan, known: HashMap::new(), patterns: HashMap::new(), pointer: 0 };
         planner.part(root)?;
@@ -66,7 +66,7 @@ struct Planner<'a, 'b> {
     allowance: &'b mut Allowance,
     plan: Plan,
     known: HashMap<*const Value, usize>,
-    patterns: HashMap<&'a str, Gauge>,
+    patterns: HashMap<&'a str, PatternCost>,
     /// Bytes of the pointer to the current subschema.
     pointer: u64,
 }
@@ -84,7 +84,7 @@ impl<'a> Planner<'a, '_> {
         let mut part = Part { own: 1 + members.map_or(0, Map::len) as u64, ..Part::default() };
         for (keyword, value) in members.into_iter().flatten() {
             self.pointer += keyword.len() as u64 + 1;
-            self.plan.longest = self.plan.longest.max(self.pointer);
+            self.plan.longest_pointer = self.plan.longest_pointer.max(self.pointer);
             self.keyword(&mut part, keyword, value)?;
             self.pointer -= keyword.len() as u64 + 1;
         }
@@ -94,40 +94,39 @@ impl<'a> Planner<'a, '_> {
 
     fn keyword(&mut self, part: &mut Part, keyword: &str, value: &'a Value) -> Result<(), String> {
         match keyword {
-            "$ref" => part.here.push(self.part(target(self.root, value)?.1)?),
+            "$ref" => part.in_place.push(self.part(target(self.root, value)?.1)?),
             "allOf" | "anyOf" | "oneOf" => {
-                self.plan.gathers |= keyword != "allOf";
-                part.here.extend(self.each(value)?);
+                self.plan.reports_branches |= keyword != "allOf";
+                part.in_place.extend(self.each(value)?);
             }
-            "not" | "if" | "then" | "else" => part.here.push(self.part(value)?),
-            "dependentSchemas" => part.here.extend(self.named(value)?.into_iter().map(|(_, schema)| schema)),
+            "not" | "if" | "then" | "else" => part.in_place.push(self.part(value)?),
+            "dependentSchemas" => part.in_place.extend(self.named(value)?.into_iter().map(|(_, schema)| schema)),
             "dependencies" => self.dependencies(part, value)?,
             "required" => part.own += value.as_array().map_or(0, Vec::len) as u64,
             "dependentRequired" => part.own += lists(value),
             "properties" => {
                 let named = self.named(value)?;
-                // If there are more, the value's members are looked up instead.
+                // With more properties, the validator looks up the value's members instead.
                 part.own += named.len().min(15) as u64;
                 part.properties.extend(named.into_iter().map(|(name, schema)| (name.clone(), schema)));
             }
             "patternProperties" => {
                 for (pattern, schema) in self.named(value)? {
-                    let gauge = self.gauge(pattern)?;
-                    part.by_pattern.push((gauge, schema));
+                    let cost = self.cost(pattern)?;
+                    part.by_pattern.push((cost, schema));
                 }
             }
-            "propertyNames" => part.names = Some(self.part(value)?),
-            "additionalProperties" => part.members.push(self.part(value)?),
+            "propertyNames" => part.property_names = Some(self.part(value)?),
+            "additionalProperties" => part.additional.push(self.part(value)?),
             "unevaluatedProperties" | "unevaluatedItems" => {
-                part.asks_for_rest = true;
-                part.rest.push(self.part(value)?);
+                part.has_unevaluated = true;
+                part.unevaluated.push(self.part(value)?);
             }
-            "prefixItems" => part.first.extend(self.each(value)?),
-            "items" if value.is_array() => part.first.extend(self.each(value)?),
-            "items" | "additionalItems" => part.elements.push(self.part(value)?),
-            // The items found count as evaluated.
-            "contains" => part.rest.push(self.part(value)?),
-            "pattern" => part.pattern = value.as_str().map(|pattern| self.gauge(pattern)).transpose()?,
+            "prefixItems" => part.prefix_items.extend(self.each(value)?),
+            "items" if value.is_array() => part.prefix_items.extend(self.each(value)?),
+            "items" | "additionalItems" => part.items.push(self.part(value)?),
+            "contains" => part.unevaluated.push(self.part(value)?),
+            "pattern" => part.pattern = value.as_str().map(|pattern| self.cost(pattern)).transpose()?,
             "enum" => {
                 part.constants += value.as_array().into_iter().flatten().map(constant).sum::<u64>();
                 part.reads += 1;
@@ -140,7 +139,7 @@ impl<'a> Planner<'a, '_> {
             // Only draft-07 asserts `format`.
             "format" => {
                 part.reads += 8;
-                part.squares |= value == "regex";
+                part.quadratic |= value == "regex";
             }
             "contentMediaType" | "contentEncoding" => part.reads += 32,
             // A number is stored as its digits, and parsed each time.
@@ -168,20 +167,20 @@ impl<'a> Planner<'a, '_> {
     fn dependencies(&mut self, part: &mut Part, value: &'a Value) -> Result<(), String> {
         part.own += lists(value);
         for (name, schema) in value.as_object().into_iter().flatten().filter(|(_, schema)| !schema.is_array()) {
-            part.here.push(self.at(name, schema)?);
+            part.in_place.push(self.at(name, schema)?);
         }
         Ok(())
     }
 
-    /// Each pattern is compiled once for a schema.
-    fn gauge(&mut self, pattern: &'a str) -> Result<Gauge, String> {
+    /// The cost of a pattern, computed once for a schema.
+    fn cost(&mut self, pattern: &'a str) -> Result<PatternCost, String> {
         if let Some(known) = self.patterns.get(pattern) {
             return Ok(*known);
         }
-        let gauge = Gauge::of_schema(pattern, self.allowance.bytes())?;
-        self.allowance.take_pattern(&gauge)?;
-        self.patterns.insert(pattern, gauge);
-        Ok(gauge)
+        let cost = PatternCost::of_schema(pattern, self.allowance.bytes())?;
+        self.allowance.take_pattern(&cost)?;
+        self.patterns.insert(pattern, cost);
+        Ok(cost)
     }
 }
 

@@ -2,8 +2,8 @@
 //! cannot be interrupted.
 //!
 //! A step is a subschema applied to a value, a name looked up, sixteen bytes of a string read, or
-//! similar: some 10 ns. The count descends value and schema together, as the validator
-//! does, but never stops early where the validator may; so it is an upper bound. It
+//! similar: about 10 ns. The count descends value and schema together, as the validator
+//! does, but never stops early where the validator may, so it is an upper bound. It
 //! stops at the limit.
 
 use serde_json::Value;
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::plan::{Part, Plan};
 
 /// Maximum depth of nested applications. Each takes up to 2.2 KiB of stack in a debug
-/// build, so all of them a third of a thread's 2 MiB.
-pub(super) const DEEPEST: u32 = 300;
+/// build, so the maximum takes a third of a thread's 2 MiB.
+pub(super) const MAX_DEPTH: u32 = 300;
 /// Arrays of up to this many elements are compared pairwise.
 const PAIRWISE: usize = 15;
 
@@ -36,8 +36,8 @@ pub(in crate::plugin) struct Effort {
     pub(super) steps: u64,
     /// Maximum depth of nested applications.
     pub(super) depth: u32,
-    /// Bytes of the reports if everything were violated.
-    pub(super) told: u64,
+    /// Bytes of the reports if every keyword were violated.
+    pub(super) report_bytes: u64,
 }
 
 /// Counts up to `limit`.
@@ -63,7 +63,7 @@ impl<'a> Count<'a> {
     }
 
     fn deeper(&mut self, what: impl FnOnce(&mut Self) -> Result<(), TooMuch>) -> Result<(), TooMuch> {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return Err(TooMuch::Depth);
         }
         self.depth += 1;
@@ -76,23 +76,24 @@ impl<'a> Count<'a> {
     fn apply(&mut self, index: usize, item: Item<'_>) -> Result<(), TooMuch> {
         let plan: &'a Plan = self.plan;
         let part = &plan.parts[index];
-        // The validator searches the same subschema and value on its stack.
+        // The validator searches its stack for the same subschema and value.
         self.take(part.own + u64::from(self.depth) / 32)?;
-        self.effort.told = self.effort.told.saturating_add(part.own * (REPORT + self.path + plan.longest));
+        self.effort.report_bytes =
+            self.effort.report_bytes.saturating_add(part.own * (REPORT_BYTES + self.path + plan.longest_pointer));
         self.deeper(|count| {
-            count.look_at(part, item)?;
-            for other in &part.here {
+            count.check_value(part, item)?;
+            for other in &part.in_place {
                 count.apply(*other, item)?;
             }
             if let Item::Value(value) = item {
                 count.apply_inside(part, value)?;
             }
-            if part.asks_for_rest { count.evaluated(index, item) } else { Ok(()) }
+            if part.has_unevaluated { count.evaluated(index, item) } else { Ok(()) }
         })
     }
 
     /// The checks of a subschema on a value itself.
-    fn look_at(&mut self, part: &Part, item: Item<'_>) -> Result<(), TooMuch> {
+    fn check_value(&mut self, part: &Part, item: Item<'_>) -> Result<(), TooMuch> {
         let text = match item {
             Item::Name(text) => Some(text),
             Item::Value(value) => value.as_str(),
@@ -105,7 +106,7 @@ impl<'a> Count<'a> {
         if let (Some(text), Some(pattern)) = (text, &part.pattern) {
             self.take(pattern.steps(text.len()))?;
         }
-        if part.squares && text.is_some() {
+        if part.quadratic && text.is_some() {
             self.take(bytes.saturating_mul(bytes))?;
         }
         match item {
@@ -142,11 +143,11 @@ impl<'a> Count<'a> {
     fn apply_inside(&mut self, part: &Part, value: &Value) -> Result<(), TooMuch> {
         match value {
             Value::Array(elements) => {
-                let all = part.elements.len() + part.rest.len() > 0;
-                let looked_at = if all { elements.len() } else { part.first.len().min(elements.len()) };
+                let all = part.items.len() + part.unevaluated.len() > 0;
+                let checked = if all { elements.len() } else { part.prefix_items.len().min(elements.len()) };
                 self.path += 8;
-                for (index, element) in elements[..looked_at].iter().enumerate() {
-                    for other in part.first.get(index).into_iter().chain(&part.elements).chain(&part.rest) {
+                for (index, element) in elements[..checked].iter().enumerate() {
+                    for other in part.prefix_items.get(index).into_iter().chain(&part.items).chain(&part.unevaluated) {
                         self.apply(*other, Item::Value(element))?;
                     }
                 }
@@ -167,7 +168,7 @@ impl<'a> Count<'a> {
 
     fn member(&mut self, part: &Part, name: &str, value: &Value) -> Result<(), TooMuch> {
         self.take(1 + name.len() as u64 / 16)?;
-        if let Some(names) = part.names {
+        if let Some(names) = part.property_names {
             self.apply(names, Item::Name(name))?;
         }
         let own = part.properties.get(name);
@@ -180,13 +181,16 @@ impl<'a> Count<'a> {
             self.apply(*other, Item::Value(value))?;
         }
         if own.is_none() {
-            part.members.iter().chain(&part.rest).try_for_each(|other| self.apply(*other, Item::Value(value)))?;
+            part.additional
+                .iter()
+                .chain(&part.unevaluated)
+                .try_for_each(|other| self.apply(*other, Item::Value(value)))?;
         }
         Ok(())
     }
 
-    /// Unevaluated parts are found by applying again all subschemas that apply to the value, at
-    /// each level.
+    /// To find unevaluated parts, the validator applies all subschemas of the value again, at each
+    /// level.
     fn evaluated(&mut self, index: usize, item: Item<'_>) -> Result<(), TooMuch> {
         let plan: &'a Plan = self.plan;
         let part = &plan.parts[index];
@@ -199,18 +203,18 @@ impl<'a> Count<'a> {
                         for (pattern, _) in &part.by_pattern {
                             count.take(pattern.steps(name.len()))?;
                         }
-                        part.rest.iter().try_for_each(|other| count.apply(*other, Item::Value(value)))?;
+                        part.unevaluated.iter().try_for_each(|other| count.apply(*other, Item::Value(value)))?;
                     }
                 }
                 Item::Value(Value::Array(elements)) => {
                     for element in elements {
                         count.take(1)?;
-                        part.rest.iter().try_for_each(|other| count.apply(*other, Item::Value(element)))?;
+                        part.unevaluated.iter().try_for_each(|other| count.apply(*other, Item::Value(element)))?;
                     }
                 }
                 _ => {}
             }
-            for other in &part.here {
+            for other in &part.in_place {
                 count.apply(*other, item)?;
                 count.evaluated(*other, item)?;
             }
@@ -220,7 +224,7 @@ impl<'a> Count<'a> {
 }
 
 /// Bytes of a report in addition to its pointers.
-const REPORT: u64 = 256;
+const REPORT_BYTES: u64 = 256;
 
 #[cfg(test)]
 mod tests;

@@ -34,20 +34,21 @@ impl Wrapping {
     }
 }
 
-/// Keywords that references and validators expect at the root stay there; the text is unchanged.
+/// The wrapped schema. Keywords that references and validators expect at the root stay there; the
+/// text of each is unchanged.
 fn wrapped(members: &[(Cow<'_, str>, &RawValue)]) -> String {
     let stays = |name: &str| matches!(name, "$schema" | "$defs" | "definitions");
-    let spelt = |root: bool| -> String {
+    let join = |root: bool| -> String {
         let kept = members.iter().filter(|(name, _)| stays(name) == root);
         kept.map(|(name, value)| format!("{}:{},", json::quote(name), value.get())).collect()
     };
-    let (root, inside) = (spelt(true), spelt(false));
+    let (root, inside) = (join(true), join(false));
     let inside = inside.trim_end_matches(',');
     format!(r#"{{{root}"type":"object","properties":{{"result":{{{inside}}}}},"required":["result"]}}"#)
 }
 
-/// Whether nothing in a schema depends on its root. A property or a constant that is
-/// named like a keyword counts as one, which errs on the safe side.
+/// Whether nothing in a schema depends on its root. A property or constant named like a keyword
+/// counts as one, which errs on the safe side.
 fn is_movable(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().all(|(name, value)| match name.as_str() {

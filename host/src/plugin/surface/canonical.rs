@@ -1,8 +1,8 @@
-//! The canonical text of a surface, which does not depend on how often and in which order entries
-//! are listed; and its digest. It has each entry as clients get it.
+//! The canonical text of a surface, which does not depend on the order in which entries are listed;
+//! and its digest. It has each entry as clients get it.
 //!
-//! Resources that match one of the plugin's templates are left out: they are data that it
-//! stores, and change often. All other tool descriptions and entries are in it.
+//! Resources that match one of the plugin's templates are left out: they are data that the plugin
+//! stores, and change often. All other entries are in it.
 
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ impl Surface {
     /// A JSON object; its members are lists of entries, sorted by name.
     pub fn canonical(&self) -> String {
         let Self { tools, resources, templates, prompts, completions, offer } = self;
-        let is_made = |uri: &str| templates.iter().any(|template| template.uri.makes(uri));
-        let named = resources.iter().flatten().filter(|resource| !is_made(&resource.uri));
+        let matches_template = |uri: &str| templates.iter().any(|template| template.uri.matches(uri));
+        let named = resources.iter().flatten().filter(|resource| !matches_template(&resource.uri));
         let (mut experimental, mut extensions, mut methods) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(Offer { experimental: e, extensions: x, methods: m }) = offer {
             experimental = e.iter().map(capability).collect();
@@ -151,8 +151,8 @@ fn object(mut value: Value) -> Value {
     value
 }
 
-/// JSON that was checked and normalized when the surface was frozen, so that it is here
-/// as it is sent; invalid JSON counts as a text.
+/// Parses JSON that was normalized when the surface was frozen, and is sent like this. Invalid JSON
+/// counts as a text.
 fn parsed(text: Option<&String>) -> Value {
     let tree = |text: &String| json::tree(text, json::MAX_DEPTH).unwrap_or_else(|_| Value::from(text.as_str()));
     text.map_or(Value::Null, tree)

@@ -24,7 +24,7 @@ const MAX_URI: usize = 2 << 10;
 pub(super) fn name(name: &str) -> Result<(), Refused> {
     let charset = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(charset) {
-        return Err("a name is 1 to 64 of A-Z, a-z, 0-9, _ and -".into());
+        return Err("a name must be 1 to 64 of A-Z, a-z, 0-9, _ and -".into());
     }
     Ok(())
 }
@@ -32,7 +32,7 @@ pub(super) fn name(name: &str) -> Result<(), Refused> {
 /// A name for people, of one line.
 pub(super) fn label(label: &str, hidden: &mut Leeway) -> Result<(), Refused> {
     if label.is_empty() || label.len() > MAX_LABEL {
-        return Err(format!("a name has 1 to {MAX_LABEL} bytes"));
+        return Err(format!("a name must have 1 to {MAX_LABEL} bytes"));
     }
     deceptive(deceptive_in_line(label, hidden), "a name")
 }
@@ -53,7 +53,7 @@ pub(super) fn texts(title: Option<&str>, description: Option<&str>, hidden: &mut
     Ok(())
 }
 
-/// A schema's texts reach the model as a description does, verbatim and as escapes.
+/// A schema's texts reach the model as a description does.
 pub(super) fn schema_text(schema: &str, hidden: &mut Leeway) -> Result<(), Refused> {
     deceptive(hidden_in_json(schema, hidden), "its schema")
 }
@@ -62,13 +62,13 @@ fn deceptive(found: Option<char>, place: &str) -> Result<(), Refused> {
     match found {
         None => Ok(()),
         Some(c) if c.is_whitespace() && !c.is_control() => {
-            Err(format!("{place} has more spaces of a kind that nobody sees than it needs: U+{:04X}", u32::from(c)))
+            Err(format!("{place} has too many invisible or unusual spaces: U+{:04X}", u32::from(c)))
         }
         Some(c) => Err(format!("{place} has an invisible or deceptive character: U+{:04X}", u32::from(c))),
     }
 }
 
-/// Arguments are always an object, and the schema must say so.
+/// MCP requires `"type": "object"`: arguments are always an object.
 pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
     let source = input.source();
     match source.get("type") {
@@ -77,7 +77,7 @@ pub(super) fn object_type(input: &Schema) -> Result<(), Refused> {
     }
 }
 
-/// The form in which it is sent and pinned.
+/// Checks `_meta`; returns the form in which it is sent and pinned.
 pub(super) fn meta(meta: Option<String>, hidden: &mut Leeway) -> Result<Option<String>, Refused> {
     meta.map(|meta| object(&meta, "its meta", "is", hidden).map(|tree| json::canonical(&tree))).transpose()
 }
@@ -106,7 +106,7 @@ pub(super) fn icons(icons: &mut Vec<Icon>, hidden: &mut Leeway) {
 pub(super) fn mime(mime: Option<&str>) -> Result<(), Refused> {
     match mime {
         Some(mime) if mime.len() > 128 || !mime.bytes().all(|b| b.is_ascii_graphic() || b == b' ') => {
-            Err("its media type is not one".into())
+            Err("its media type is invalid".into())
         }
         _ => Ok(()),
     }
@@ -118,7 +118,7 @@ pub(super) fn uri(uri: &str) -> Result<(), Refused> {
     }
     match fluent_uri::Uri::parse(uri) {
         Ok(_) => Ok(()),
-        Err(error) => Err(format!("its URI is not one: {error}")),
+        Err(error) => Err(format!("its URI is invalid: {error}")),
     }
 }
 

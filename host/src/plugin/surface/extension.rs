@@ -9,17 +9,17 @@ use super::checks::Refused;
 use crate::json;
 use crate::plugin::text::Leeway;
 
-/// Bytes of a capability's settings: they are in every handshake.
+/// Maximum bytes of a capability's settings: they are in every handshake.
 const MAX_SETTINGS: usize = 8 << 10;
 const MAX_EXPERIMENTAL: usize = 64;
 const MAX_EXTENSION: usize = 128;
-/// MCP Apps: a reserved name that a plugin may declare all the same.
+/// MCP Apps: a reserved name that plugins may declare.
 const APPS: &str = "io.modelcontextprotocol/ui";
 
 pub(super) fn experimental_name(name: &str) -> Result<(), Refused> {
     let charset = |b: u8| b.is_ascii_alphanumeric() || b"_./-".contains(&b);
     if name.is_empty() || name.len() > MAX_EXPERIMENTAL || !name.bytes().all(charset) {
-        return Err(format!("a name is 1 to {MAX_EXPERIMENTAL} of A-Z, a-z, 0-9, _, ., / and -"));
+        return Err(format!("a name must be 1 to {MAX_EXPERIMENTAL} of A-Z, a-z, 0-9, _, ., / and -"));
     }
     Ok(())
 }
@@ -35,7 +35,7 @@ pub(super) fn name(name: &str) -> Result<(), Refused> {
     };
     let labels: Vec<&str> = prefix.split('.').collect();
     if name.len() > MAX_EXTENSION || !labels.iter().all(|label| is_label(label)) || !is_own_name(own) {
-        return Err(format!("a name is vendor.example/name, at most {MAX_EXTENSION} bytes"));
+        return Err(format!("a name must have the form vendor.example/name, with at most {MAX_EXTENSION} bytes"));
     }
     let protocol = |at: usize| labels.get(at).is_some_and(|label| matches!(*label, "mcp" | "modelcontextprotocol"));
     if protocol(1) || (0..labels.len() - 1).any(protocol) {
@@ -69,7 +69,7 @@ pub(super) fn settings(settings: &str, hidden: &mut Leeway) -> Result<String, Re
     let settings = checks::object(settings, "its settings", "are", hidden)?;
     match is_plain(&settings) {
         true => Ok(json::canonical(&settings)),
-        false => Err("its settings have null, a fraction or too large a number".into()),
+        false => Err("its settings have a null, a fraction or a number that is too large".into()),
     }
 }
 

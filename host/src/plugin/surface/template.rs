@@ -1,7 +1,7 @@
 //! URI templates of guests: compiled once, then matched with URIs.
 //!
-//! Never expands templates. Every expansion of a template matches; so do named variables
-//! in another order, since clients do not keep it.
+//! Never expands templates. Every expansion of a template matches, and named variables match in any
+//! order, since clients change it.
 //!
 //! Source: RFC 6570, all four levels; the table of operators is its appendix A.
 
@@ -9,16 +9,16 @@ use iri_string::template::UriTemplateStr;
 use regex::{Regex, RegexBuilder, escape};
 
 use crate::plugin::schema::allowance::Allowance;
-use crate::plugin::schema::pattern::{AUTOMATON, Gauge};
+use crate::plugin::schema::pattern::{DFA_CACHE, PatternCost};
 use crate::plugin::text::quote;
 
-/// Bytes of a template.
+/// Maximum bytes of a template.
 const MAX_TEMPLATE: usize = 2 << 10;
-/// Bytes of a URI that is matched.
+/// Maximum bytes of a URI that is matched.
 const MAX_URI: usize = 64 << 10;
-/// Bytes of a compiled pattern in all forms of the regex engine.
+/// Maximum bytes of a compiled pattern in all forms of the regex engine.
 const MAX_PATTERN: usize = 1 << 20;
-/// Bytes of a URI where each byte is looked up in many NFA states.
+/// Maximum bytes of a URI that is matched with a pattern without a small DFA.
 const MAX_SLOW_URI: usize = 4 << 10;
 /// Longer prefixes (`{name:300}`) are not enforced: counting takes states for each character.
 const COUNTED: usize = 32;
@@ -32,15 +32,16 @@ pub struct UriTemplate {
     pattern: Regex,
     variables: Vec<String>,
     literals: usize,
-    /// Bytes of the longest URI that is matched with it.
+    /// Maximum bytes of a URI that is matched with it.
     longest: usize,
 }
 
 impl UriTemplate {
-    /// Compiles a template that starts with a scheme, which decides whose URIs they are.
+    /// Compiles a template. It must start with a scheme, which decides the plugin that a URI
+    /// belongs to.
     ///
     /// # Errors
-    /// Why it is none: a fragment for people.
+    /// Why it is invalid: a fragment for people.
     pub fn compile(template: &str) -> Result<Self, String> {
         Self::compile_within(template, &mut Allowance::new())
     }
@@ -51,35 +52,38 @@ impl UriTemplate {
     /// As [`UriTemplate::compile`], and if the allowance is used up.
     pub(in crate::plugin) fn compile_within(template: &str, allowance: &mut Allowance) -> Result<Self, String> {
         if template.is_empty() || template.len() > MAX_TEMPLATE {
-            return Err(format!("its URI template has 1 to {MAX_TEMPLATE} bytes"));
+            return Err(format!("its URI template must have 1 to {MAX_TEMPLATE} bytes"));
         }
         // Checked here, since the parser panics on a multi-byte character after `%a`.
         if let Some(c) = template.chars().find(|c| !c.is_ascii()) {
-            return Err(format!("its URI template has a character that no URI has: {}", quote(&c.to_string(), 20)));
+            return Err(format!(
+                "its URI template has a character that URIs do not allow: {}",
+                quote(&c.to_string(), 20)
+            ));
         }
-        UriTemplateStr::new(template).map_err(|error| format!("its URI template is none of RFC 6570: {error}"))?;
+        UriTemplateStr::new(template).map_err(|error| format!("its URI template does not follow RFC 6570: {error}"))?;
         if !begins_with_scheme(template) {
-            return Err("its URI template does not begin with a scheme, as in notes:".into());
+            return Err("its URI template does not begin with a scheme, such as notes:".into());
         }
         let (mut source, mut variables, literals) = to_pattern(template, COUNTED)?;
         let too_large = || "its URI template is too large".to_owned();
-        let mut gauge = Gauge::of(&source, MAX_PATTERN).map_err(|_| too_large())?;
-        if gauge.slow_states() > SLOW_STATES {
+        let mut cost = PatternCost::of(&source, MAX_PATTERN).map_err(|_| too_large())?;
+        if cost.slow_states() > SLOW_STATES {
             (source, variables, _) = to_pattern(template, 0)?;
-            gauge = Gauge::of(&source, MAX_PATTERN).map_err(|_| too_large())?;
+            cost = PatternCost::of(&source, MAX_PATTERN).map_err(|_| too_large())?;
         }
-        allowance.take_template(&gauge)?;
+        allowance.take_template(&cost)?;
         let pattern = RegexBuilder::new(&source)
             .size_limit(MAX_PATTERN)
-            .dfa_size_limit(AUTOMATON)
+            .dfa_size_limit(DFA_CACHE)
             .build()
             .map_err(|_| too_large())?;
-        let longest = if gauge.slow_states() == 0 { MAX_URI } else { MAX_SLOW_URI };
+        let longest = if cost.slow_states() == 0 { MAX_URI } else { MAX_SLOW_URI };
         Ok(Self { pattern, variables, literals, longest })
     }
 
     /// Whether the template can expand to this URI, in time linear in its length.
-    pub fn makes(&self, uri: &str) -> bool {
+    pub fn matches(&self, uri: &str) -> bool {
         uri.len() <= self.longest && self.pattern.is_match(uri) && fluent_uri::Uri::parse(uri).is_ok()
     }
 
@@ -102,7 +106,7 @@ fn to_pattern(template: &str, counted: usize) -> Result<(String, Vec<String>, us
     let (mut variables, mut literals) = (Vec::new(), 0);
     let mut rest = template;
     while let Some((literal, after)) = rest.split_once('{') {
-        let (body, after) = after.split_once('}').ok_or("its URI template has a brace without its other half")?;
+        let (body, after) = after.split_once('}').ok_or("its URI template has an unmatched brace")?;
         literals += literal.len();
         pattern += &escape(literal);
         pattern += &Expression::parse(body, counted)?.pattern(&mut variables);
@@ -220,7 +224,7 @@ impl<'a> Expression<'a> {
         format!("(?:{character})*{pair}")
     }
 
-    /// RFC 6570 section 3.2.1: unreserved, or reserved too.
+    /// RFC 6570 section 3.2.1: unreserved characters; with `+` and `#` also reserved ones.
     fn character(&self) -> &'static str {
         if self.operator.reserved {
             r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2}"

@@ -18,7 +18,7 @@ fn uris() {
 }
 
 #[test]
-fn names_of_extensions_have_a_prefix_of_their_owner() {
+fn extension_names_have_a_prefix_of_their_owner() {
     for good in ["vendor.example/name", "a/b", "com.example.mcp/x", "a-b.c9/x_y.z-1", "io.modelcontextprotocol/ui"] {
         assert_eq!(extension::name(good), Ok(()), "{good}");
     }
@@ -47,7 +47,7 @@ fn names_of_extensions_have_a_prefix_of_their_owner() {
 }
 
 #[test]
-fn settings_are_objects_that_the_schema_knows() {
+fn settings_are_objects_that_the_schema_allows() {
     assert_eq!(settings("{\n\"a\": [1, \"x\", {}]}"), Ok(r#"{"a":[1,"x",{}]}"#.into()));
     for bad in ["", "[]", "1", "{", r#"{"a":1.5}"#, r#"{"a":[1e3]}"#, r#"{"a":null}"#, r#"{"a":99999999999999999999}"#]
     {
@@ -57,7 +57,7 @@ fn settings_are_objects_that_the_schema_knows() {
 }
 
 #[test]
-fn what_is_bad_in_an_offer_is_dropped_alone() {
+fn invalid_parts_of_an_offer_are_dropped_alone() {
     let capability = |name: &str, settings: &str| Capability { name: name.into(), settings: settings.into() };
     let offer = Offer {
         experimental: vec![
@@ -82,7 +82,7 @@ fn what_is_bad_in_an_offer_is_dropped_alone() {
     };
     assert_eq!(surface.offer, Some(kept));
     assert_eq!(warnings.len(), 8, "{warnings:#?}");
-    assert!(warnings.contains(&"dropped the method 'echo': the name is there already".into()), "{warnings:#?}");
+    assert!(warnings.contains(&"dropped the method 'echo': the name is already in use".into()), "{warnings:#?}");
 
     let methods = (0..33).map(|n| format!("m{n}")).collect();
     let many = listed(Offer { experimental: Vec::new(), extensions: Vec::new(), methods }).freeze();
@@ -107,14 +107,14 @@ fn kept(description: impl Fn(usize) -> String) -> usize {
 }
 
 #[test]
-fn the_entries_of_a_listing_share_what_may_pass() {
-    // As good typographers write French, and a star as telephones do.
+fn the_entries_of_a_listing_share_one_leeway() {
+    // French typography, and a star as phones write it.
     assert_eq!(kept(|n| format!("Fichier {n}\u{a0}: ouvrir\u{202f}? «\u{a0}Oui\u{a0}» ⚠\u{fe0f} ⭐\u{fe0f}")), 100);
-    // Two choices each, of 32 for all.
+    // Two choices each, of 32 in all.
     assert_eq!(kept(|_| "one\u{a0}two\u{2009}three".into()), 16);
-    // What is dropped for more than eight takes nothing from the others.
+    // An entry that is dropped, for more than eight choices, uses up none.
     let many = "one\u{a0}two\u{2009}three ".repeat(5);
     assert_eq!(kept(|n| if n < 50 { many.clone() } else { "one\u{a0}two".into() }), 32);
-    // Which entries are written plainly is a choice, too: fifty of them, the first, and 32.
+    // Which entries have a plain space is a choice, too: 50 plain ones, the first other one, and 32 more.
     assert_eq!(kept(|n| format!("Fichier{}: ouvrir", if n % 2 == 0 { ' ' } else { '\u{a0}' })), 83);
 }

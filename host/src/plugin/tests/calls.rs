@@ -31,7 +31,7 @@ fn short(timeout_ms: u64, cpu_ms: u64) -> Limits {
 }
 
 #[tokio::test]
-async fn an_outcome_passes() {
+async fn a_valid_outcome_is_returned() {
     let mut guest = Guest::new("(i32.const 1024)");
     let empty = complete(call(&guest, Limits::default()).await);
     assert!(empty.content.is_empty() && empty.structured.is_none() && !empty.is_error);
@@ -41,18 +41,18 @@ async fn an_outcome_passes() {
 }
 
 #[tokio::test]
-async fn a_guests_own_error_passes_and_unknown_tools_do_not_run() {
+async fn guest_errors_are_returned_and_unknown_tools_do_not_run() {
     let not_found = Guest::new("(i32.store8 (i32.const 1024) (i32.const 1)) (i32.const 1024)");
     let plugin = load(not_found.build()).await.expect("a plugin");
-    let said = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
-    assert_eq!(said.err(), Some(CallError::Guest(GuestError::NotFound)));
+    let outcome = plugin.call_tool("t", "{}".into(), Call::new("test")).await;
+    assert_eq!(outcome.err(), Some(CallError::Guest(GuestError::NotFound)));
     let spins = load(Guest::new(SPIN).build()).await.expect("a plugin");
     let unknown = spins.call_tool("other", "{}".into(), Call::new("test")).await;
     assert_eq!(unknown.err(), Some(CallError::Guest(GuestError::NotFound)));
 }
 
 #[tokio::test]
-async fn time_is_limited_in_both_ways() {
+async fn wall_time_and_cpu_time_are_limited() {
     let start = Instant::now();
     let timeout = fault(&Guest::new(SPIN), short(200, 60_000)).await;
     assert_eq!(timeout, Fault::Timeout { limit: Duration::from_millis(200) });
@@ -63,7 +63,7 @@ async fn time_is_limited_in_both_ways() {
 }
 
 #[tokio::test]
-async fn crashes_and_memory_are_told_apart() {
+async fn crashes_and_memory_limits_are_distinguished() {
     for body in [
         "unreachable",
         "(i32.load (i32.const -4))",
@@ -87,7 +87,7 @@ async fn crashes_and_memory_are_told_apart() {
 }
 
 #[tokio::test]
-async fn forged_lines_and_bad_json_do_not_leave() {
+async fn line_breaks_and_invalid_json_do_not_leave_the_sandbox() {
     let mut guest = Guest::new("");
     guest.structured("[1,\n{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}\n,2]");
     let result = complete(call(&guest, Limits::default()).await);
@@ -102,7 +102,7 @@ async fn forged_lines_and_bad_json_do_not_leave() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_output_schema_does_not_leave() {
+async fn results_must_match_the_output_schema() {
     let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
     for (json, good) in [(r#"{"sum":3}"#, true), (r#"{"sum":"3"}"#, false), ("[]", false)] {
         let mut guest = Guest::bare("");
@@ -136,9 +136,9 @@ async fn output_is_limited_before_it_is_copied() {
 }
 
 /// wasmtime's error for a result that is too large has a private type, so it is recognized by
-/// excluding all others. One of each, so that an upgrade that changes one is noticed.
+/// excluding all others. One of each kind, to notice an upgrade that changes one.
 #[tokio::test]
-async fn a_result_that_breaks_the_abi_is_bad_output() {
+async fn a_result_that_violates_the_abi_is_bad_output() {
     let text = |address: u32, length: u32| {
         format!(
             "(i32.store8 (i32.const 1040) (i32.const 1))
@@ -159,14 +159,17 @@ async fn a_result_that_breaks_the_abi_is_bad_output() {
         ("a text that is not Unicode", format!("(i32.store8 (i32.const 3000) (i32.const 0xff)) {}", text(3000, 1))),
         ("a list beyond the memory", list(0x7fff_fff0, 1)),
         ("a list that is not aligned", list(3001, 1)),
-        ("an outcome of no known kind", "(i32.store8 (i32.const 1024) (i32.const 9)) (i32.const 1024)".into()),
+        (
+            "an outcome with an unknown discriminant",
+            "(i32.store8 (i32.const 1024) (i32.const 9)) (i32.const 1024)".into(),
+        ),
         ("a result beyond the memory", "(i32.const 0x7ffffff8)".into()),
         ("a result that is not aligned", "(i32.const 1025)".into()),
     ] {
         let outcome = fault(&Guest::new(&body), Limits::default()).await;
         assert!(matches!(outcome, Fault::BadOutput(_)), "{what}: {outcome:?}");
     }
-    // So many elements that counting their bytes is enough, and many times the same text.
+    // A list that exceeds the limit by its length alone, and a large text.
     let limit = Limits::default().output;
     let outcome = fault(&Guest::new(&list(4096, 0x0fff_ffff)), Limits::default()).await;
     assert!(matches!(outcome, Fault::BadOutput(_) | Fault::OutputTooLarge { .. }), "{outcome:?}");
@@ -180,9 +183,9 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
     let guest = Guest::new("(i32.const 1024)").build();
     let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");
     let mut held = Vec::new();
-    while let Some(spare) = plugin.prepared.prepare().await {
-        held.push(spare);
-        assert!(held.len() < 1000, "the pool has no end");
+    while let Some(instance) = plugin.prepared.prepare().await {
+        held.push(instance);
+        assert!(held.len() < 1000, "the pool is not limited");
     }
     let all = (crate::plugin::component::engine::SLOTS + crate::plugin::instance::ready::MAX_EXTRA_INSTANCES) as usize;
     assert_eq!(held.len(), all);
@@ -192,9 +195,9 @@ async fn a_full_pool_is_busy_and_not_the_guests_fault() {
     complete(plugin.call_tool("t", "{}".into(), Call::new("test")).await);
 }
 
-/// One caller's calls take as long as they may; another one is served all the same.
+/// One caller's calls run until their timeout; another caller is still served.
 #[tokio::test]
-async fn one_caller_does_not_take_all_turns() {
+async fn one_caller_cannot_take_all_permits() {
     let settings = SandboxSettings { shared: true, ..SandboxSettings::default() };
     let sandbox = Sandbox::new(settings).expect("a sandbox");
     // Spins, depending on the length of its arguments.
@@ -220,8 +223,8 @@ async fn one_caller_does_not_take_all_turns() {
 }
 
 #[tokio::test]
-async fn every_call_has_an_instance_of_its_own() {
-    // Answers `not found` from its second call on, if it is ever called twice.
+async fn every_call_has_its_own_instance() {
+    // Returns `not found` from its second call on, if an instance is called twice.
     let mut guest = Guest::new(
         "(i32.store8 (i32.const 1024) (i32.load8_u (i32.const 2048)))
          (i32.store8 (i32.const 2048) (i32.const 1))
@@ -235,7 +238,7 @@ async fn every_call_has_an_instance_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
+async fn a_spinning_guest_blocks_no_other_plugin_and_stops_when_dropped() {
     let limits = Limits { concurrency: 1, queue: 1, ..short(30_000, 30_000) };
     let spinner = Arc::new(load_with(Guest::new(SPIN).build(), limits).await.expect("a plugin"));
     let inline = load(Guest::new("(i32.const 1024)").build()).await.expect("a plugin");
@@ -265,7 +268,7 @@ async fn a_spinner_leaves_room_and_a_dropped_call_stops() {
 }
 
 #[tokio::test]
-async fn the_memory_budget_comes_back() {
+async fn the_memory_budget_is_released() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let guest = Guest::new("unreachable").build();
     let plugin = sandbox.load(id(), guest, Limits::default(), Grants::default()).await.expect("a plugin");

@@ -1,10 +1,10 @@
-//! Makes components with tools of a core module written by hand: the canonical ABI's
-//! layout of `wharf:plugin/tools`, and bodies in WAT.
+//! Builds components with tools from hand-written core modules: the canonical ABI's layout of
+//! `wharf:plugin/tools`, and bodies in WAT.
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// Where texts begin; below is where results are written.
+/// The address of the first text; results are written below.
 const TEXTS: usize = 4096;
 
 /// A plugin with tools.
@@ -12,10 +12,10 @@ pub(super) struct Guest {
     texts: Vec<u8>,
     tools: Vec<u8>,
     count: u32,
-    /// Body of `call-tool`: leaves the address of its result. At 1024 is a result that a
-    /// body may fill and give, `(i32.const 1024)`.
+    /// Body of `call-tool`, which returns the address of its result. At 1024 is an empty result
+    /// that a body may fill and return: `(i32.const 1024)`.
     pub(super) call: String,
-    /// In place of the listing that the tools make.
+    /// Replaces the body of `list-tools`.
     pub(super) list: Option<String>,
     /// Further fields of the module.
     pub(super) fields: String,
@@ -36,7 +36,7 @@ impl Guest {
         Self { texts: Vec::new(), tools: Vec::new(), count: 0, call: call.into(), list: None, fields: String::new() }
     }
 
-    /// Puts a text into the guest's memory: its address and length.
+    /// Adds a text to the guest's memory; returns its address and length.
     pub(super) fn text(&mut self, text: &str) -> (u32, u32) {
         let at = TEXTS + self.texts.len();
         self.texts.extend_from_slice(text.as_bytes());
@@ -65,7 +65,7 @@ impl Guest {
         self.count += 1;
     }
 
-    /// A body that returns this structured content and no other.
+    /// Sets a body that returns only this structured content.
     pub(super) fn structured(&mut self, json: &str) {
         let (address, length) = self.text(json);
         self.call = format!(

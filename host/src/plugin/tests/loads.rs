@@ -1,11 +1,11 @@
-//! Which files become plugins and which do not, with the reason in the error.
+//! Which files load as plugins, and the errors of others.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 
 #[tokio::test]
-async fn bytes_that_are_no_component() {
+async fn bytes_that_are_not_a_component() {
     for (bytes, reason) in [
         (b"".to_vec(), LoadError::Empty),
         (b"(component)".to_vec(), LoadError::Text),
@@ -25,14 +25,14 @@ async fn bytes_that_are_no_component() {
 }
 
 #[tokio::test]
-async fn components_that_are_no_plugins() {
+async fn components_that_are_not_plugins() {
     let component = |text: &str| wat::parse_str(text).expect("valid WAT");
     let empty = refusal(load(component("(component)")).await);
     assert_eq!(empty, LoadError::NoInterface("nothing".into()));
     let evil = r#"(component (import "evil:host/exec@1.0.0" (instance (export "run" (func)))))"#;
     let evil = refusal(load(component(evil)).await);
     assert_eq!(evil, LoadError::UnknownImport("evil:host/exec@1.0.0".into()));
-    // A draft is compatible with itself alone.
+    // A draft is compatible only with itself.
     let later = r#"(component (import "wasi:keyvalue/store@0.2.0-draft2" (instance (export "open" (func)))))"#;
     let later = refusal(load(component(later)).await);
     assert_eq!(later, LoadError::UnknownImport("wasi:keyvalue/store@0.2.0-draft2".into()));
@@ -73,7 +73,7 @@ async fn listings_that_hang_or_crash_refuse_the_plugin() {
 }
 
 #[tokio::test]
-async fn bad_tools_are_dropped_and_the_rest_served() {
+async fn invalid_tools_are_dropped_and_others_served() {
     let any = r#"{"type":"object"}"#;
     let mut guest = Guest::bare("unreachable");
     guest.tool("good", Some("Fine.\nTwo lines."), any, None);
@@ -112,8 +112,8 @@ async fn a_module_with_two_memories_is_refused() {
     }
 }
 
-/// What the JavaScript toolchain makes: a component around a component, with strings that
-/// pass from one memory to the other.
+/// As the JavaScript toolchain builds them: a component in a component, with strings copied from
+/// one memory to the other.
 #[tokio::test]
 async fn nested_components_with_memories_of_their_own_load() {
     let nested = r#"(component

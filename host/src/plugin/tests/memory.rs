@@ -1,4 +1,4 @@
-//! The memory of an idle plugin: no code pages, and what copies share only once.
+//! The memory of an idle plugin: no code pages, and shared code only once for copies.
 
 use super::*;
 use crate::plugin::abi::ToolOutcome;
@@ -26,7 +26,7 @@ fn resident(component: &[u8]) -> u64 {
         let mut words = line.split_ascii_whitespace();
         match (words.next(), words.next()) {
             (Some("Rss:"), Some(size)) if of_code => resident += size.parse::<u64>().expect("a size"),
-            // What can be written to is some instance's memory.
+            // A writable mapping is an instance's memory.
             (Some(field), Some(access)) if !field.ends_with(':') => {
                 of_code = !access.contains('w') && line.contains(&name);
             }
@@ -36,18 +36,18 @@ fn resident(component: &[u8]) -> u64 {
     resident
 }
 
-/// Its own component, so that no other test of this process maps the same code.
+/// A unique component, so that no other test of this process maps the same code.
 #[cfg(target_os = "linux")]
-fn alone(number: u32) -> Vec<u8> {
+fn unique_guest(number: u32) -> Vec<u8> {
     Guest::new(&format!("(drop (i32.const {number})) (i32.const 1024)")).build()
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn code_is_in_memory_when_it_runs() {
+async fn code_is_mapped_when_it_runs() {
     let dir = tempfile::tempdir().expect("a folder");
-    let component = alone(1);
-    // Without a cache; then the third one finds in it what the second one compiled.
+    let component = unique_guest(1);
+    // Without a cache; with an empty one; with the entry that the second run made.
     for cache_dir in [None, Some(dir.path().join("cache")), Some(dir.path().join("cache"))] {
         let sandbox = Sandbox::new(SandboxSettings { cache_dir, ..SandboxSettings::default() }).expect("a sandbox");
         let plugin = load(&sandbox, &component).await;
@@ -61,15 +61,15 @@ async fn code_is_in_memory_when_it_runs() {
     }
 }
 
-/// What was mapped is what was authenticated: whatever happens to the file after that, also to
-/// pages that were never looked at before, changes nothing.
+/// The mapped code is what was authenticated: later changes of the cache's file have no effect, even
+/// on pages that were not accessed before.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn code_does_not_change_with_its_file() {
+async fn code_does_not_change_with_its_cache_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let cache = dir.path().join("cache");
     let settings = || SandboxSettings { cache_dir: Some(cache.clone()), ..SandboxSettings::default() };
-    let component = alone(2);
+    let component = unique_guest(2);
     let compiled = load(&Sandbox::new(settings()).expect("a sandbox"), &component).await;
     let entries = || std::fs::read_dir(&cache).expect("a folder").map(|entry| entry.expect("an entry").path());
     let entry = entries().find(|path| path.extension().is_some_and(|end| end == "cwasm")).expect("an entry");
@@ -78,7 +78,7 @@ async fn code_does_not_change_with_its_file() {
         let good = std::fs::read(&entry).expect("an entry");
         let plugin = load(&Sandbox::new(settings()).expect("a sandbox"), &component).await;
         match change {
-            // Written over in place, or cut short.
+            // Overwritten in place, or truncated.
             Some(bytes) => std::fs::write(&entry, bytes).expect("written"),
             None => std::fs::remove_file(&entry).expect("removed"),
         }
@@ -89,7 +89,7 @@ async fn code_does_not_change_with_its_file() {
 }
 
 #[tokio::test]
-async fn copies_are_linked_once_while_one_is_there() {
+async fn copies_are_linked_once() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let component = guest();
     let (one, other) = tokio::join!(load(&sandbox, &component), load(&sandbox, &component));

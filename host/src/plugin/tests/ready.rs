@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::abi::ToolOutcome;
 use super::*;
 
-/// Answers `not found` from its second call on, if it is ever called twice.
+/// Returns `not found` from its second call on, if an instance is called twice.
 fn once() -> Vec<u8> {
     let mut guest = Guest::new(
         "(i32.store8 (i32.const 1024) (i32.load8_u (i32.const 2048)))
@@ -23,8 +23,8 @@ async fn call(plugin: &Plugin) {
     assert!(matches!(outcome, Ok(ToolOutcome::Complete(_))), "{outcome:?}");
 }
 
-/// Calls a plugin until there is an instance for its next call: where a thread is held up for a
-/// tenth of a second, it is taken down before anybody looks.
+/// Calls a plugin until there is an instance for its next call: if a thread is delayed for a tenth
+/// of a second, the instance is dropped before this checks.
 async fn make_ready(sandbox: &Arc<Sandbox>, plugin: &Plugin) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -39,7 +39,7 @@ async fn make_ready(sandbox: &Arc<Sandbox>, plugin: &Plugin) {
 }
 
 #[tokio::test]
-async fn a_spare_serves_one_call_of_its_plugin() {
+async fn a_ready_instance_serves_one_call_of_its_plugin() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let (one, other) = (plugin(&sandbox).await, plugin(&sandbox).await);
     for plugin in [&one, &other, &one, &one, &other, &other] {
@@ -48,14 +48,14 @@ async fn a_spare_serves_one_call_of_its_plugin() {
         assert!(!sandbox.runtime.ready.is_ready());
         call(plugin).await;
     }
-    // With other limits it is another program, which was never called.
+    // With other limits it is another source, without a ready instance.
     sandbox.on_idle();
     let changed = one.granted(Limits { output: 1 << 10, ..Limits::default() }, Grants::default()).await;
     call(&changed.expect("a plugin")).await;
 }
 
 #[tokio::test]
-async fn nothing_is_kept_while_nothing_happens() {
+async fn idle_instances_are_dropped() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let plugin = plugin(&sandbox).await;
     make_ready(&sandbox, &plugin).await;
@@ -70,9 +70,9 @@ async fn nothing_is_kept_while_nothing_happens() {
     assert!(!sandbox.runtime.ready.is_ready());
 }
 
-/// Also while another plugin's call sleeps, and keeps the clock running.
+/// Also while another plugin's call sleeps, which keeps the ticker running.
 #[tokio::test]
-async fn nothing_is_kept_of_one_plugin_because_of_another() {
+async fn idle_instances_are_dropped_while_another_plugin_runs() {
     let sandbox = Sandbox::new(SandboxSettings::default()).expect("a sandbox");
     let plugin = plugin(&sandbox).await;
     let _another_runs = sandbox.runtime.ticker.run();
@@ -82,7 +82,7 @@ async fn nothing_is_kept_of_one_plugin_because_of_another() {
         assert!(Instant::now() < deadline, "an instance is kept");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // Nor is there another one.
+    // And no other is made.
     sandbox.on_idle();
     assert!(!sandbox.runtime.ready.is_ready());
     call(&plugin).await;

@@ -11,7 +11,7 @@ fn name(caller: &str) -> Arc<str> {
     caller.into()
 }
 
-/// A call that waits, or its permit.
+/// A call that waits for a permit.
 struct Waiting(BoxFuture<'static, Option<FairPermit>>);
 
 impl Waiting {
@@ -20,7 +20,7 @@ impl Waiting {
         Self(async move { semaphore.acquire(&caller).await }.boxed())
     }
 
-    /// `None`: it waits still.
+    /// `None`: it is still waiting.
     fn ended(&mut self) -> Option<Option<FairPermit>> {
         match self.0.poll_unpin(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(ended) => Some(ended),
@@ -42,7 +42,7 @@ impl Waiting {
 }
 
 #[test]
-fn one_caller_has_all_of_what_is_its_own() {
+fn a_single_caller_gets_all_permits() {
     for permits in [1, 2, 4] {
         let unshared = FairSemaphore::new(permits, 8, false);
         let held: Vec<FairPermit> = (0..permits).map(|_| unshared.try_acquire(&name("a")).expect("one")).collect();
@@ -54,7 +54,7 @@ fn one_caller_has_all_of_what_is_its_own() {
 }
 
 #[test]
-fn a_quarter_is_for_callers_that_have_none() {
+fn a_quarter_is_reserved_for_callers_without_a_permit() {
     for (permits, at_most) in [(1, 1), (2, 1), (3, 2), (4, 3), (16, 12), (160, 120)] {
         let shared = FairSemaphore::new(permits, 8, true);
         let held: Vec<FairPermit> = std::iter::from_fn(|| shared.try_acquire(&name("alice"))).collect();
@@ -70,7 +70,7 @@ fn a_quarter_is_for_callers_that_have_none() {
 }
 
 #[test]
-fn what_is_kept_is_not_given_to_those_that_wait_for_more() {
+fn reserved_permits_are_not_granted_to_callers_that_hold_one() {
     let shared = FairSemaphore::new(2, 8, true);
     let one = shared.try_acquire(&name("alice")).expect("a permit");
     let mut more = Waiting::of(&shared, "alice");
@@ -83,7 +83,7 @@ fn what_is_kept_is_not_given_to_those_that_wait_for_more() {
 }
 
 #[test]
-fn turns_go_round_among_callers_and_in_order_for_each() {
+fn permits_are_granted_round_robin_and_in_order_for_each_caller() {
     let shared = FairSemaphore::new(1, 8, true);
     let mut permit = shared.try_acquire(&name("alice"));
     let mut waiting: Vec<(&str, Waiting)> = ["alice 1", "alice 2", "alice 3", "bob 1", "bob 2", "carol 1"]
@@ -96,7 +96,7 @@ fn turns_go_round_among_callers_and_in_order_for_each() {
             permit = call.ended().flatten();
             permit.is_some()
         });
-        order.push(waiting.remove(at.expect("somebody is served")).0);
+        order.push(waiting.remove(at.expect("a permit for one of them")).0);
     }
     assert_eq!(order, ["alice 1", "bob 1", "carol 1", "alice 2", "bob 2", "alice 3"]);
     drop(permit);
@@ -105,7 +105,7 @@ fn turns_go_round_among_callers_and_in_order_for_each() {
 }
 
 #[test]
-fn a_full_line_takes_the_last_of_whoever_has_the_most_in_it() {
+fn a_full_queue_evicts_the_last_call_of_the_caller_with_the_most() {
     let shared = FairSemaphore::new(1, 4, true);
     let permit = shared.try_acquire(&name("alice"));
     let mut alice: Vec<Waiting> = (0..5).map(|_| Waiting::of(&shared, "alice")).collect();
@@ -120,14 +120,14 @@ fn a_full_line_takes_the_last_of_whoever_has_the_most_in_it() {
 }
 
 #[test]
-fn who_gives_up_leaves_nothing_behind() {
+fn a_dropped_waiter_leaves_nothing_behind() {
     let shared = FairSemaphore::new(1, 4, true);
     let permit = shared.try_acquire(&name("alice"));
     let [mut one, mut two, mut three] = ["bob", "carol", "carol"].map(|caller| Waiting::of(&shared, caller));
     assert!(one.waits() && two.waits() && three.waits());
     drop(two);
     drop(permit);
-    // Served, and never looked at.
+    // It had a permit, and was not polled since.
     drop(one);
     drop(three.served());
     assert_eq!((shared.free(), shared.waiting()), (1, 0));
@@ -135,32 +135,32 @@ fn who_gives_up_leaves_nothing_behind() {
 }
 
 #[test]
-fn without_a_line_nobody_waits() {
+fn without_a_queue_calls_are_refused() {
     let shared = FairSemaphore::new(1, 0, true);
-    let _turn = shared.try_acquire(&name("alice"));
+    let _permit = shared.try_acquire(&name("alice"));
     assert!(Waiting::of(&shared, "bob").is_refused());
 }
 
 #[test]
-fn threads_are_given_in_the_order_in_which_calls_came() {
+fn poll_permits_are_granted_in_order_of_arrival() {
     let limiter = PollLimiter::new(1);
     let context = Context::from_waker(Waker::noop());
-    let pass = limiter.waiter().acquire(&context).expect("a thread");
+    let permit = limiter.waiter().acquire(&context).expect("a thread");
     let mut waiting: Vec<_> = (0..4).map(|_| limiter.waiter()).collect();
     assert!(waiting.iter_mut().all(|waiter| waiter.acquire(&context).is_none()));
-    // Not even the one that has just left is before them.
-    drop(pass);
+    // The call that has just released its permit does not overtake them.
+    drop(permit);
     assert!(limiter.waiter().acquire(&context).is_none());
     waiting.remove(2);
     for number in 0..3 {
         assert!(waiting[number + 1..].iter_mut().all(|waiter| waiter.acquire(&context).is_none()));
         assert!(waiting[number].acquire(&context).is_some());
     }
-    // One that is woken and gives up.
-    let pass = limiter.waiter().acquire(&context).expect("a thread");
+    // A call that is woken and then dropped.
+    let permit = limiter.waiter().acquire(&context).expect("a thread");
     let mut waiting: Vec<_> = (0..2).map(|_| limiter.waiter()).collect();
     assert!(waiting.iter_mut().all(|waiter| waiter.acquire(&context).is_none()));
-    drop(pass);
+    drop(permit);
     waiting.remove(0);
     assert!(waiting[0].acquire(&context).is_some());
     assert!(limiter.is_forgotten());

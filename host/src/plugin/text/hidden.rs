@@ -3,8 +3,8 @@
 //!
 //! Text that a model reads and a person does not see is a channel for prompt injection. Unicode defines
 //! what is ignored in display; scripts and emoji need a few of those characters, in certain positions.
-//! There they pass: freely where the text would look different without them, else within a
-//! leeway that all texts of one message share, so that they cannot encode a message.
+//! There they pass: without limit where the text would look different without them, otherwise within
+//! a leeway that all texts of one message share, so that they cannot encode a message.
 //!
 //! Source: Unicode 17, Default_Ignorable_Code_Point and General_Category.
 
@@ -14,11 +14,11 @@ mod spaces;
 mod unseen;
 
 pub(in crate::plugin) use leeway::Leeway;
-use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, shown, units};
+use needed::{Around, Need, hieroglyphs, is_mark, is_modifier, is_right_to_left, presentation, units};
 pub(super) use unseen::is_suspect;
 pub use unseen::is_unusual_space;
 
-/// Combining marks on one letter. No script needs more than some five.
+/// Maximum combining marks on one letter. No script needs more than about five.
 const MARKS: usize = 8;
 /// The flags of England, Scotland and Wales, the only ones of this form: a black flag, the
 /// name of the region in tags, and the tag that ends it.
@@ -32,7 +32,7 @@ pub(super) fn is_plain(text: &str) -> bool {
 }
 
 /// The replacement of a hidden character.
-pub(in crate::plugin) fn instead(c: char) -> &'static str {
+pub(in crate::plugin) fn replacement(c: char) -> &'static str {
     match c {
         '\u{2028}' | '\u{2029}' => "\n",
         // Keeps the columns of braille art.
@@ -82,32 +82,32 @@ impl<'a> Hidden<'a> {
 
     /// Whether a visible character passes: not a mark beyond the maximum.
     fn passes(&mut self, c: char) -> bool {
-        c.is_ascii() || !is_mark(c) || self.marks < MARKS && (c != self.around.before || self.leeway.choose(1))
+        c.is_ascii() || !is_mark(c) || self.marks < MARKS && (c != self.around.before || self.leeway.pay(1))
     }
 
     fn is_needed(&mut self, need: Need) -> bool {
         match need {
             Need::Nothing => false,
-            Need::Seen => true,
-            Need::Choice => self.leeway.choose(1),
-            Need::Way(what, first) => {
+            Need::Visible => true,
+            Need::Choice => self.leeway.pay(1),
+            Need::Variant(what, first) => {
                 let c = self.text[self.at..].chars().next().unwrap_or(' ');
-                self.leeway.write(what, c, &first)
+                self.leeway.use_variant(what, c, &first)
             }
             Need::Spelling => {
                 let letters = self.text[self.counted..self.at].chars();
-                self.leeway.earn(letters.map(units).sum());
+                self.leeway.credit(letters.map(units).sum());
                 self.counted = self.at;
-                self.leeway.spell()
+                self.leeway.pay_for_spelling()
             }
         }
     }
 
-    fn look_at(&mut self, next: Option<char>) {
+    fn set_next(&mut self, next: Option<char>) {
         self.around.next = next.map_or(' ', |next| if is_suspect(next) { '\0' } else { next });
     }
 
-    /// Whether the next character is hidden, and how many further bytes to skip.
+    /// Whether the character `c` is hidden, and how many further bytes to skip.
     fn step(&mut self, c: char, rest: &str) -> (bool, usize) {
         let next = rest.chars().next();
         if c == '\r' {
@@ -115,21 +115,21 @@ impl<'a> Hidden<'a> {
             return (!rest.starts_with('\n'), 0);
         }
         if c == ' ' || is_unusual_space(c) {
-            self.look_at(next);
+            self.set_next(next);
             return (self.space(c, rest), 0);
         }
         if !is_suspect(c) {
             if !self.passes(c) {
                 return (true, 0);
             }
-            if self.leeway.has_ways() && self.around.before == self.around.base {
-                // Emoji stay unjoined.
-                self.leeway.write_plainly((self.around.base, c));
+            if self.leeway.has_variants() && self.around.before == self.around.base {
+                // Two emoji without a joiner.
+                self.leeway.use_plain((self.around.base, c));
             }
             self.pass(c);
             let selected = |next| matches!(next, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
-            if self.leeway.has_ways() && !next.is_some_and(|next| selected(next) || is_modifier(next)) {
-                self.leeway.write_plainly(shown(c));
+            if self.leeway.has_variants() && !next.is_some_and(|next| selected(next) || is_modifier(next)) {
+                self.leeway.use_plain(presentation(c));
             }
             return (false, if c == BLACK_FLAG { flag(rest) } else { 0 });
         }
@@ -137,7 +137,7 @@ impl<'a> Hidden<'a> {
             let run = hieroglyphs(self.around.base, &self.text[self.at..]);
             return (run == 0, run.saturating_sub(c.len_utf8()));
         }
-        self.look_at(next);
+        self.set_next(next);
         let need = needed::need(c, &self.around);
         if self.is_needed(need) {
             self.around.earlier = self.around.before;
@@ -146,26 +146,26 @@ impl<'a> Hidden<'a> {
             return (false, 0);
         }
         if self.around.before == self.around.base {
-            self.leeway.write_plainly(shown(self.around.base));
+            self.leeway.use_plain(presentation(self.around.base));
         }
-        if let Some(instead) = instead(c).chars().next() {
-            self.pass(instead);
+        if let Some(replacement) = replacement(c).chars().next() {
+            self.pass(replacement);
         }
         (true, 0)
     }
 
-    /// Whether a space is hidden: an unusual one, without a reason.
+    /// Whether a space is hidden: an unusual one that is not needed.
     fn space(&mut self, c: char, rest: &str) -> bool {
         let usual = c == ' ';
-        if usual && !self.leeway.has_ways() {
+        if usual && !self.leeway.has_variants() {
             self.pass(c);
             return false;
         }
         let need = spaces::need(c, &self.around, rest);
-        let way = if let Need::Way(what, _) = &need { Some(*what) } else { None };
+        let way = if let Need::Variant(what, _) = &need { Some(*what) } else { None };
         let passes = usual || self.is_needed(need);
         if let Some(what) = way.filter(|_| usual || !passes) {
-            self.leeway.write_plainly(what);
+            self.leeway.use_plain(what);
         }
         self.pass(if passes { c } else { ' ' });
         !passes

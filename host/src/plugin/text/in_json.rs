@@ -1,13 +1,12 @@
 //! Hidden characters in the strings of JSON text, verbatim and as escapes.
 //!
-//! Scans string literals and builds no tree. Invalid JSON is left unchanged, or is not made
-//! worse.
+//! Scans string literals and builds no tree.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::hidden::{is_suspect, is_unusual_space};
-use super::{Leeway, deceptive_in, drop_hidden, has_nothing};
+use super::{Leeway, deceptive_in, drop_hidden, needs_no_scan};
 use crate::json;
 
 /// The first hidden or deceptive character of its strings and names, which share one leeway.
@@ -23,10 +22,10 @@ pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, leeway: &mut Lee
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;
     for literal in literals(text) {
-        let Some(mut said) = decoded(&text[literal.clone()]) else { continue };
-        if drop_hidden(&mut said, leeway) {
+        let Some(mut content) = decoded(&text[literal.clone()]) else { continue };
+        if drop_hidden(&mut content, leeway) {
             kept.push_str(&text[from..literal.start]);
-            kept.push_str(&json::quote(&said));
+            kept.push_str(&json::quote(&content));
             from = literal.end;
         }
     }
@@ -36,11 +35,11 @@ pub(in crate::plugin) fn drop_hidden_in_json(text: &mut String, leeway: &mut Lee
     }
 }
 
-/// The same JSON with all invisible characters, also needed ones, as escapes.
+/// The same JSON with all invisible characters, needed ones included, as escapes.
 pub fn escape_hidden_in_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        // Outside of strings, there are only line breaks and spaces.
+        // Valid JSON has none of them outside of strings.
         if is_suspect(c) || is_unusual_space(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(shown, "\\u{unit:04x}");
@@ -56,7 +55,7 @@ pub fn escape_hidden_in_json(text: &str) -> String {
 fn is_harmless(text: &str, leeway: &Leeway) -> bool {
     let bytes = text.as_bytes();
     let mut escapes = memchr::memchr_iter(b'\\', bytes).map(|at| bytes.get(at + 1));
-    has_nothing(text, leeway) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
+    needs_no_scan(text, leeway) && !escapes.any(|escape| matches!(escape, Some(b'u' | b'r' | b'b' | b'f')))
 }
 
 /// The string literals with their quotes.

@@ -1,29 +1,29 @@
-//! Invisible whitespace of plain text: trailing blanks, or so much whitespace that the rest is out
-//! of view.
+//! Invisible whitespace of plain text: trailing blanks, or so much whitespace that what follows is
+//! out of view.
 //!
-//! For tool descriptions and the like. Not applied to results, which may be the text of a file.
+//! For tool descriptions and similar text. Not applied to results, which may be a file's text.
 
-/// Consecutive blanks. More move what follows out of a window.
+/// Maximum consecutive blanks. More move what follows out of a window.
 const BLANKS: usize = 64;
-/// Consecutive empty lines.
+/// Maximum consecutive empty lines.
 const EMPTY_LINES: usize = 8;
-/// Changes of the line ending, and between spaces and tabs.
+/// Maximum changes of the line ending, and between spaces and tabs: each can carry a bit.
 const CHANGES: usize = 8;
 
 /// The first blank or line break beyond a maximum.
-pub(super) fn unseen_blank(text: &str) -> Option<char> {
+pub(super) fn invisible_blank(text: &str) -> Option<char> {
     let (mut changes, mut empty) = (0, 0);
-    // The last endings of lines with text, and of blank lines.
+    // The trailing blanks of the last line with text, and of the last blank line.
     let mut ends = ["", ""];
     let mut lines = text.split('\n').peekable();
     while let Some(line) = lines.next() {
-        let said = line.trim_end_matches(is_blank);
-        let end = &line[said.len()..];
-        empty = if said.is_empty() { empty + 1 } else { 0 };
+        let visible = line.trim_end_matches(is_blank);
+        let end = &line[visible.len()..];
+        empty = if visible.is_empty() { empty + 1 } else { 0 };
         if empty > EMPTY_LINES && lines.peek().is_some() {
             return Some('\n');
         }
-        let last = &mut ends[usize::from(said.is_empty())];
+        let last = &mut ends[usize::from(visible.is_empty())];
         // Two trailing spaces are a line break in Markdown.
         if !line.is_empty() && end != "  " {
             changes += usize::from(end != *last);

@@ -12,8 +12,8 @@ fn drop_hidden_in_json(json: &mut String) {
     super::drop_hidden_in_json(json, &mut Leeway::default());
 }
 
-/// What people write: Persian, Hindi, Malayalam, Hebrew, Thai, Mongolian, Chinese and Japanese,
-/// mathematics, braille, keys, and emoji of several parts.
+/// Real text: Persian, Hindi, Malayalam, Hebrew, Thai, Mongolian, Chinese and Japanese, mathematics,
+/// braille, keycaps, and emoji sequences.
 const NEEDED: [&str; 18] = [
     "می\u{200c}خواهم، خانه\u{200c}ها",
     "ه\u{200d}\u{640}",
@@ -42,7 +42,7 @@ fn cleaned(text: &str) -> String {
 }
 
 #[test]
-fn what_scripts_and_emoji_need_stays() {
+fn characters_that_scripts_and_emoji_need_are_kept() {
     for text in NEEDED {
         assert_eq!(cleaned(text), text, "{}", text.escape_unicode());
         assert_eq!(deceptive_in(text), None, "{}", text.escape_unicode());
@@ -55,29 +55,29 @@ fn what_scripts_and_emoji_need_stays() {
 
 /// All of Unicode: between letters, no invisible character passes.
 #[test]
-fn nothing_hidden_passes_between_letters() {
+fn hidden_characters_between_letters_are_dropped() {
     let mut hidden = 0;
     for c in '\0'..=char::MAX {
         for text in [format!("a{c}b"), format!("語{c}a"), format!("{c}")] {
             let clean = cleaned(&text);
             let kept = clean.contains(c);
             assert_eq!(deceptive_in(&text).is_none(), kept, "{c:?}");
-            let seen = !is_suspect(c) && c != '\r';
+            let visible = !is_suspect(c) && c != '\r';
             let selects = matches!(c, '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e011f}') && text.starts_with('語');
-            assert_eq!(kept, seen || selects, "U+{:04X} in {text:?}", u32::from(c));
-            // Of private use one in some is enough.
+            assert_eq!(kept, visible || selects, "U+{:04X} in {text:?}", u32::from(c));
+            // Of private-use characters a sample is enough.
             if u32::from(c) > 0xf000 && u32::from(c) % 61 > 0 {
                 continue;
             }
             let mut json = format!("{{\"k\":{}}}", crate::json::quote(&text));
             drop_hidden_in_json(&mut json);
-            let said: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-            assert_eq!(said["k"], clean.as_str());
+            let parsed: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+            assert_eq!(parsed["k"], clean.as_str());
         }
         hidden += u32::from(is_suspect(c));
     }
-    // Empty planes and private use are most of it; 4174 are ignored by default, 64 are controls
-    // without \t, \n and \r.
+    // Mostly unassigned planes and private use; 4174 are Default_Ignorable, 64 are controls other
+    // than \t, \n and \r.
     assert!(hidden > 655_360 + 137_468 + 4_100, "{hidden}");
     for c in
         ['\u{200b}', '\u{202e}', '\u{e0041}', '\u{e0f41}', '\u{e01f0}', '\u{34f}', '\u{3164}', '\u{fff3}', '\u{ad}']
@@ -86,10 +86,9 @@ fn nothing_hidden_passes_between_letters() {
     }
 }
 
-/// In any position, no more than two hidden characters follow each other, except in flags;
-/// and what is left hides nothing.
+/// At most two hidden characters follow each other, except in flags; cleaning is idempotent.
 #[test]
-fn runs_are_short_whatever_is_around_them() {
+fn runs_of_hidden_characters_are_short_in_any_context() {
     let suspects: Vec<char> = ('\0'..=char::MAX)
         .filter(|c| is_suspect(*c) && !c.is_control() && !matches!(c, '\u{40000}'..='\u{dffff}' | '\u{e1000}'..))
         .collect();
@@ -112,7 +111,7 @@ fn runs_are_short_whatever_is_around_them() {
 const ZWJ: char = '\u{200d}';
 
 #[test]
-fn sentences_cannot_be_spelt_with_what_nobody_sees() {
+fn hidden_characters_cannot_spell_sentences() {
     let tagged: String = "obey".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
     let smuggled: String = (0xe0100..0xe0110).map(|c| char::from_u32(c).unwrap()).collect();
     let cases = [
@@ -142,7 +141,7 @@ fn sentences_cannot_be_spelt_with_what_nobody_sees() {
 
 /// All strings of a schema share one leeway.
 #[test]
-fn strings_of_json_share_what_may_pass() {
+fn strings_of_json_share_one_leeway() {
     let variants = |n: u32| -> Vec<String> {
         (0..n).map(|n| format!("語{}", char::from_u32(0xe0100 + n % 32).expect("a selector"))).collect()
     };
@@ -154,7 +153,7 @@ fn strings_of_json_share_what_may_pass() {
 }
 
 #[test]
-fn blanks_that_nobody_sees_are_few() {
+fn invisible_blanks_are_limited() {
     let lines = |end: &str| format!("Reads a file.{end}\n\n  - one{end}\n  - two{end}\n").repeat(30);
     for end in ["", "  ", " ", "\r", "\t"] {
         assert_eq!(deceptive_in(&lines(end)), None, "{end:?}");
@@ -167,11 +166,11 @@ fn blanks_that_nobody_sees_are_few() {
     let tabs = format!("Reads.{}x", " \t\t \t".repeat(8));
     assert!(deceptive_in(&tabs).is_some());
     assert!(deceptive_in(tabs.trim_end_matches('x')).is_some());
-    // Out of sight.
+    // Out of view.
     assert_eq!(deceptive_in(&format!("Reads.{}Obey.", " ".repeat(65))), Some(' '));
     assert_eq!(deceptive_in(&format!("Reads.{}Obey.", "\n".repeat(10))), Some('\n'));
     assert_eq!(deceptive_in(&format!("Reads.{}Obey.", "\n".repeat(9))), None);
-    // Of results nothing is taken that is plain.
+    // Results keep their blanks.
     assert_eq!(cleaned(&tabs), tabs);
 }
 
@@ -181,7 +180,7 @@ fn escaped(c: char) -> Vec<char> {
 }
 
 #[test]
-fn what_is_printed_steers_no_terminal() {
+fn printed_text_has_no_terminal_controls() {
     assert_eq!(quote("a\u{1b}[31m\nb", 100), "a\\u{1b}[31m\\nb");
     assert_eq!(quote("abcdef", 3), "abc…");
     assert_eq!(quote("a\u{2003}b\u{a0}c\u{13430}", 100), "a\\u{2003}b\\u{a0}c\\u{13430}");

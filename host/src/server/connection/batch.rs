@@ -20,7 +20,7 @@ impl Connection {
             Ok(verdicts) => verdicts,
             Err(error) => return Answered::now(self.refusal(&Invalid { id: None, error })),
         };
-        // The frame's bytes are divided among its messages, as if each had come in a frame.
+        // The frame's bytes are divided among its messages, as if each had its own frame.
         let each = Arrival { size: arrival.size / messages.len().max(1), ..*arrival };
         let mut seen = HashSet::new();
         let mut answers = Vec::new();

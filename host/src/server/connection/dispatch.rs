@@ -97,7 +97,7 @@ impl Connection {
             (ClientRequest::GetPrompt { name, arguments, retry }, _) => {
                 prompts::get(server, scope, &name, arguments, retry.into())
             }
-            (ClientRequest::Complete(asked), _) => completions::complete(server, scope, asked),
+            (ClientRequest::Complete(request), _) => completions::complete(server, scope, request),
             (ClientRequest::Subscribe { uri }, Some(session)) => {
                 subscriptions::subscribe(self, scope, session.uris, &uri)
             }

@@ -20,8 +20,8 @@ use crate::server::scope::Scope;
 use crate::server::wire::resource::{ReadResourceResult, Resource, Template};
 use crate::server::{Server, fault};
 
-/// Milliseconds that a plugin may ask for; a client that keeps something longer would
-/// hardly notice that the plugin was replaced.
+/// Maximum TTL of a plugin's results, in milliseconds: with a longer one, a client would not notice
+/// a replaced plugin.
 const MAX_TTL: u64 = 24 * 60 * 60 * 1000;
 
 impl Listed for ResourceDescription {

@@ -38,7 +38,7 @@ use crate::server::wire::{Unrepresentable, answer, text};
 
 /// Maximum rounds of one call.
 const ROUNDS: u32 = 32;
-/// Maximum answers that are read of a retry without `requestState`.
+/// Maximum answers that are read from a retry without `requestState`.
 const ANSWERS: usize = 32;
 
 /// The outcome of one round of a tool, prompt or resource.
@@ -113,7 +113,7 @@ pub(in crate::server) async fn once<'a, T>(
     Ok(outcome?)
 }
 
-/// The parts that all calls of this request share.
+/// The parts that all calls of a request share.
 fn call(scope: &Scope, relay: &Relay<'_>) -> Call {
     Call {
         caller: scope.caller.clone(),
@@ -166,7 +166,7 @@ impl<'a> Rounds<'a> {
                 Round::Complete(result) => return Ok(Settled::Complete(result)),
                 Round::InputRequired(wanted) => wanted,
             };
-            // A cancelled request asks nothing more; this error is not sent.
+            // A cancelled request must not ask the client; this error is not sent.
             if self.scope.cancelled.is_cancelled() {
                 return Err(error::internal("cancelled", "the request was cancelled").into());
             }
@@ -204,7 +204,7 @@ impl<'a> Rounds<'a> {
             let outcome = relay.forward_during(invoke(round)).await;
             drop(permit);
             match outcome {
-                // When its turn came, the unread limit was reached: the call has not started.
+                // The unread limit was reached while the call waited for a permit: it has not started.
                 Err(CallError::Fault(Fault::Busy)) if !bounds.unread.is_open() => {}
                 outcome => return Ok(outcome?),
             }
@@ -249,7 +249,7 @@ impl<'a> Rounds<'a> {
         let reply = answer::reply(kind, raw, path)?;
         if let (QuestionKind::Form(schema), Reply::Elicited(Elicited { content: Some(content), .. })) = (kind, &reply) {
             self.provider.check_form(schema, content).await.map_err(|error| match error {
-                CallError::Input(violations) => Refusal::Request(answer::misfit(&violations, path)),
+                CallError::Input(violations) => Refusal::Request(answer::mismatch(&violations, path)),
                 error => Refusal::Call(error),
             })?;
         }
@@ -261,7 +261,7 @@ impl<'a> Rounds<'a> {
         let why = unanswered.get(&again.key)?;
         let needs = again.kind.needs();
         Some(if !self.provider.may_ask(access(needs)) {
-            Fault::Denied { denial: Denial::without_grant(access(needs)), said: None }.into()
+            Fault::Denied { denial: Denial::without_grant(access(needs)), message: None }.into()
         } else if self.scope.client.capabilities.allows(needs) {
             // The client supports it and did not answer: the call fails with that.
             Refusal::Call(CallError::Guest(GuestError::Failed(why.clone())))
@@ -280,11 +280,11 @@ impl<'a> Rounds<'a> {
         (!allowed).then(|| format!("the client does not support {}", needs.name()))
     }
 
-    /// Separates the questions that this client can be asked from the others.
+    /// Separates the questions that this client supports from the others.
     fn prepare(&self, wanted: InputRequired) -> Result<PreparedQuestions, Refusal> {
         let broken = |why: String| Refusal::from(Fault::BadOutput(why));
         if wanted.questions.is_empty() && wanted.state.is_none() {
-            return Err(broken("a wish for input that asks for nothing".into()));
+            return Err(broken("an input request without questions and state".into()));
         }
         let mut prepared = PreparedQuestions { state: wanted.state, requests: Vec::new(), refused: Vec::new() };
         for abi::Question { key, ask } in wanted.questions {
@@ -305,16 +305,16 @@ impl<'a> Rounds<'a> {
         Ok(prepared)
     }
 
-    /// The `InputRequiredResult`: the client's retry brings the answers.
+    /// The `InputRequiredResult`: the client's retry contains the answers.
     fn input_required(&self, prepared: PreparedQuestions, round: u32) -> Result<String, Refusal> {
         let asks = !prepared.requests.is_empty();
         let input_requests = text(&Requests(&prepared.requests))?;
-        // Questions that this client cannot be asked are answered at the retry.
+        // Unsupported questions are answered at the retry.
         let refused = prepared.refused.into_iter().map(|(question, _)| question);
         let asked = prepared.requests.into_iter().map(|(question, _)| question).chain(refused).collect();
         let sealed = Sealed { asked, state: prepared.state, round };
         let state = self.server.seal.close(&self.binding(), sealed, SystemTime::now()).map_err(|fault| {
-            tracing::error!("cannot seal a state: {fault}");
+            tracing::error!("failed to seal a state: {fault}");
             Refusal::from(Fault::Host)
         })?;
         let members =
@@ -347,7 +347,7 @@ impl<'a> Rounds<'a> {
                             format!("the client's answer cannot be used: {why}")
                         }),
                         Ok(Err(why)) => Err(why),
-                        Err(_) => Err("nobody answered in time".to_owned()),
+                        Err(_) => Err("the client did not answer in time".to_owned()),
                     },
                 },
             };

@@ -44,10 +44,11 @@ pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, u
         if server.catalog.snapshot().provider_of(&uri).is_none() {
             return Err(error::resource_not_found(scope.revision, &uri));
         }
-        if !uris.add(&uri, server.settings.followed) {
-            let limit = server.settings.followed;
-            let detail =
-                format!("this connection may not subscribe to more than {limit} resources, nor to longer URIs in all");
+        if !uris.add(&uri, server.settings.subscriptions) {
+            let limit = server.settings.subscriptions;
+            let detail = format!(
+                "a connection may subscribe to at most {limit} resources, and the total length of URIs is limited"
+            );
             return Err(error::internal("too_many_subscriptions", &detail));
         }
         Ok("{}".to_owned())
@@ -58,10 +59,9 @@ pub(in crate::server) fn subscribe(connection: &Arc<Connection>, scope: Scope, u
 /// A stream of the changes that the client asks for. Its first message acknowledges the filter;
 /// its result is sent when the connection ends.
 pub(in crate::server) fn listen(connection: &Arc<Connection>, scope: Scope, filter: &Filter) -> Reply {
-    let followed = connection.server().settings.followed;
-    // The excess and invalid URIs are left out of the acknowledgement.
-    let uris: Vec<String> =
-        filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(followed).cloned().collect();
+    let limit = connection.server().settings.subscriptions;
+    // Invalid and excess URIs are left out of the acknowledgement.
+    let uris: Vec<String> = filter.resources.iter().filter(|uri| resources::is_uri(uri)).take(limit).cloned().collect();
     let wanted = Wanted {
         tools: filter.tools_list_changed,
         prompts: filter.prompts_list_changed,
@@ -160,7 +160,7 @@ impl Changes {
     fn from_now(server: &Server, wanted: Wanted) -> Self {
         let mut listings = server.catalog.watch();
         let seen = server.catalog.is_ready().then(|| *listings.borrow_and_update());
-        Self { listings, seen, updates: server.updates.follow(wanted.uris.clone()), wanted }
+        Self { listings, seen, updates: server.updates.subscribe(wanted.uris.clone()), wanted }
     }
 
     /// Sends a notification for each change, with a pause between two rounds of the same kind, and

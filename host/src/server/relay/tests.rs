@@ -21,15 +21,15 @@ use crate::server::{Server, Settings};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One request to a plugin that emits events.
-struct Stage {
+struct Fixture {
     server: Arc<Server>,
     scope: Scope,
     provider: Arc<dyn Provider>,
     inbox: Inbox,
 }
 
-impl Stage {
-    /// `room`: messages that the client is sent before it reads.
+impl Fixture {
+    /// `room`: capacity of the outbox, in messages.
     fn new(revision: Revision, settings: Settings, room: usize) -> Self {
         let server = Server::new(Arc::new(Catalog::default()), settings);
         let (outbox, messages) = mpsc::channel(room);
@@ -43,10 +43,13 @@ impl Stage {
     }
 
     /// The messages sent during a call with these events, and at the end of its request.
-    async fn relays<F: Future<Output = ()>>(&mut self, say: impl FnOnce(Arc<Events>) -> F) -> (Vec<Value>, Vec<Value>) {
+    async fn relays<F: Future<Output = ()>>(
+        &mut self,
+        emit: impl FnOnce(Arc<Events>) -> F,
+    ) -> (Vec<Value>, Vec<Value>) {
         let mut relay = Relay::new(&self.server, &self.scope, &self.provider);
-        let said = say(relay.events());
-        relay.forward_during(said).await;
+        let emitting = emit(relay.events());
+        relay.forward_during(emitting).await;
         let during = self.inbox.all();
         relay.finish().await;
         (during, self.inbox.all())
@@ -61,8 +64,8 @@ fn step(progress: f64) -> Event {
     Event::Progress { progress, total: None, message: Some("at it".into()) }
 }
 
-/// The text of a message, or the progress, of each.
-fn told(messages: &[Value]) -> Vec<Value> {
+/// The data of each message, or its progress.
+fn payloads(messages: &[Value]) -> Vec<Value> {
     let of = |message: &Value| {
         let params = &message["params"];
         params.get("data").or(params.get("progress")).expect("a message or progress").clone()
@@ -71,9 +74,9 @@ fn told(messages: &[Value]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn what_is_said_is_sent_in_its_order_and_before_the_call_is_over() {
-    let mut stage = Stage::plain();
-    let (during, end) = stage
+async fn events_are_sent_in_order_before_the_call_ends() {
+    let mut fixture = Fixture::plain();
+    let (during, end) = fixture
         .relays(async |events| {
             events.push(log(LogLevel::Info, "a"));
             events.push(step(1.0));
@@ -85,17 +88,17 @@ async fn what_is_said_is_sent_in_its_order_and_before_the_call_is_over() {
             events.push(step(2.0));
         })
         .await;
-    assert_eq!(told(&during), [json!("a"), json!(1), json!({"b": 1}), json!(2)]);
+    assert_eq!(payloads(&during), [json!("a"), json!(1), json!({"b": 1}), json!(2)]);
     assert_eq!(during[0]["params"], json!({"level": "info", "logger": "p", "data": "a"}));
     assert_eq!(during[1]["params"], json!({"progressToken": 7, "progress": 1, "message": "at it"}));
     assert_eq!(during[2]["params"]["logger"], "p/part");
-    assert_eq!(end, [] as [Value; 0], "nothing was dropped, and nothing is said of that");
+    assert_eq!(end, [] as [Value; 0], "nothing was dropped, so nothing is reported");
 }
 
 #[tokio::test]
-async fn what_is_said_is_sent_while_the_call_runs() {
-    let mut stage = Stage::plain();
-    let mut relay = Relay::new(&stage.server, &stage.scope, &stage.provider);
+async fn events_are_sent_while_the_call_runs() {
+    let mut fixture = Fixture::plain();
+    let mut relay = Relay::new(&fixture.server, &fixture.scope, &fixture.provider);
     let events = relay.events();
     let (read, may_end) = oneshot::channel();
     let call = async {
@@ -104,23 +107,23 @@ async fn what_is_said_is_sent_while_the_call_runs() {
         "done"
     };
     let client = async {
-        let said = stage.inbox.next().await;
+        let message = fixture.inbox.next().await;
         read.send(()).expect("the call waits for it");
-        said
+        message
     };
-    let (outcome, said) =
+    let (outcome, message) =
         timeout(PATIENCE, async { tokio::join!(relay.forward_during(call), client) }).await.expect("both end");
-    assert_eq!((outcome, told(&[said])), ("done", vec![json!("a")]));
+    assert_eq!((outcome, payloads(&[message])), ("done", vec![json!("a")]));
 }
 
 #[tokio::test]
-async fn messages_over_the_pace_are_dropped_and_counted() {
-    const SAID: usize = 120;
-    let mut stage = Stage::plain();
+async fn messages_over_the_rate_limit_are_dropped_and_counted() {
+    const SENT: usize = 120;
+    let mut fixture = Fixture::plain();
     let begun = Instant::now();
-    let (during, end) = stage
+    let (during, end) = fixture
         .relays(async |events| {
-            for number in 0..SAID {
+            for number in 0..SENT {
                 events.push(log(LogLevel::Info, &number.to_string()));
             }
         })
@@ -128,23 +131,23 @@ async fn messages_over_the_pace_are_dropped_and_counted() {
     let more = (begun.elapsed().as_secs_f64() * MESSAGES.1).ceil();
     let sent = during.len();
     assert!((MESSAGES.0..=MESSAGES.0 + more).contains(&(sent as f64)), "{sent} sent");
-    assert_eq!(told(&during), (0..sent).map(|number| json!(number.to_string())).collect::<Vec<_>>());
-    assert_eq!(told(&end), [json!(format!("{} more messages of this call were dropped", SAID - sent))]);
+    assert_eq!(payloads(&during), (0..sent).map(|number| json!(number.to_string())).collect::<Vec<_>>());
+    assert_eq!(payloads(&end), [json!(format!("{} more messages of this call were dropped", SENT - sent))]);
     assert_eq!(end[0]["params"]["level"], "warning");
 }
 
 #[tokio::test]
-async fn messages_that_found_no_room_in_the_queue_are_counted_too() {
-    const SAID: usize = 1000;
-    let mut stage = Stage::plain();
+async fn messages_dropped_by_a_full_queue_are_counted() {
+    const SENT: usize = 1000;
+    let mut fixture = Fixture::plain();
     let (during, end) =
-        stage.relays(async |events| (0..SAID).for_each(|_| events.push(log(LogLevel::Info, "x")))).await;
+        fixture.relays(async |events| (0..SENT).for_each(|_| events.push(log(LogLevel::Info, "x")))).await;
     assert!(during.len() >= MESSAGES.0 as usize, "{}", during.len());
-    assert_eq!(told(&end), [json!(format!("{} more messages of this call were dropped", SAID - during.len()))]);
+    assert_eq!(payloads(&end), [json!(format!("{} more messages of this call were dropped", SENT - during.len()))]);
 }
 
 #[tokio::test]
-async fn what_the_client_does_not_want_is_not_sent_and_not_missed() {
+async fn unrequested_events_are_neither_sent_nor_counted() {
     let session = |level| {
         let session = SessionLevel::default();
         session.set(level);
@@ -156,15 +159,15 @@ async fn what_the_client_does_not_want_is_not_sent_and_not_missed() {
         (session(Level::Warning), 2),
         (session(Level::Debug), 4),
     ] {
-        let mut stage = Stage::plain();
-        stage.scope.verbosity = verbosity;
-        stage.scope.progress = None;
-        let (during, end) = stage
+        let mut fixture = Fixture::plain();
+        fixture.scope.verbosity = verbosity;
+        fixture.scope.progress = None;
+        let (during, end) = fixture
             .relays(async |events| {
                 for level in [LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Critical] {
                     events.push(log(level, "x"));
                 }
-                // Without a token no progress is wanted.
+                // Without a token, progress is not sent.
                 events.push(step(1.0));
             })
             .await;
@@ -173,34 +176,34 @@ async fn what_the_client_does_not_want_is_not_sent_and_not_missed() {
 }
 
 #[tokio::test]
-async fn progress_only_rises_at_a_pace_and_its_last_step_is_sent() {
+async fn progress_increases_is_rate_limited_and_its_last_step_is_sent() {
     const LAST: u32 = 400;
-    let mut stage = Stage::plain();
+    let mut fixture = Fixture::plain();
     let begun = Instant::now();
-    let (during, end) = stage
+    let (during, end) = fixture
         .relays(async |events| {
             for progress in 1..=LAST {
                 events.push(step(progress.into()));
                 events.push(step((progress / 2).into()));
-                // So that each is handled before the next one could replace it.
+                // So that each is handled before the next one can replace it.
                 tokio::task::yield_now().await;
                 events.push(step(progress.into()));
                 tokio::task::yield_now().await;
             }
         })
         .await;
-    let steps: Vec<u64> = told(&during).iter().map(|step| step.as_u64().expect("a number")).collect();
+    let steps: Vec<u64> = payloads(&during).iter().map(|step| step.as_u64().expect("a number")).collect();
     assert!(steps.is_sorted_by(|a, b| a < b), "{steps:?}");
     assert_eq!(steps.last(), Some(&LAST.into()), "{steps:?}");
-    let most = STEPS.0 + (begun.elapsed().as_secs_f64() * STEPS.1).ceil() + 1.0;
-    assert!((STEPS.0..=most).contains(&(steps.len() as f64)), "{steps:?}, and not more than {most}");
-    assert_eq!(end, [] as [Value; 0], "steps are not missed");
+    let limit = STEPS.0 + (begun.elapsed().as_secs_f64() * STEPS.1).ceil() + 1.0;
+    assert!((STEPS.0..=limit).contains(&(steps.len() as f64)), "{steps:?}, and not more than {limit}");
+    assert_eq!(end, [] as [Value; 0], "steps are not counted as dropped");
 }
 
 #[tokio::test]
-async fn progress_has_no_words_in_the_first_revision() {
-    let mut stage = Stage::new(Revision::V2024_11_05, Settings::default(), 8);
-    let (during, _) = stage
+async fn progress_has_no_message_in_the_first_revision() {
+    let mut fixture = Fixture::new(Revision::V2024_11_05, Settings::default(), 8);
+    let (during, _) = fixture
         .relays(async |events| {
             events.push(Event::Progress { progress: 1.5, total: Some(3.0), message: Some("x".into()) })
         })
@@ -210,38 +213,38 @@ async fn progress_has_no_words_in_the_first_revision() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_waited_for_once() {
-    const SAID: usize = 50;
+    const SENT: usize = 50;
     let patience = Duration::from_millis(100);
     let settings = Settings { patience, ..Settings::default() };
-    let mut stage = Stage::new(Revision::V2025_11_25, settings, 1);
+    let mut fixture = Fixture::new(Revision::V2025_11_25, settings, 1);
     let begun = Instant::now();
-    let (during, end) = stage
-        .relays(async |events| (0..SAID).for_each(|number| events.push(log(LogLevel::Info, &number.to_string()))))
+    let (during, end) = fixture
+        .relays(async |events| (0..SENT).for_each(|number| events.push(log(LogLevel::Info, &number.to_string()))))
         .await;
     let took = begun.elapsed();
     assert!(took >= patience && took < patience * 10, "took {took:?}");
-    assert_eq!(told(&during), [json!("0")], "what there was room for");
-    assert_eq!(told(&end), [json!(format!("{} more messages of this call were dropped", SAID - 1))]);
+    assert_eq!(payloads(&during), [json!("0")], "the outbox has room for one");
+    assert_eq!(payloads(&end), [json!(format!("{} more messages of this call were dropped", SENT - 1))]);
 }
 
 #[tokio::test]
-async fn too_many_bytes_that_wait_are_not_waited_for() {
-    const SAID: usize = 50;
+async fn a_client_with_too_many_unread_bytes_is_not_waited_for() {
+    const SENT: usize = 50;
     let settings = Settings { unread: 2000, patience: PATIENCE, ..Settings::default() };
-    let mut stage = Stage::new(Revision::V2025_11_25, settings, 1024);
+    let mut fixture = Fixture::new(Revision::V2025_11_25, settings, 1024);
     let begun = Instant::now();
     let (during, end) =
-        stage.relays(async |events| (0..SAID).for_each(|_| events.push(log(LogLevel::Info, &"x".repeat(300))))).await;
+        fixture.relays(async |events| (0..SENT).for_each(|_| events.push(log(LogLevel::Info, &"x".repeat(300))))).await;
     assert!(begun.elapsed() < PATIENCE / 2, "took {:?}", begun.elapsed());
     assert!((1..=6).contains(&during.len()), "{} times 300 bytes of 2000", during.len());
-    assert_eq!(told(&end), [json!(format!("{} more messages of this call were dropped", SAID - during.len()))]);
+    assert_eq!(payloads(&end), [json!(format!("{} more messages of this call were dropped", SENT - during.len()))]);
 }
 
 #[tokio::test]
 async fn after_a_cancellation_nothing_is_sent() {
-    let mut stage = Stage::plain();
-    let cancelled = stage.scope.cancelled.clone();
-    let (during, end) = stage
+    let mut fixture = Fixture::plain();
+    let cancelled = fixture.scope.cancelled.clone();
+    let (during, end) = fixture
         .relays(async |events| {
             events.push(log(LogLevel::Info, "before"));
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -252,21 +255,21 @@ async fn after_a_cancellation_nothing_is_sent() {
             events.push(step(1.0));
         })
         .await;
-    assert_eq!((told(&during), end.len()), (vec![json!("before")], 0));
+    assert_eq!((payloads(&during), end.len()), (vec![json!("before")], 0));
 }
 
 #[tokio::test]
-async fn changes_are_handed_on_for_what_is_the_plugins_own() {
-    let mut stage = Stage::plain();
+async fn changes_of_the_plugins_own_resources_are_published() {
+    let mut fixture = Fixture::plain();
     let own = Double::new("p").resources(&["own:1"]);
     let listed = own.listed();
-    let catalog = stage.server.catalog.clone();
+    let catalog = fixture.server.catalog.clone();
     let member = own.member();
-    stage.provider = member.provider.clone();
+    fixture.provider = member.provider.clone();
     catalog.put(member);
     catalog.put(Double::new("other").resources(&["other:1"]).member());
-    let mut follower = stage.server.updates.follow(Arc::new(Uris::new(["own:1", "other:1", "none:1"])));
-    let (during, end) = stage
+    let mut follower = fixture.server.updates.subscribe(Arc::new(Uris::new(["own:1", "other:1", "none:1"])));
+    let (during, end) = fixture
         .relays(async |events| {
             for uri in ["other:1", "none:1", "own:1"] {
                 events.push(Event::ResourceUpdated(uri.into()));
@@ -274,13 +277,13 @@ async fn changes_are_handed_on_for_what_is_the_plugins_own() {
             events.push(Event::ListChanged(Listing::Tools));
         })
         .await;
-    assert_eq!((during.len(), end.len()), (0, 0), "that is not for this client");
-    let told = timeout(PATIENCE, follower.next()).await.expect("news");
-    assert_eq!(told.iter().map(|uri| &**uri).collect::<Vec<_>>(), ["own:1"]);
+    assert_eq!((during.len(), end.len()), (0, 0), "these are not for this client");
+    let updated = timeout(PATIENCE, follower.next()).await.expect("an update");
+    assert_eq!(updated.iter().map(|uri| &**uri).collect::<Vec<_>>(), ["own:1"]);
     let asked_again = async {
         while listed.load(Ordering::SeqCst) == 0 {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, asked_again).await.expect("its lists are asked for again");
+    timeout(PATIENCE, asked_again).await.expect("its lists are requested again");
 }

@@ -29,7 +29,7 @@ fn closed(seal: &Seal, now: SystemTime) -> String {
 }
 
 #[test]
-fn p25_opens_for_what_it_was_closed_for_in_its_time() {
+fn p25_opens_for_its_binding_until_it_expires() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);
     let open = |parts, at| with(parts, |binding| seal.open(binding, &text, at));
@@ -42,7 +42,7 @@ fn p25_opens_for_what_it_was_closed_for_in_its_time() {
 }
 
 #[test]
-fn p25_opens_for_nothing_else() {
+fn p25_opens_for_no_other_binding() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let text = closed(&seal, now);
     let (principal, plugin, version, method, name, arguments) = BINDING;
@@ -54,11 +54,11 @@ fn p25_opens_for_nothing_else() {
         (principal, plugin, version, method, "notes_add", arguments),
         (principal, plugin, version, method, name, r#"{"id":8,"why":"old"}"#),
         (principal, plugin, version, method, name, "{}"),
-        // Some readers take the first of two.
+        // Some parsers use the first of two members.
         (principal, plugin, version, method, name, r#"{"id":8,"id":7,"why":"old"}"#),
-        // To the parser's tree this is 7.
+        // serde_json would read this as the number 7.
         (principal, plugin, version, method, name, r#"{"id":{"$serde_json::private::Number":"7"},"why":"old"}"#),
-        // The same letters, divided otherwise.
+        // The same characters, divided differently.
         (principal, plugin, version, "tools/callnotes", "_delete", arguments),
     ];
     for other in others {
@@ -69,14 +69,14 @@ fn p25_opens_for_nothing_else() {
 }
 
 #[test]
-fn says_nothing_of_what_is_in_it() {
+fn the_text_reveals_nothing() {
     let (seal, now) = (Seal::new(&[1; 32]), SystemTime::now());
     let bytes = URL_SAFE_NO_PAD.decode(closed(&seal, now)).unwrap();
     assert!(!bytes.windows(5).any(|window| window == b"asked"));
-    assert_ne!(closed(&seal, now), closed(&seal, now), "the same state twice is two texts");
+    assert_ne!(closed(&seal, now), closed(&seal, now), "sealing twice gives different texts");
 }
 
-/// A million changed texts: characters replaced, dropped, put in, swapped, and cut off.
+/// A million changed texts: characters replaced, dropped, inserted or swapped, and the text truncated.
 #[test]
 fn p25_no_change_is_accepted() {
     const CHARACTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/. ~\n\0";

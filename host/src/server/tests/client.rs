@@ -1,4 +1,4 @@
-//! What a client reads, and the scope of a request of its.
+//! A client's inbox, and the scope of its request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::server::pending::PendingRequests;
 use crate::server::scope::{Scope, Verbosity};
 use crate::server::{Outgoing, Server};
 
-/// Timeout for expected messages. That others are absent is checked after a later message.
+/// Timeout for expected messages. The absence of others is checked after a later message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What one client is sent.
+/// The messages sent to one client.
 pub(in crate::server) struct Inbox(pub(in crate::server) mpsc::Receiver<Outgoing>);
 
 impl Inbox {
@@ -31,7 +31,7 @@ impl Inbox {
         parse(&message)
     }
 
-    /// What is there now.
+    /// All messages that are queued now.
     pub(in crate::server) fn all(&mut self) -> Vec<Value> {
         std::iter::from_fn(|| self.0.try_recv().ok()).map(|message| parse(&message)).collect()
     }
@@ -41,7 +41,7 @@ fn parse(message: &Outgoing) -> Value {
     serde_json::from_str(&message.text).expect("JSON")
 }
 
-/// A client with places and bytes for itself. With `pending` it takes requests.
+/// A client with its own limits. With `pending` it accepts requests.
 pub(in crate::server) fn client(
     server: &Server,
     capabilities: ClientCapabilities,

@@ -1,4 +1,4 @@
-//! A plugin that a closure plays.
+//! A plugin implemented by closures.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,16 +17,16 @@ use crate::plugin::{Access, Call, CallError, Digest, FrozenTool, LoadError, Plug
 type Playing<T> = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>>;
 type Completing = dyn Fn(String, String, Call) -> Result<Completion, CallError> + Send + Sync;
 
-/// A plugin without anything until it is given it.
+/// A plugin, empty unless a builder method adds something.
 pub(in crate::server) struct Double {
     id: PluginId,
     digest: Digest,
     surface: Surface,
-    /// What it was not granted.
+    /// Access that it was not granted.
     denied: Vec<Access>,
     tool: Box<dyn Fn(Call) -> Playing<ToolOutcome> + Send + Sync>,
     completion: Option<Box<Completing>>,
-    /// How often it was asked again what it offers.
+    /// How often it was listed again.
     listed: Arc<AtomicUsize>,
 }
 
@@ -43,7 +43,7 @@ impl Double {
         }
     }
 
-    /// With one tool, `t`, that is called like this.
+    /// Adds one tool, `t`, implemented by `play`.
     pub(in crate::server) fn tool<F>(mut self, play: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<ToolOutcome, CallError>> + Send + 'static,
@@ -54,7 +54,7 @@ impl Double {
         self
     }
 
-    /// With one prompt, `p`, that has an argument `a`.
+    /// Adds one prompt, `p`, with an argument `a`.
     pub(in crate::server) fn prompt(mut self) -> Self {
         let argument = PromptArgument { name: "a".into(), title: None, description: None, required: false };
         let (title, description, meta) = (None, None, None);
@@ -64,14 +64,14 @@ impl Double {
         self
     }
 
-    /// With resources of those URIs.
+    /// Adds resources with those URIs.
     pub(in crate::server) fn resources(mut self, uris: &[&str]) -> Self {
         let resource = |uri: &&str| ResourceDescription::new(*uri, *uri);
         self.surface.resources = Some(uris.iter().map(resource).collect());
         self
     }
 
-    /// With completions, made of what was asked and of the value so far.
+    /// Adds completions, made from a description of the request and the value so far.
     pub(in crate::server) fn completes(
         mut self,
         complete: impl Fn(String, String, Call) -> Result<Completion, CallError> + Send + Sync + 'static,
@@ -86,7 +86,7 @@ impl Double {
         self
     }
 
-    /// Counts how often it is asked again what it offers.
+    /// Counts how often it is listed again.
     pub(in crate::server) fn listed(&self) -> Arc<AtomicUsize> {
         self.listed.clone()
     }
@@ -117,12 +117,12 @@ impl Provider for Double {
     async fn call_tool(&self, _: &str, _: Arc<str>, call: Call) -> Result<ToolOutcome, CallError> {
         (self.tool)(call).await
     }
-    /// Whatever does not say `misfit` satisfies every schema.
+    /// Content without `misfit` satisfies every schema.
     async fn check_form(&self, _: &str, content: &str) -> Result<(), CallError> {
         if !content.contains("misfit") {
             return Ok(());
         }
-        let (path, reason) = ("/name".into(), "does not fit".into());
+        let (path, reason) = ("/name".into(), "does not match".into());
         Err(CallError::Input(vec![Violation { path, reason, expected: "{}".into() }]))
     }
     async fn complete(
@@ -133,12 +133,12 @@ impl Provider for Double {
         given: Vec<(String, String)>,
         call: Call,
     ) -> Result<Completion, CallError> {
-        let complete = self.completion.as_ref().expect("asked though it has no completions");
+        let complete = self.completion.as_ref().expect("completions were requested, but not added");
         complete(format!("{subject:?} {name}={value} {given:?}"), value.to_owned(), call)
     }
 }
 
-/// The end of a call, with one text.
+/// A result with one text.
 pub(in crate::server) fn done(text: &str) -> ToolOutcome {
     let content = vec![Content::Text(TextContent::new(text))];
     ToolOutcome::Complete(ToolResult { content, structured: None, is_error: false, meta: None })

@@ -16,7 +16,7 @@ use crate::protocol::{ErrorObject, error, params};
 use crate::server::seal::QuestionKind;
 
 /// Maximum roots or contents of one answer; the excess is left out.
-const MOST: usize = 1024;
+const MAX_ITEMS: usize = 1024;
 
 /// Parses the answer at `path`. A form's content is validated later, on the plugin's threads.
 pub(in crate::server) fn reply(kind: &QuestionKind, raw: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
@@ -62,7 +62,7 @@ fn elicited(object: &RawValue, form: bool, path: &str) -> Result<Reply, ErrorObj
 }
 
 /// The error for a form's content that violates its schema; `path` is that of the answer.
-pub(in crate::server) fn misfit(violations: &[Violation], path: &str) -> ErrorObject {
+pub(in crate::server) fn mismatch(violations: &[Violation], path: &str) -> ErrorObject {
     let first = violations.first();
     let (at, reason) = first.map_or(("", ""), |first| (first.path.as_str(), first.reason.as_str()));
     error::invalid_params(format!("{path}.content{}", at.replace('/', ".")), reason)
@@ -79,7 +79,7 @@ fn sampled(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
     };
     let at = format!("{path}.content");
     let content = params::required(content, &at)?;
-    let content = match json::items(content.get(), MOST) {
+    let content = match json::items(content.get(), MAX_ITEMS) {
         Some(items) => items
             .first
             .into_iter()
@@ -127,7 +127,7 @@ fn roots(object: &RawValue, path: &str) -> Result<Reply, ErrorObject> {
     let at = format!("{path}.roots");
     let [roots] = params::members(Some(object), ["roots"], path)?;
     let roots = params::required(params::of_kind(roots, JsonKind::Array, &at)?, &at)?;
-    let items = json::items(roots.get(), MOST).map_or_else(Vec::new, |items| items.first);
+    let items = json::items(roots.get(), MAX_ITEMS).map_or_else(Vec::new, |items| items.first);
     let root = |(index, item): (usize, &RawValue)| {
         let at = format!("{at}[{index}]");
         let item = params::required(params::object(Some(item), &at)?, &at)?;

@@ -1,7 +1,7 @@
 //! The schema of a form, as a revision restricts it: a flat object of primitive fields.
 //!
 //! Keywords that the revision does not have are removed; kinds of fields that it does not have are
-//! converted, or cannot be asked for.
+//! converted, or the form cannot be sent.
 //!
 //! Source: MCP, client/elicitation, "Requested Schema"; schema `PrimitiveSchemaDefinition`.
 
@@ -23,7 +23,7 @@ pub(super) fn requested_schema(revision: Revision, schema: &str) -> Result<Value
     let properties = match &schema["properties"] {
         Value::Null => &empty,
         Value::Object(properties) => properties,
-        _ => return Err(broken("the form", "has properties that are no object")),
+        _ => return Err(broken("the form", "has properties that are not an object")),
     };
     let mut fields = Map::new();
     for (name, property) in properties {
@@ -42,7 +42,7 @@ fn broken(what: &str, why: &str) -> Unrepresentable {
 
 fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unrepresentable> {
     let at = format!("the field '{}'", crate::plugin::text::quote(name, 80));
-    let Some(property) = property.as_object() else { return Err(broken(&at, "is no schema")) };
+    let Some(property) = property.as_object() else { return Err(broken(&at, "is not a schema")) };
     // Since 2025-11-25: defaults everywhere, titled and multiple choices.
     let newer = revision.has_elicitation_url();
     let keep = |own: &[&str], defaults: bool| {
@@ -73,15 +73,15 @@ fn field(revision: Revision, name: &str, property: &Value) -> Result<Value, Unre
             let items = match (&items["enum"], options(&items["anyOf"])) {
                 (Value::Array(values), _) => json!({ "type": "string", "enum": values }),
                 (_, Some((values, titles))) => json!({ "anyOf": titled(values, titles) }),
-                _ => return Err(broken(&at, "is a list of something else than a choice of strings")),
+                _ => return Err(broken(&at, "is an array whose items are not a choice of strings")),
             };
             field.insert("items".into(), items);
             field
         }
         Some("array") => {
-            return Err(Unrepresentable::NotInRevision("a choice of several does not exist in this client's revision"));
+            return Err(Unrepresentable::NotInRevision("multiple choice does not exist in this client's revision"));
         }
-        _ => return Err(broken(&at, "is neither text, number, boolean nor choice")),
+        _ => return Err(broken(&at, "is not a string, number, boolean or choice")),
     };
     if field.get("format").is_some_and(|format| !FORMATS.iter().any(|known| format == known)) {
         field.remove("format");

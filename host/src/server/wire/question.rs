@@ -44,7 +44,7 @@ pub(in crate::server) fn request(
     visit: &str,
 ) -> Result<Request, Unrepresentable> {
     let broken =
-        |fault: serde_json::Error| Unrepresentable::Invalid(format!("a question that cannot be written: {fault}"));
+        |fault: serde_json::Error| Unrepresentable::Invalid(format!("a question that cannot be serialized: {fault}"));
     let (method, params) = match ask {
         Ask::Roots => ("roots/list", None),
         Ask::Form(form) => {
@@ -155,7 +155,7 @@ struct Hint<'a> {
 
 impl<'a> SampleParams<'a> {
     fn new(revision: Revision, client: &ClientCapabilities, sampling: &'a Sampling) -> Self {
-        // A hint that a client without the capability must not be sent (since 2025-11-25).
+        // A client without the capability must not be sent this hint (since 2025-11-25).
         let include_context = sampling
             .include_context
             .filter(|scope| *scope == ContextScope::None || client.sampling_context || !revision.has_sampling_tools());
@@ -190,7 +190,7 @@ impl<'a> Preferences<'a> {
     }
 }
 
-/// One message; several where the revision allows only one content in each.
+/// One message, or several where the revision allows only one content in each.
 fn messages(revision: Revision, message: &SamplingMessage) -> Vec<Message<'_>> {
     let of = |content| Message { role: role_name(message.role), content };
     let blocks = message.content.iter().map(|content| Block::of_sampling(revision, content));

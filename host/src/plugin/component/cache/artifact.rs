@@ -1,7 +1,7 @@
 //! Native code that may be loaded: made by our compiler, or authenticated.
 //!
-//! One of the three files with `unsafe` code (`tests/it/tidy.rs` names them); there is no other
-//! way to get an `Artifact`, a `Kept` or a `Code` than their constructors.
+//! One of the files with `unsafe` code (`tests/it/tidy.rs` lists them). `Artifact`, `SealedCode`
+//! and `Code` can be made by their constructors only.
 
 use std::io::Write as _;
 
@@ -16,7 +16,7 @@ use crate::plugin::id::Digest;
 pub(in crate::plugin) struct Artifact(Vec<u8>);
 
 impl Artifact {
-    /// What our compiler has just written, from this process or its child.
+    /// The output of our own compiler, in this process or its child.
     pub(in crate::plugin) fn of_compiler(code: Vec<u8>) -> Self {
         Self(code)
     }
@@ -25,37 +25,37 @@ impl Artifact {
         &self.0
     }
 
-    /// Loads the code, which is of that component; fails if another version or other settings of
-    /// the engine made it.
+    /// Loads the code of that component; fails if it was made by another version or other settings
+    /// of the engine.
     pub(in crate::plugin) fn load(&self, engine: &Engine, content: Digest) -> wasmtime::Result<Code> {
         let mut open = super::memory_for(content);
         open.write_all(&self.0)?;
-        Kept(open.seal()?).load(engine)
+        SealedCode(open.seal()?).load(engine)
     }
 }
 
-/// Code of the cache, as it was when its MAC was found right.
-pub(in crate::plugin) struct Kept(Sealed);
+/// Code in sealed memory: from our compiler, or from the cache and authenticated.
+pub(in crate::plugin) struct SealedCode(Sealed);
 
-impl Kept {
-    /// What the cache has kept, after its MAC was found right.
+impl SealedCode {
+    /// Code of a cache entry whose MAC was verified while it was copied.
     pub(super) fn authenticated(code: Sealed) -> Self {
         Self(code)
     }
 
-    /// Loads the code; fails if another version or other settings of the engine made it.
+    /// Loads the code; fails if it was made by another version or other settings of the engine.
     pub(in crate::plugin) fn load(self, engine: &Engine) -> wasmtime::Result<Code> {
         if let Some(path) = self.0.path() {
-            // SAFETY: `deserialize_file` wants bytes that `precompile_component` made, and that do
-            // not change as long as the component lives. The constructors see to the first: they
+            // SAFETY: `deserialize_file` requires bytes that `precompile_component` made, and that do
+            // not change as long as the component lives. The constructors ensure the first: the bytes
             // come straight from our own compiler, or were authenticated while they were copied
-            // here. The second is what the seals of the file are for.
+            // here. The seals of the file ensure the second.
             #[allow(unsafe_code)]
             let component = unsafe { Component::deserialize_file(engine, path) }?;
             return Ok(Code { component, sealed: true });
         }
         let code = self.0.into_bytes()?;
-        // SAFETY: as above, but for bytes in memory, of which it makes a copy.
+        // SAFETY: as above, for bytes in memory, which `deserialize` copies.
         #[allow(unsafe_code)]
         let component = unsafe { Component::deserialize(engine, code) }?;
         Ok(Code { component, sealed: false })
@@ -67,7 +67,7 @@ impl Kept {
     }
 }
 
-/// Code that can be run.
+/// Loaded code.
 pub(in crate::plugin) struct Code {
     component: Component,
     /// Whether it is mapped from a sealed file.
@@ -79,15 +79,15 @@ impl Code {
         &self.component
     }
 
-    /// Takes the code out of this process's mappings until it is run again: to map a page again
-    /// takes about a microsecond, and what is not mapped can go to swap at once.
+    /// Unmaps the code's pages until it runs again: mapping a page again takes about a microsecond,
+    /// and unmapped pages can be swapped out at once.
     pub(in crate::plugin) fn unmap(&self) {
         if self.sealed {
-            // SAFETY: the advice throws away what was written to a private mapping. Nothing was:
+            // SAFETY: the advice discards what was written to a private mapping. Nothing was:
             // wasmtime loads no code that needs relocations, and write-protects the image before
-            // anybody has the component. Whoever reads or runs it meanwhile finds the bytes of the
-            // file, which is sealed (see `Kept::load`). In memory that no file backs they would be
-            // zeros, so that is left out.
+            // it returns the component. A thread that reads or runs it meanwhile gets the bytes of
+            // the file, which is sealed (see `SealedCode::load`). Anonymous memory would read as
+            // zeros, so it is not unmapped.
             #[allow(unsafe_code)]
             unsafe {
                 memory::unmap(self.component.image_range());

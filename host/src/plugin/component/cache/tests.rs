@@ -15,7 +15,7 @@ fn entry(dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn entries_are_kept_for_whoever_has_the_key() {
+fn entries_are_reused_with_the_same_key() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path().join("cache");
     let digest = Digest::of(b"component");
@@ -31,7 +31,7 @@ fn entries_are_kept_for_whoever_has_the_key() {
 }
 
 #[test]
-fn what_was_changed_is_not_trusted() {
+fn modified_entries_are_rejected() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).expect("a mode");
@@ -50,10 +50,10 @@ fn what_was_changed_is_not_trusted() {
         fs::write(&path, bad).expect("written");
         assert!(cache.get(digest).is_none());
     }
-    // A good entry under another component's name.
+    // A valid entry under another component's name.
     fs::write(dir.join(cache.name(other)), &good).expect("written");
     assert!(cache.get(other).is_none());
-    // A link to a good entry.
+    // A link to a valid entry.
     fs::write(dir.join("elsewhere"), &good).expect("written");
     fs::remove_file(&path).expect("removed");
     std::os::unix::fs::symlink(dir.join("elsewhere"), &path).expect("a link");
@@ -61,7 +61,7 @@ fn what_was_changed_is_not_trusted() {
 }
 
 #[test]
-fn the_least_used_entries_go_first() {
+fn the_least_recently_used_entries_are_removed_first() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path().join("cache");
     let mut cache = open(&dir);
@@ -81,7 +81,7 @@ fn the_least_used_entries_go_first() {
 }
 
 #[test]
-fn a_folder_that_others_can_write_is_not_used_until_they_cannot() {
+fn a_folder_that_others_can_write_is_not_used() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     let mode = |mode| fs::set_permissions(dir, fs::Permissions::from_mode(mode)).expect("a mode");
@@ -97,14 +97,14 @@ fn a_folder_that_others_can_write_is_not_used_until_they_cannot() {
     assert!(cache.get(Digest::of(b"component")).is_some());
 }
 
-/// Whether it has an entry that was just put there.
+/// Whether it stores an entry and returns it.
 fn keeps(cache: &Cache) -> bool {
     let digest = Digest::of(b"component");
     cache.put(digest, &Artifact::of_compiler(b"code".to_vec()));
     cache.get(digest).is_some_and(|kept| kept.into_bytes() == b"code")
 }
 
-/// A way to damage the file of the key, or the folder that it is in.
+/// A way to damage the key's file, or its folder.
 type Damage = (&'static str, fn(&Path, &Path));
 
 const DAMAGES: [Damage; 7] = [
@@ -121,14 +121,14 @@ const DAMAGES: [Damage; 7] = [
 ];
 
 #[test]
-fn a_damaged_key_or_a_missing_folder_is_made_again() {
+fn a_damaged_key_or_a_missing_folder_is_recreated() {
     for (what, damage) in DAMAGES {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = dir.path().join("cache");
         let (cache, path) = (open(&dir), dir.join(KEY));
         assert!(keeps(&cache), "{what}");
         damage(&dir, &path);
-        // While it is in use: what was kept is compiled again, and kept again.
+        // While it is in use: the entry is compiled and stored again.
         assert!(cache.get(Digest::of(b"component")).is_none(), "{what}");
         assert!(keeps(&cache), "{what}");
         let found = fs::symlink_metadata(&path).expect("a key");
@@ -142,10 +142,10 @@ fn a_damaged_key_or_a_missing_folder_is_made_again() {
 }
 
 #[test]
-fn what_cannot_be_made_again_now_is_made_later() {
+fn a_folder_that_cannot_be_created_is_retried() {
     let dir = tempfile::tempdir().expect("a folder");
     let place = dir.path().join("cache");
-    fs::write(&place, b"in its place").expect("written");
+    fs::write(&place, b"another file").expect("written");
     let cache = open(&place);
     assert!(!keeps(&cache));
     fs::remove_file(&place).expect("removed");

@@ -9,7 +9,7 @@ use crate::os::sandbox::{self, Standing};
 use crate::plugin::component::engine;
 use crate::plugin::component::engine::Allocation;
 
-/// Exit code: the bytes are no valid component; stderr says why.
+/// Exit code: the bytes are not a valid component; stderr says why.
 pub(super) const INVALID: i32 = 2;
 /// Exit code: something else failed.
 const FAILED: i32 = 3;
@@ -37,7 +37,7 @@ fn compile(second_wall: bool) -> Result<(), (i32, String)> {
     let failed = |what: &str, error: &dyn std::fmt::Display| (FAILED, format!("{what}: {error}"));
     limit().map_err(|error| failed("limit the compiler", &error))?;
     if second_wall {
-        // What is missing here is missing in the host too, which tells of it once.
+        // What the system does not support here it does not in the host either, which logs it.
         let _ = confine();
     }
     let mut component = Vec::new();
@@ -47,7 +47,7 @@ fn compile(second_wall: bool) -> Result<(), (i32, String)> {
         .read_to_end(&mut component)
         .map_err(|error| failed("read the component", &error))?;
     let engine =
-        engine::engine(Allocation::OnDemand).map_err(|error| failed("make the compiler", &format!("{error:#}")))?;
+        engine::engine(Allocation::OnDemand).map_err(|error| failed("create the engine", &format!("{error:#}")))?;
     let artifact = engine.precompile_component(&component).map_err(|error| {
         let code = if engine::is_asynchronous(&engine, &component) { ASYNCHRONOUS } else { INVALID };
         (code, format!("{error:#}"))

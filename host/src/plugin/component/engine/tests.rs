@@ -12,7 +12,7 @@ fn no_forbidden_proposal_is_accepted() {
 }
 
 #[test]
-fn what_one_allocation_compiles_the_other_can_run() {
+fn both_allocators_run_the_same_code() {
     let hash = |allocation| {
         let engine = engine(allocation).expect("an engine");
         let mut hasher = DefaultHasher::new();
@@ -23,7 +23,7 @@ fn what_one_allocation_compiles_the_other_can_run() {
 }
 
 #[test]
-fn what_is_asynchronous_is_told_from_what_is_invalid() {
+fn asynchronous_and_invalid_components_are_distinguished() {
     let engine = engine(Allocation::OnDemand).expect("an engine");
     for (text, refused, asynchronous) in [
         ("(component)", false, false),

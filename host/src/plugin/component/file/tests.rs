@@ -6,7 +6,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use super::*;
 
 #[test]
-fn only_plain_files_of_ones_own_are_read() {
+fn only_regular_files_of_this_user_are_read() {
     let dir = tempfile::tempdir().expect("a folder");
     let at = |name: &str| dir.path().join(name);
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");

@@ -5,7 +5,7 @@ fn kind(text: &str) -> Kind {
 }
 
 #[test]
-fn each_kind_is_known() {
+fn each_kind_is_recognized() {
     let exporting = |name: &str| kind(&format!(r#"(component (instance $i) (export "{name}" (instance $i)))"#));
     assert_eq!(exporting("wharf:plugin/tools@0.1.0"), Kind::Wharf);
     assert_eq!(exporting("wharf:plugin/tools@9.1.0"), Kind::Wharf);
@@ -25,19 +25,22 @@ fn each_kind_is_known() {
 }
 
 #[test]
-fn makers_are_told_once() {
+fn producers_are_listed_once() {
     let module = r#"(module (@producers (language "Rust" "2024") (processed-by "rustc" "1.95.0")))"#;
-    let maker =
-        |role: &str, name: &str, version: &str| Maker { role: role.into(), name: name.into(), version: version.into() };
-    let expected = [maker("language", "Rust", "2024"), maker("processed-by", "rustc", "1.95.0")];
-    assert_eq!(summarize(&wat::parse_str(module).expect("a module")).makers, expected);
+    let producer = |role: &str, name: &str, version: &str| Producer {
+        role: role.into(),
+        name: name.into(),
+        version: version.into(),
+    };
+    let expected = [producer("language", "Rust", "2024"), producer("processed-by", "rustc", "1.95.0")];
+    assert_eq!(summarize(&wat::parse_str(module).expect("a module")).producers, expected);
     let nested = module.replace("(module", "(core module");
     let component = format!("(component {nested} {nested})");
-    assert_eq!(summarize(&wat::parse_str(component).expect("a component")).makers, expected);
+    assert_eq!(summarize(&wat::parse_str(component).expect("a component")).producers, expected);
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_told_as_far_as_it_goes() {
+fn a_truncated_file_is_summarized() {
     let whole = wat::parse_str(r#"(component (instance $i) (export "local:time/clock" (instance $i)))"#).expect("one");
     for length in 8..whole.len() {
         assert!(matches!(summarize(&whole[..length]).kind, Kind::Component | Kind::Plain), "{length}");
@@ -45,7 +48,7 @@ fn a_file_that_is_cut_off_is_told_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_cannot_load_for_its_kind_has_advice() {
+fn kinds_that_cannot_load_have_advice() {
     let loading = [Kind::Wharf, Kind::Plain, Kind::Wasmcp];
     assert!(loading.iter().all(|kind| kind.advice().is_none()));
     assert!([Kind::Extism, Kind::Module, Kind::WitPackage].iter().all(|kind| kind.advice().is_some()));

@@ -12,7 +12,7 @@ fn key() -> (KeyPair, String) {
 }
 
 #[test]
-fn a_signature_is_right_missing_or_refused() {
+fn a_signature_is_valid_missing_or_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, beside) = (folder.path().join("a.wasm"), folder.path().join("a.wasm.minisig"));
     let ((ours, key), (theirs, _)) = (self::key(), self::key());
@@ -33,11 +33,11 @@ fn a_signature_is_right_missing_or_refused() {
         fs::write(&beside, bad).expect("a file");
         assert!(matches!(wanted.check(&path, b"bytes"), Err(LoadError::BadSignature(_))));
     }
-    // Nobody's signatures count, so none is read.
+    // Without trusted keys no signature is read.
     assert_eq!(Signatures::default().check(&path, b"bytes"), Ok(None));
 }
 
 #[test]
-fn what_is_no_key_is_told() {
+fn an_invalid_key_is_reported() {
     assert_eq!(Signatures::new(&["RWnonsense".into()], false), Err("RWnonsense".into()));
 }

@@ -9,7 +9,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 }
 
 fn component(exports: &str) -> Vec<u8> {
-    // What comes before the exports holds their names too, and is not looked at.
+    // The sections before the exports contain their names, too, and are skipped.
     let text = format!(
         r#"(component
             (component (instance $i) (export "wharf:plugin/completions@0.1.0" (instance $i)))
@@ -34,7 +34,7 @@ fn only_the_components_own_exports_count() {
 }
 
 #[test]
-fn whatever_is_no_component_says_nothing() {
+fn files_that_are_not_components_export_no_completions() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = component(r#"(export "wharf:plugin/completions@0.1.0" (instance $i))"#);
     let end = whole.windows(11).rposition(|window| window == b"completions").expect("the export");

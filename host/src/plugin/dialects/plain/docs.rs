@@ -1,7 +1,7 @@
-//! Doc comments of a component's functions, if the component has them: in the custom section
-//! `package-docs`, which tools for WIT write and Wassette's build injects.
+//! Doc comments of a component's functions, from the custom section `package-docs`, which WIT tools
+//! write and Wassette's build injects.
 //!
-//! An unreadable section counts as no documentation, and is not an error.
+//! An unreadable section counts as no documentation.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::plugin::text;
 
 /// Maximum bytes of the section.
 const MAX_SECTION: usize = 1 << 20;
-/// Bytes of a description; a tool with a longer one would be dropped.
+/// Maximum bytes of a description; a tool with a longer one would be dropped.
 const MAX_DESCRIPTION: usize = 2 << 10;
 
 /// The documentation of one package.

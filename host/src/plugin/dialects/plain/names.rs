@@ -15,12 +15,12 @@ pub(super) struct FunctionPath<'a> {
 
 /// The shortest names that are unique, as far as the paths are.
 pub(super) fn short(paths: &[FunctionPath<'_>]) -> Vec<String> {
-    let spelt: [fn(&FunctionPath<'_>) -> String; 3] =
+    let forms: [fn(&FunctionPath<'_>) -> String; 3] =
         [|path| path.unqualified(), |path| path.with_interface(), |path| path.in_full()];
-    let counted = spelt.map(|spell| {
+    let counted = forms.map(|form| {
         let mut count: HashMap<String, usize> = HashMap::new();
         for path in paths {
-            *count.entry(spell(path)).or_default() += 1;
+            *count.entry(form(path)).or_default() += 1;
         }
         count
     });
@@ -29,7 +29,7 @@ pub(super) fn short(paths: &[FunctionPath<'_>]) -> Vec<String> {
         if path.interface.is_none() {
             return path.unqualified();
         }
-        let unique = spelt.iter().zip(&counted).map(|(spell, count)| (spell(path), count));
+        let unique = forms.iter().zip(&counted).map(|(form, count)| (form(path), count));
         let free = unique.into_iter().find(|(name, count)| count[name] == 1);
         free.map_or_else(|| path.in_full(), |(name, _)| name)
     };

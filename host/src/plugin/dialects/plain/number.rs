@@ -1,14 +1,14 @@
-//! Exact JSON numbers: `1e2` and `100.0` are the integer 100, and nothing near it is.
+//! Exact JSON numbers: `1e2` and `100.0` are the integer 100; nothing is rounded to an integer.
 
 use super::shape::Width;
 
 /// More digits than the largest integer type has.
-const MOST_DIGITS: usize = 30;
+const MAX_DIGITS: usize = 30;
 
 /// A JSON number as an integer, if it is one and fits the width.
 pub(super) fn integer(text: &str, width: Width) -> Option<i128> {
-    let (least, most) = width.bounds();
-    whole(text).filter(|number| (least..=most).contains(number))
+    let (min, max) = width.bounds();
+    whole(text).filter(|number| (min..=max).contains(number))
 }
 
 fn whole(text: &str) -> Option<i128> {
@@ -35,7 +35,7 @@ fn whole(text: &str) -> Option<i128> {
         }
         digits[..kept].parse().ok()?
     } else {
-        let zeros = usize::try_from(shift).ok().filter(|zeros| digits.len().saturating_add(*zeros) <= MOST_DIGITS)?;
+        let zeros = usize::try_from(shift).ok().filter(|zeros| digits.len().saturating_add(*zeros) <= MAX_DIGITS)?;
         format!("{digits}{}", "0".repeat(zeros)).parse().ok()?
     };
     Some(if negative { -number } else { number })

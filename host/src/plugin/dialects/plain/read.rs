@@ -1,7 +1,7 @@
 //! Deserializes JSON text to a component's value, directed by its shape and without a tree.
 //!
-//! The text is known to be JSON. All that its schema accepts is read, except for invalid base64
-//! and numbers that are too large.
+//! The text is known to be JSON. Everything that its schema accepts is read, except for invalid
+//! base64 and numbers that are too large.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write as _};
@@ -16,8 +16,7 @@ use wasmtime::component::Val;
 use super::number;
 use super::shape::{Shape, Sides};
 
-/// Maximum values of one text; each takes some tens of bytes, and a byte of a
-/// `list<u8>` is one too.
+/// Maximum values of one text; each takes tens of bytes, and a byte of a `list<u8>` is one, too.
 const MAX_VALUES: usize = 1 << 20;
 
 /// Padding is optional, since models omit it.
@@ -30,7 +29,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Where a text does not match the shape, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct Mismatch {
     /// JSON Pointer into the text.
     pub path: String,
     /// A fragment for people and models.
@@ -42,12 +41,12 @@ pub struct Misfit {
 ///
 /// # Errors
 /// The first mismatch.
-pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<(Vec<Val>, usize), Misfit> {
+pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<(Vec<Val>, usize), Mismatch> {
     let reading = Reading::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = deserializer.deserialize_map(Fields { fields, at: reading.root() });
     let read = read.and_then(|values| deserializer.end().map(|()| values));
-    let values = read.map_err(|error| reading.misfit(&error))?;
+    let values = read.map_err(|error| reading.mismatch(&error))?;
     Ok((values.into_iter().map(|(_, value)| value).collect(), MAX_VALUES - reading.left.get()))
 }
 
@@ -55,17 +54,17 @@ pub fn members(text: &str, fields: &[(String, Shape)]) -> Result<(Vec<Val>, usiz
 ///
 /// # Errors
 /// The first mismatch.
-pub fn value(text: &str, shape: &Shape) -> Result<Val, Misfit> {
+pub fn value(text: &str, shape: &Shape) -> Result<Val, Mismatch> {
     let reading = Reading::new();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = ValueSeed { shape, at: reading.root() }.deserialize(&mut deserializer);
-    read.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| reading.misfit(&error))
+    read.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| reading.mismatch(&error))
 }
 
 /// The state of one reading.
 struct Reading {
-    /// The innermost mismatch, which is recorded first.
-    found: RefCell<Option<Misfit>>,
+    /// The first mismatch recorded, which is the innermost.
+    found: RefCell<Option<Mismatch>>,
     left: Cell<usize>,
 }
 
@@ -78,8 +77,8 @@ impl Reading {
         At { reading: self, above: None }
     }
 
-    fn misfit(&self, error: &serde_json::Error) -> Misfit {
-        self.found.take().unwrap_or_else(|| Misfit { path: String::new(), reason: error.to_string() })
+    fn mismatch(&self, error: &serde_json::Error) -> Mismatch {
+        self.found.take().unwrap_or_else(|| Mismatch { path: String::new(), reason: error.to_string() })
     }
 }
 
@@ -117,13 +116,13 @@ impl<'a> At<'a> {
     fn note(&self, reason: impl Into<String>) {
         let mut found = self.reading.found.borrow_mut();
         if found.is_none() {
-            *found = Some(Misfit { path: self.pointer(), reason: reason.into() });
+            *found = Some(Mismatch { path: self.pointer(), reason: reason.into() });
         }
     }
 
     fn fail<T, E: serde::de::Error>(&self, reason: impl Into<String>) -> Result<T, E> {
         self.note(reason);
-        Err(E::custom("it does not fit"))
+        Err(E::custom("mismatch"))
     }
 
     /// Counts values towards the maximum.
@@ -133,7 +132,7 @@ impl<'a> At<'a> {
                 self.reading.left.set(left);
                 Ok(())
             }
-            None => self.fail(format!("it comes to more than {MAX_VALUES} values")),
+            None => self.fail(format!("it has more than {MAX_VALUES} values")),
         }
     }
 }
@@ -197,25 +196,25 @@ fn number_of(number: i128, width: super::shape::Width) -> Val {
 /// Describes what a shape accepts, for error messages.
 fn wanted(shape: &Shape) -> String {
     match shape {
-        Shape::Bool => "it takes true or false".into(),
+        Shape::Bool => "expected true or false".into(),
         Shape::Integer(width) => {
-            let (least, most) = width.bounds();
-            format!("it takes an integer from {least} to {most}")
+            let (min, max) = width.bounds();
+            format!("expected an integer from {min} to {max}")
         }
-        Shape::F32 => "it takes a number that 32 bits can hold".into(),
-        Shape::F64 => "it takes a number that 64 bits can hold".into(),
-        Shape::Char => "it takes a text of one character".into(),
-        Shape::String => "it takes a text".into(),
-        Shape::Bytes => "it takes bytes as a text in base64".into(),
-        Shape::List(_) => "it takes an array".into(),
-        Shape::Tuple(shapes) => format!("it takes an array of {} elements", shapes.len()),
-        Shape::Record(_) => "it takes an object".into(),
-        Shape::Variant(_) => "it takes an object with the member \"tag\", and \"val\" where the case holds one".into(),
-        Shape::Enum(_) => "it takes one of the texts that its schema names".into(),
-        Shape::Flags(_) => "it takes an array of the texts that its schema names, each at most once".into(),
-        Shape::Option(held) if held.is_nullable() => "it takes null or an object with the member \"some\"".into(),
+        Shape::F32 => "expected a number in the range of a 32-bit float".into(),
+        Shape::F64 => "expected a number in the range of a 64-bit float".into(),
+        Shape::Char => "expected a string of one character".into(),
+        Shape::String => "expected a string".into(),
+        Shape::Bytes => "expected bytes as a base64 string".into(),
+        Shape::List(_) => "expected an array".into(),
+        Shape::Tuple(shapes) => format!("expected an array of {} elements", shapes.len()),
+        Shape::Record(_) => "expected an object".into(),
+        Shape::Variant(_) => "expected an object with the member \"tag\", and \"val\" if the case has a payload".into(),
+        Shape::Enum(_) => "expected one of the strings in its schema".into(),
+        Shape::Flags(_) => "expected an array of strings in its schema, each at most once".into(),
+        Shape::Option(held) if held.is_nullable() => "expected null or an object with the member \"some\"".into(),
         Shape::Option(held) => format!("{}, or null", wanted(held)),
-        Shape::Result(_) => "it takes an object with the member \"ok\" or \"err\"".into(),
+        Shape::Result(_) => "expected an object with the member \"ok\" or \"err\"".into(),
     }
 }
 
@@ -223,7 +222,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Val;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&wanted(self.shape))
+        f.write_str(wanted(self.shape).trim_start_matches("expected "))
     }
 
     fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
@@ -319,7 +318,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
                         "tag" => tag = Some(from.next_value()?),
                         // The tag may come after the value.
                         "val" => val = Some(from.next_value()?),
-                        _ => return at.below(Step::Member(&name)).fail("it takes no such member"),
+                        _ => return at.below(Step::Member(&name)).fail("unknown member"),
                     }
                 }
                 let case = cases.iter().find(|(name, _)| tag.as_ref() == Some(name));
@@ -340,7 +339,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 }
 
-/// The members of an object; of duplicates the last one counts.
+/// The members of an object; the last of duplicates is used.
 struct Fields<'a> {
     fields: &'a [(String, Shape)],
     at: At<'a>,
@@ -358,7 +357,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
         let mut values: Vec<Option<Val>> = vec![None; fields.len()];
         while let Some(name) = from.next_key::<std::borrow::Cow<'de, str>>()? {
             let Some(index) = fields.iter().position(|(field, _)| *field == name) else {
-                return at.below(Step::Member(&name)).fail("it takes no such member");
+                return at.below(Step::Member(&name)).fail("unknown member");
             };
             let (name, shape) = &fields[index];
             values[index] = Some(from.next_value_seed(ValueSeed { shape, at: at.below(Step::Member(name)) })?);
@@ -366,7 +365,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
         let filled = fields.iter().zip(values).map(|((name, shape), value)| match value {
             Some(value) => Ok((name.clone(), value)),
             None if shape.is_nullable() => Ok((name.clone(), Val::Option(None))),
-            None => at.fail(format!("the member {name:?} is missing")),
+            None => at.fail(format!("missing member {name:?}")),
         });
         filled.collect()
     }
@@ -393,7 +392,7 @@ impl<'de> Visitor<'de> for Single<'_> {
             let Some((index, (name, shape))) =
                 known.filter(|(index, _)| found.as_ref().is_none_or(|(at, _)| at == index))
             else {
-                return at.below(Step::Member(&name)).fail("it takes no such member here");
+                return at.below(Step::Member(&name)).fail("unexpected member");
             };
             let held = match shape {
                 Some(shape) => Some(from.next_value_seed(ValueSeed { shape, at: at.below(Step::Member(name)) })?),

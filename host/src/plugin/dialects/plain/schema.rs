@@ -1,7 +1,7 @@
 //! The JSON Schema of a shape.
 //!
-//! It accepts what `read` reads and describes what `write` writes. It cannot express
-//! that a text is base64, or that a number is too large.
+//! It accepts what `read` reads and describes what `write` writes. It cannot express that a string
+//! must be valid base64, or that a number is too large for a float.
 
 use super::shape::{Shape, Width};
 use crate::json::write_str;
@@ -18,30 +18,30 @@ pub enum Direction {
 /// The schema of one value.
 pub fn schema(shape: &Shape, direction: Direction) -> String {
     let mut out = String::new();
-    Writer { out: &mut out, direction }.schema(shape);
+    SchemaWriter { out: &mut out, direction }.schema(shape);
     out
 }
 
 /// The schema of an object with these members.
 pub fn members(fields: &[(String, Shape)], direction: Direction) -> String {
     let mut out = String::new();
-    Writer { out: &mut out, direction }.members(fields);
+    SchemaWriter { out: &mut out, direction }.members(fields);
     out
 }
 
-struct Writer<'a> {
+struct SchemaWriter<'a> {
     out: &'a mut String,
     direction: Direction,
 }
 
-impl Writer<'_> {
+impl SchemaWriter<'_> {
     fn schema(&mut self, shape: &Shape) {
         match shape {
             Shape::Bool => self.put(r#"{"type":"boolean"}"#),
             Shape::Integer(width) => self.integer(*width),
             Shape::F32 => {
-                let most = f64::from(f32::MAX);
-                self.number(&format!(r#"{{"type":"number","minimum":{:?},"maximum":{most:?}}}"#, -most));
+                let max = f64::from(f32::MAX);
+                self.number(&format!(r#"{{"type":"number","minimum":{:?},"maximum":{max:?}}}"#, -max));
             }
             Shape::F64 => self.number(r#"{"type":"number"}"#),
             Shape::Char => self.put(r#"{"type":"string","minLength":1,"maxLength":1}"#),
@@ -113,8 +113,8 @@ impl Writer<'_> {
     }
 
     fn integer(&mut self, width: Width) {
-        let (least, most) = width.bounds();
-        self.put(&format!(r#"{{"type":"integer","minimum":{least},"maximum":{most}}}"#));
+        let (min, max) = width.bounds();
+        self.put(&format!(r#"{{"type":"integer","minimum":{min},"maximum":{max}}}"#));
     }
 
     fn number(&mut self, schema: &str) {

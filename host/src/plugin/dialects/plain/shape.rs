@@ -1,7 +1,7 @@
 //! The type of a value as a tree, used for schemas, reading and writing.
 //!
-//! A component may share types so that a kilobyte expands to a million nodes; the tree
-//! is limited to far fewer.
+//! Types that share parts can expand from a kilobyte to a million nodes, so the tree's size is
+//! limited.
 
 use wasmtime::component::Type;
 
@@ -142,10 +142,16 @@ impl Shapes {
             }
             Type::Enum(names) => Shape::Enum(names.names().map(|name| self.name(name)).collect::<Result<_, _>>()?),
             Type::Flags(names) => Shape::Flags(names.names().map(|name| self.name(name)).collect::<Result<_, _>>()?),
-            Type::Own(_) | Type::Borrow(_) => return Err("has a resource handle, which is of no use outside".into()),
-            Type::Stream(_) | Type::Future(_) => return Err("has a stream or a future, which is no value".into()),
-            Type::ErrorContext => return Err("has an error-context, which is no value".into()),
-            Type::Map(_) | Type::FixedLengthList(_) => return Err("has a map or a list of a fixed length".into()),
+            Type::Own(_) | Type::Borrow(_) => {
+                return Err("has a resource handle, which cannot be written as JSON".into());
+            }
+            Type::Stream(_) | Type::Future(_) => {
+                return Err("has a stream or a future, which cannot be written as JSON".into());
+            }
+            Type::ErrorContext => return Err("has an error-context, which cannot be written as JSON".into()),
+            Type::Map(_) | Type::FixedLengthList(_) => {
+                return Err("has a map or a list of a fixed length, which are not supported".into());
+            }
         })
     }
 
@@ -156,7 +162,7 @@ impl Shapes {
 
     fn take(&mut self, weight: usize) -> Result<(), String> {
         let left = self.left.checked_sub(weight);
-        self.left = left.ok_or_else(|| format!("has types that come to more than {MAX_WEIGHT} bytes"))?;
+        self.left = left.ok_or_else(|| format!("has types of more than {MAX_WEIGHT} bytes in all"))?;
         Ok(())
     }
 }

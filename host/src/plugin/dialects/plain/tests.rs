@@ -1,11 +1,11 @@
-//! Shapes, names and documentation; what runs is in `components`.
+//! Shapes, names and documentation; tests that run components are in `components`.
 
 mod components;
 mod properties;
 
 use super::names::{FunctionPath, short};
 use super::read;
-use super::read::Misfit;
+use super::read::Mismatch;
 use super::*;
 
 fn record(fields: &[(&str, Shape)]) -> Shape {
@@ -21,18 +21,18 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 /// Reads a value and writes it again.
-fn there_and_back(text: &str, shape: &Shape) -> String {
-    let value = read::value(text, shape).unwrap_or_else(|misfit| panic!("{text}: {misfit:?}"));
+fn round_trip(text: &str, shape: &Shape) -> String {
+    let value = read::value(text, shape).unwrap_or_else(|mismatch| panic!("{text}: {mismatch:?}"));
     write::write(&value, shape, 1 << 20).expect("it was read")
 }
 
-fn misfit(text: &str, shape: &Shape) -> (String, String) {
-    let Misfit { path, reason } = read::value(text, shape).map(|_| ()).expect_err(text);
+fn mismatch(text: &str, shape: &Shape) -> (String, String) {
+    let Mismatch { path, reason } = read::value(text, shape).map(|_| ()).expect_err(text);
     (path, reason)
 }
 
 #[test]
-fn each_type_has_its_form() {
+fn each_type_has_a_json_form() {
     let variant = Shape::Variant(vec![("none".into(), None), ("some-thing".into(), Some(Shape::String))]);
     let result = Shape::Result(Box::new(Sides { ok: Some(Shape::Bool), err: None }));
     for (shape, text) in [
@@ -60,12 +60,12 @@ fn each_type_has_its_form() {
         (option(option(Shape::Bool)), "null"),
         (record(&[("a-b", Shape::Bool), ("c", option(Shape::Char))]), r#"{"a-b":true,"c":null}"#),
     ] {
-        assert_eq!(there_and_back(text, &shape), text, "{shape:?}");
+        assert_eq!(round_trip(text, &shape), text, "{shape:?}");
     }
 }
 
 #[test]
-fn what_means_the_same_is_read() {
+fn equivalent_spellings_are_read() {
     for (shape, text, same) in [
         (Shape::Integer(Width::U8), "1e2", "100"),
         (Shape::Integer(Width::U8), "100.0", "100"),
@@ -83,49 +83,49 @@ fn what_means_the_same_is_read() {
         (record(&[("a", option(Shape::Bool))]), "{}", r#"{"a":null}"#),
         (record(&[("a", Shape::Bool)]), r#"{"a":false,"a":true}"#, r#"{"a":true}"#),
     ] {
-        assert_eq!(there_and_back(text, &shape), same, "{shape:?}");
+        assert_eq!(round_trip(text, &shape), same, "{shape:?}");
     }
 }
 
 #[test]
-fn a_misfit_says_where_and_what() {
+fn a_mismatch_reports_path_and_reason() {
     let byte = Shape::Integer(Width::U8);
     for wrong in ["256", "-1", "1.5", "1e-1", "1e3", "1e99999999999999999999", r#""1""#, "true", "null", "[1]"] {
-        assert_eq!(misfit(wrong, &byte), (String::new(), "it takes an integer from 0 to 255".into()), "{wrong}");
+        assert_eq!(mismatch(wrong, &byte), (String::new(), "expected an integer from 0 to 255".into()), "{wrong}");
     }
     let deep = record(&[("a/b", Shape::List(Box::new(Shape::Tuple(vec![Shape::Bool, Shape::Char]))))]);
-    let (path, reason) = misfit(r#"{"a/b":[[true,"x"],[true,"xy"]]}"#, &deep);
-    assert_eq!((path.as_str(), reason.as_str()), ("/a~1b/1/1", "it takes a text of one character"));
-    assert_eq!(misfit(r#"{"a/b":[[true]]}"#, &deep).0, "/a~1b/0");
-    assert_eq!(misfit(r#"{"a/b":[[true,"x",1]]}"#, &deep).1, "it takes an array of 2 elements");
-    assert_eq!(misfit("{}", &deep).1, r#"the member "a/b" is missing"#);
-    assert_eq!(misfit(r#"{"a/b":[],"c":1}"#, &deep), ("/c".into(), "it takes no such member".into()));
-    assert_eq!(misfit(r#""=""#, &Shape::Bytes).1, "it takes bytes as a text in base64");
-    assert_eq!(misfit(r#"["read","read"]"#, &Shape::Flags(names(&["read"]))).0, "");
-    assert_eq!(misfit("1e39", &Shape::F32).1, "it takes a number that 32 bits can hold");
-    assert_eq!(misfit("1e400", &Shape::F64).1, "it takes a number that 64 bits can hold");
+    let (path, reason) = mismatch(r#"{"a/b":[[true,"x"],[true,"xy"]]}"#, &deep);
+    assert_eq!((path.as_str(), reason.as_str()), ("/a~1b/1/1", "expected a string of one character"));
+    assert_eq!(mismatch(r#"{"a/b":[[true]]}"#, &deep).0, "/a~1b/0");
+    assert_eq!(mismatch(r#"{"a/b":[[true,"x",1]]}"#, &deep).1, "expected an array of 2 elements");
+    assert_eq!(mismatch("{}", &deep).1, r#"missing member "a/b""#);
+    assert_eq!(mismatch(r#"{"a/b":[],"c":1}"#, &deep), ("/c".into(), "unknown member".into()));
+    assert_eq!(mismatch(r#""=""#, &Shape::Bytes).1, "expected bytes as a base64 string");
+    assert_eq!(mismatch(r#"["read","read"]"#, &Shape::Flags(names(&["read"]))).0, "");
+    assert_eq!(mismatch("1e39", &Shape::F32).1, "expected a number in the range of a 32-bit float");
+    assert_eq!(mismatch("1e400", &Shape::F64).1, "expected a number in the range of a 64-bit float");
     let held = Shape::Variant(vec![("a".into(), Some(Shape::Bool)), ("b".into(), None)]);
     for wrong in [r#"{"tag":"a"}"#, r#"{"tag":"b","val":null}"#, r#"{"val":true}"#, r#"{"tag":"c"}"#, r#""a""#] {
-        assert!(misfit(wrong, &held).1.starts_with("it takes an object with the member \"tag\""), "{wrong}");
+        assert!(mismatch(wrong, &held).1.starts_with("expected an object with the member \"tag\""), "{wrong}");
     }
-    assert_eq!(misfit(r#"{"tag":"a","val":1}"#, &held), ("/val".into(), "it takes true or false".into()));
+    assert_eq!(mismatch(r#"{"tag":"a","val":1}"#, &held), ("/val".into(), "expected true or false".into()));
     let result = Shape::Result(Box::default());
     for wrong in ["{}", r#"{"ok":null,"err":null}"#, r#"{"ok":1}"#, "null"] {
-        misfit(wrong, &result);
+        mismatch(wrong, &result);
     }
 }
 
 #[test]
-fn a_text_may_not_come_to_more_values_than_memory_is_meant_for() {
+fn the_number_of_values_is_limited() {
     let list = Shape::List(Box::new(Shape::Bool));
     let text = format!("[{}true]", "true,".repeat(1 << 20));
-    assert_eq!(misfit(&text, &list).1, "it comes to more than 1048576 values");
+    assert_eq!(mismatch(&text, &list).1, "it has more than 1048576 values");
     let bytes = format!("\"{}\"", "AAAA".repeat(1 << 19));
-    assert_eq!(misfit(&bytes, &Shape::Bytes).1, "it comes to more than 1048576 values");
+    assert_eq!(mismatch(&bytes, &Shape::Bytes).1, "it has more than 1048576 values");
 }
 
 #[test]
-fn numbers_that_json_does_not_have_are_texts_on_the_way_out() {
+fn nan_and_infinities_are_written_as_strings() {
     for (value, text) in [(f64::NAN, "\"NaN\""), (f64::INFINITY, "\"Infinity\""), (f64::NEG_INFINITY, "\"-Infinity\"")]
     {
         assert_eq!(write::write(&Val::Float64(value), &Shape::F64, 100).as_deref(), Ok(text));
@@ -135,25 +135,25 @@ fn numbers_that_json_does_not_have_are_texts_on_the_way_out() {
             schema.validate_text(text).is_ok()
         };
         assert!(accepts(Direction::Out) && !accepts(Direction::In), "{text}");
-        misfit(text, &Shape::F64);
+        mismatch(text, &Shape::F64);
     }
 }
 
 #[test]
-fn what_is_too_large_is_not_written() {
+fn large_values_are_not_written() {
     for (value, shape) in [
         (Val::String("x".repeat(100)), Shape::String),
         (Val::List(vec![Val::U8(0); 100]), Shape::Bytes),
         (Val::List(vec![Val::Bool(true); 100]), Shape::List(Box::new(Shape::Bool))),
     ] {
-        assert_eq!(write::write(&value, &shape, 99), Err(write::Unwritten::TooLarge), "{shape:?}");
+        assert_eq!(write::write(&value, &shape, 99), Err(write::WriteError::TooLarge), "{shape:?}");
         assert!(write::write(&value, &shape, 1000).is_ok());
     }
-    assert_eq!(write::write(&Val::Bool(true), &Shape::String, 99), Err(write::Unwritten::Mismatch));
+    assert_eq!(write::write(&Val::Bool(true), &Shape::String, 99), Err(write::WriteError::Mismatch));
 }
 
 #[test]
-fn names_are_short_where_they_can_be() {
+fn names_are_as_short_as_possible() {
     let at = |interface, function| FunctionPath { interface, function };
     let places = [
         at(None, "run"),
@@ -171,7 +171,7 @@ fn names_are_short_where_they_can_be() {
 }
 
 #[test]
-fn documentation_is_read_in_both_versions_of_its_form() {
+fn documentation_of_both_format_versions_is_read() {
     let component = |version: u8, json: &str| {
         let mut component = wat::parse_str("(component)").expect("a component");
         let content = [&[12], b"package-docs".as_slice(), &[version], json.as_bytes()].concat();

@@ -9,7 +9,7 @@ use crate::json::write_str;
 
 /// Why a value was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unwritten {
+pub enum WriteError {
     /// Its text is larger than the limit.
     TooLarge,
     /// It does not match the shape.
@@ -20,19 +20,19 @@ pub enum Unwritten {
 ///
 /// # Errors
 /// If it is larger, or does not match the shape, which the engine's type check rules out.
-pub fn write(value: &Val, shape: &Shape, limit: usize) -> Result<String, Unwritten> {
-    let mut writer = Writer { out: String::new(), limit };
+pub fn write(value: &Val, shape: &Shape, limit: usize) -> Result<String, WriteError> {
+    let mut writer = JsonWriter { out: String::new(), limit };
     writer.value(value, shape)?;
     Ok(writer.out)
 }
 
-struct Writer {
+struct JsonWriter {
     out: String,
     limit: usize,
 }
 
-impl Writer {
-    fn value(&mut self, value: &Val, shape: &Shape) -> Result<(), Unwritten> {
+impl JsonWriter {
+    fn value(&mut self, value: &Val, shape: &Shape) -> Result<(), WriteError> {
         match (shape, value) {
             (Shape::Bool, Val::Bool(value)) => self.put(if *value { "true" } else { "false" }),
             (Shape::Integer(_), Val::S8(value)) => self.put(&value.to_string()),
@@ -43,7 +43,7 @@ impl Writer {
             (Shape::Integer(_), Val::U16(value)) => self.put(&value.to_string()),
             (Shape::Integer(_), Val::U32(value)) => self.put(&value.to_string()),
             (Shape::Integer(_), Val::U64(value)) => self.put(&value.to_string()),
-            // The shortest digits that parse to this number; with an exponent where they would be many.
+            // The shortest digits that parse to this number, with an exponent if there would be many.
             (Shape::F32, Val::Float32(value)) if value.is_finite() => self.put(&format!("{value:?}")),
             (Shape::F32, Val::Float32(value)) => self.not_a_number(f64::from(*value)),
             (Shape::F64, Val::Float64(value)) if value.is_finite() => self.put(&format!("{value:?}")),
@@ -70,7 +70,7 @@ impl Writer {
                 self.put("}")
             }
             (Shape::Variant(cases), Val::Variant(name, value)) => {
-                let held = cases.iter().find(|(case, _)| case == name).ok_or(Unwritten::Mismatch)?;
+                let held = cases.iter().find(|(case, _)| case == name).ok_or(WriteError::Mismatch)?;
                 self.put(r#"{"tag":"#)?;
                 self.text(name)?;
                 if let Some(shape) = &held.1 {
@@ -88,30 +88,30 @@ impl Writer {
             (Shape::Option(shape), Val::Option(Some(value))) => self.value(value, shape),
             (Shape::Result(sides), Val::Result(Ok(value))) => self.single("ok", value.as_deref(), sides.ok.as_ref()),
             (Shape::Result(sides), Val::Result(Err(value))) => self.single("err", value.as_deref(), sides.err.as_ref()),
-            _ => Err(Unwritten::Mismatch),
+            _ => Err(WriteError::Mismatch),
         }
     }
 
-    fn put(&mut self, text: &str) -> Result<(), Unwritten> {
+    fn put(&mut self, text: &str) -> Result<(), WriteError> {
         self.out.push_str(text);
         self.fits(0)
     }
 
-    fn fits(&self, more: usize) -> Result<(), Unwritten> {
-        if self.out.len() + more > self.limit { Err(Unwritten::TooLarge) } else { Ok(()) }
+    fn fits(&self, more: usize) -> Result<(), WriteError> {
+        if self.out.len() + more > self.limit { Err(WriteError::TooLarge) } else { Ok(()) }
     }
 
-    fn text(&mut self, text: &str) -> Result<(), Unwritten> {
+    fn text(&mut self, text: &str) -> Result<(), WriteError> {
         self.fits(text.len())?;
         write_str(&mut self.out, text);
         Ok(())
     }
 
-    fn bytes(&mut self, elements: &[Val]) -> Result<(), Unwritten> {
+    fn bytes(&mut self, elements: &[Val]) -> Result<(), WriteError> {
         self.fits(elements.len())?;
         let byte = |element: &Val| match element {
             Val::U8(byte) => Ok(*byte),
-            _ => Err(Unwritten::Mismatch),
+            _ => Err(WriteError::Mismatch),
         };
         let bytes = elements.iter().map(byte).collect::<Result<Vec<u8>, _>>()?;
         self.put("\"")?;
@@ -122,8 +122,8 @@ impl Writer {
     fn list<T>(
         &mut self,
         elements: impl Iterator<Item = T>,
-        mut write: impl FnMut(&mut Self, T) -> Result<(), Unwritten>,
-    ) -> Result<(), Unwritten> {
+        mut write: impl FnMut(&mut Self, T) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
         self.put("[")?;
         for (at, element) in elements.enumerate() {
             if at > 0 {
@@ -134,7 +134,7 @@ impl Writer {
         self.put("]")
     }
 
-    fn single(&mut self, name: &str, value: Option<&Val>, shape: Option<&Shape>) -> Result<(), Unwritten> {
+    fn single(&mut self, name: &str, value: Option<&Val>, shape: Option<&Shape>) -> Result<(), WriteError> {
         self.put("{")?;
         self.text(name)?;
         self.put(":")?;
@@ -142,15 +142,15 @@ impl Writer {
         self.put("}")
     }
 
-    fn held(&mut self, value: Option<&Val>, shape: Option<&Shape>) -> Result<(), Unwritten> {
+    fn held(&mut self, value: Option<&Val>, shape: Option<&Shape>) -> Result<(), WriteError> {
         match (value, shape) {
             (Some(value), Some(shape)) => self.value(value, shape),
             (None, None) => self.put("null"),
-            _ => Err(Unwritten::Mismatch),
+            _ => Err(WriteError::Mismatch),
         }
     }
 
-    fn not_a_number(&mut self, value: f64) -> Result<(), Unwritten> {
+    fn not_a_number(&mut self, value: f64) -> Result<(), WriteError> {
         let name = if value.is_nan() {
             "NaN"
         } else if value > 0.0 {

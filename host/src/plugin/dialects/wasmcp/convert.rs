@@ -194,7 +194,7 @@ fn content(content: View<'_>) -> Converted<Content> {
                 meta: text(options, "meta")?,
             })
         }
-        other => return Err(Fault::BadOutput(format!("content of a kind that is not known: {other}"))),
+        other => return Err(Fault::BadOutput(format!("content of an unknown kind: {other}"))),
     })
 }
 
@@ -223,7 +223,7 @@ fn contents(contents: View<'_>) -> Converted<ResourceContents> {
 fn inline(data: View<'_>) -> Converted<View<'_>> {
     match data.case()? {
         ("text" | "blob", held) => Ok(held),
-        _ => Err(Fault::BadOutput("content from a stream, which this host does not read; give it as a whole".into())),
+        _ => Err(Fault::BadOutput("content from a stream, which is not supported; return it inline".into())),
     }
 }
 

@@ -1,21 +1,20 @@
 //! The imports of wasmcp's components.
 //!
-//! Its types include WASI streams under other names. `server-io` writes messages to a client:
-//! components get no client stream here, since a plugin never writes to one itself; its functions
-//! return an error that says so.
+//! Its types include WASI streams under other names. `server-io` writes messages to a client stream,
+//! which components do not get here: its functions return an error that says so.
 
 use wasmtime::component::{Linker, Resource, ResourceType, Val};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
 
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 
 /// Interfaces and functions; the linked version serves all compatible ones.
 const TYPES: [&str; 3] = ["mcp", "server-handler", "server-io"];
 const FUNCTIONS: [&str; 3] = ["parse-message", "send-message", "flush-buffer"];
-const WHY: &str = "a plugin does not write to its client: return what there is to say";
+const WHY: &str = "plugins cannot write to the client: return the content instead";
 
 /// Adds the interfaces to the linker.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     for interface in TYPES {
         let mut interface = linker.instance(&format!("wasmcp:mcp-v20251125/{interface}@0.1.1"))?;
         interface.resource("input-stream", ResourceType::host::<DynInputStream>(), |mut store, rep| {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn interfaces_are_known_by_their_names() {
+fn interfaces_are_recognized_by_name() {
     assert_eq!(interface("wasmcp:mcp-v20251125/tools@0.1.1"), Some("tools"));
     assert_eq!(interface("wasmcp:mcp-v20251125/completions@0.1.27"), Some("completions"));
     for other in [
@@ -19,7 +19,7 @@ fn interfaces_are_known_by_their_names() {
 }
 
 #[test]
-fn whatever_a_value_is_it_is_converted_or_refused() {
+fn mismatched_values_are_refused() {
     let odd = [
         Val::Bool(true),
         Val::Option(None),

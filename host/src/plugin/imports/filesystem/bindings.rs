@@ -1,6 +1,6 @@
 //! `wasi:filesystem@0.2`: the only file that names the engine's bindings of it.
 //!
-//! Links the functions in place of the engine's own; what they do is in `filesystem`.
+//! Links the functions instead of the engine's own; they are implemented in `filesystem`.
 
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
@@ -12,7 +12,7 @@ pub(in crate::plugin) use types::{
     HostDirectoryEntryStream as ListingCalls, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
 
-/// Gives components the interfaces `types` and `preopens`, whatever the linker had for them.
+/// Adds the interfaces `types` and `preopens` to the linker, replacing those it has.
 pub(in crate::plugin) fn link<T>(linker: &mut Linker<T>) -> wasmtime::Result<()>
 where
     T: ErrorCalls + DescriptorCalls + ListingCalls + PreopenCalls + Send + 'static,

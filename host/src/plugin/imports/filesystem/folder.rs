@@ -13,8 +13,8 @@ use tokio::sync::Mutex;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode, runtime};
 
-use super::closed::{Closed, identities, real};
 use super::ledger::Ledger;
+use super::protected::{ProtectedFolders, identities, real};
 use super::survey::{ENTRIES, survey};
 use crate::os::Errno;
 use crate::os::entries::{open_folder, this_user};
@@ -22,7 +22,7 @@ use crate::os::files::Links;
 use crate::os::sandbox::keeps_from;
 use crate::os::stamp::Identity;
 use crate::plugin::id::PluginId;
-use crate::plugin::policy::denial::Lack;
+use crate::plugin::policy::denial::GrantProblem;
 use crate::plugin::policy::grants::{FolderGrant, FolderMode, Grants, PrivateFile};
 use crate::plugin::text::quote;
 
@@ -49,7 +49,7 @@ pub(super) struct Refusal {
 #[derive(Default)]
 pub(in crate::plugin) struct Opened {
     pub(in crate::plugin) given: Vec<Arc<Folder>>,
-    pub(in crate::plugin) lacks: Vec<Lack>,
+    pub(in crate::plugin) problems: Vec<GrantProblem>,
 }
 
 const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
@@ -66,7 +66,7 @@ impl Folder {
         plugin: &PluginId,
         grant: &FolderGrant,
         private: &[PrivateFile],
-        closed: &Closed,
+        protected: &ProtectedFolders,
     ) -> Result<(Self, Option<String>), Refusal> {
         let refused = |why: String| Refusal { why, hint: ANOTHER };
         let failed = |error: io::Error| match error.kind() {
@@ -81,7 +81,7 @@ impl Folder {
             _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
         };
         // What is never given is told before anybody makes it, or starts the server again for it.
-        let objection = |path: &Path| closed.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
+        let objection = |path: &Path| protected.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
         objection(&real(&grant.host))?;
         let dir = open_folder(&grant.host).map_err(failed)?;
         let path = real_path(&grant.host, &dir).map_err(failed)?;
@@ -166,11 +166,11 @@ fn real_path(path: &Path, opened: &File) -> io::Result<PathBuf> {
 }
 
 /// Opens all that can be opened, and tells the operator of the rest.
-pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &Closed) -> Opened {
+pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, protected: &ProtectedFolders) -> Opened {
     let mut all = Opened::default();
     for grant in &grants.folders {
         let folder = grant.host.display();
-        match Folder::open(plugin, grant, &grants.private, closed) {
+        match Folder::open(plugin, grant, &grants.private, protected) {
             Ok((opened, told)) => {
                 if let Some(told) = told {
                     tracing::warn!(%plugin, %folder, "granted, but {told}");
@@ -180,7 +180,7 @@ pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, closed: &C
             Err(Refusal { why, hint }) => {
                 tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
                 let told = format!("its folder '{}' could not be given", grant.guest);
-                all.lacks.push(Lack { logged: format!("the folder {folder} {why}"), message: told, hint });
+                all.problems.push(GrantProblem { logged: format!("the folder {folder} {why}"), message: told, hint });
             }
         }
     }

@@ -1,7 +1,7 @@
-//! What a folder holds, kept up with each change that a plugin makes, and the quota over it.
+//! A folder's usage, updated with each change by a plugin, and its quota.
 //!
-//! All of it blocks. Whoever has the ledger is the only plugin call that changes the folder;
-//! what others do to it is found by measuring again.
+//! All functions block. The call that holds the ledger is the only plugin call that changes the
+//! folder; changes by other programs are found by measuring again.
 
 use std::fs::File;
 use std::io;
@@ -16,18 +16,17 @@ use crate::os::entries::{append, identity, names, write_all_at};
 use crate::os::stamp::Identity;
 use crate::os::{Errno, is_removed};
 
-/// Between two measurements that an exhausted quota brings about: each looks through all of the
-/// folder.
-const PAUSE: Duration = Duration::from_secs(2);
+/// Minimum time between two measurements because of an exhausted quota: each reads the whole folder.
+const MEASURE_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) struct Ledger {
     root: Arc<File>,
     quota: u64,
     used: Usage,
-    /// Whose files those are that were there before.
+    /// This user's id: see [`survey`].
     own: u32,
     measured: Instant,
-    /// Files that guests have open: a removed one takes its place until it is closed.
+    /// Files that guests have open: a removed one takes space until it is closed.
     open: Vec<(Identity, Weak<File>)>,
 }
 
@@ -36,10 +35,10 @@ impl Ledger {
         Self { root, quota, used, own, measured: Instant::now(), open: Vec::new() }
     }
 
-    /// Notes that a guest has that file open.
+    /// Records that a guest has that file open.
     ///
     /// # Errors
-    /// If the file cannot be looked at.
+    /// If the file's metadata cannot be read.
     pub(super) fn opened(&mut self, file: &Arc<File>) -> io::Result<()> {
         let identity = Identity::of_open(file)?;
         self.open.retain(|(_, file)| file.strong_count() > 0);
@@ -47,10 +46,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes all of it, from `at` or else at the end.
+    /// Writes all bytes, from `at` or at the end.
     ///
     /// # Errors
-    /// `EDQUOT` if the folder would hold too much, and then nothing is written; else the system's.
+    /// `EDQUOT` if that would exceed the quota, and nothing is written; otherwise the system's.
     pub(super) fn write(&mut self, file: &File, bytes: &[u8], at: Option<u64>) -> io::Result<()> {
         let size = file.metadata()?.len();
         let start = at.unwrap_or(size);
@@ -62,7 +61,7 @@ impl Ledger {
         })
     }
 
-    /// Makes a file longer or shorter.
+    /// Extends or truncates a file.
     ///
     /// # Errors
     /// As [`Ledger::write`].
@@ -71,7 +70,7 @@ impl Ledger {
         self.grow(file, size.saturating_sub(before), |file| file.set_len(size))
     }
 
-    /// Does what makes a file at most so much longer, and counts what it did in the end.
+    /// Runs a change that extends a file by at most `growth` bytes, and counts the actual growth.
     fn grow(&mut self, file: &File, growth: u64, change: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
         let before = file.metadata()?.len();
         self.charge(Usage { bytes: growth, entries: 0 })?;
@@ -81,10 +80,10 @@ impl Ledger {
         changed
     }
 
-    /// Makes something that is not there yet.
+    /// Creates a new entry.
     ///
     /// # Errors
-    /// `EDQUOT` if the folder would hold too much; else those of `make`.
+    /// `EDQUOT` if that would exceed the quota; otherwise those of `make`.
     pub(super) fn create<R>(&mut self, make: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         let entry = Usage { bytes: 0, entries: 1 };
         self.charge(entry)?;
@@ -114,7 +113,7 @@ impl Ledger {
     pub(super) fn remove_file(&mut self, dir: &File, path: &Path) -> io::Result<()> {
         let removed = within::stat(dir, path, FollowSymlinks::No)?;
         within::remove_file(dir, path)?;
-        self.gone(&removed);
+        self.removed(&removed);
         Ok(())
     }
 
@@ -125,21 +124,21 @@ impl Ledger {
         let replaced = within::stat(to.0, to.1, FollowSymlinks::No).ok();
         within::rename(from.0, from.1, to.0, to.1)?;
         if let Some(replaced) = replaced.filter(|replaced| identity(replaced) != identity(&moved)) {
-            self.gone(&replaced);
+            self.removed(&replaced);
         }
         Ok(())
     }
 
-    /// An entry is gone. What still stands under another name, or is open, keeps its place.
-    fn gone(&mut self, removed: &Metadata) {
-        let held = || self.open.iter().any(|(id, file)| Some(*id) == identity(removed) && file.strong_count() > 0);
-        let freed = removed.is_file() && names(removed) == 1 && !held();
+    /// Accounts for a removed entry. A file that has another name, or is open, still takes space.
+    fn removed(&mut self, removed: &Metadata) {
+        let is_open = || self.open.iter().any(|(id, file)| Some(*id) == identity(removed) && file.strong_count() > 0);
+        let freed = removed.is_file() && names(removed) == 1 && !is_open();
         self.release(Usage { bytes: if freed { removed.len() } else { 0 }, entries: 1 });
     }
 
     fn charge(&mut self, more: Usage) -> io::Result<()> {
         let mut after = self.after(more);
-        if !self.fits(after) && self.measured.elapsed() >= PAUSE {
+        if !self.fits(after) && self.measured.elapsed() >= MEASURE_INTERVAL {
             self.used = self.measure()?;
             self.measured = Instant::now();
             after = self.after(more);
@@ -165,7 +164,7 @@ impl Ledger {
         self.used = Usage { bytes: bytes.saturating_sub(less.bytes), entries: entries.saturating_sub(less.entries) };
     }
 
-    /// What is in the folder, and what was removed and is still open.
+    /// The usage of the folder, with removed files that are still open.
     fn measure(&self) -> io::Result<Usage> {
         let mut usage = survey(&self.root, self.own, ENTRIES, &[])?.usage;
         for file in self.open.iter().filter_map(|(_, file)| file.upgrade()) {

@@ -1,7 +1,7 @@
-//! Opens what a guest names, if it is a file or a folder.
+//! Opens files and folders for guests.
 //!
-//! Never waits: a FIFO or a device that takes a file's place at the last moment is opened
-//! without blocking, looked at, and closed again.
+//! Never blocks: a FIFO or a device that replaces a file at the last moment is opened without
+//! blocking, checked, and closed again.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use super::ledger::Ledger;
 use crate::os::Errno;
 use crate::os::entries::{is_foreign_link, other_entry, this_user, without_waiting_in};
 
-/// What a guest wants to have opened.
+/// A guest's request to open a path.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) path: String,
@@ -25,22 +25,22 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Whether it may change the folder, or give a handle that does.
+    /// Whether it may change the folder, or return a handle that does.
     pub(super) fn writes(&self) -> bool {
         self.how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || self.flags.contains(DescriptorFlags::WRITE)
     }
 
-    /// What the handle is for.
+    /// The mode of the handle.
     fn mode(&self) -> OpenMode {
         let write = if self.writes() { OpenMode::WRITE } else { OpenMode::empty() };
         let read = self.flags.contains(DescriptorFlags::READ) || !self.flags.contains(DescriptorFlags::WRITE);
         if read { write | OpenMode::READ } else { write }
     }
 
-    /// Opens it in `dir`, a folder that is only read.
+    /// Opens it in `dir`, a read-only folder.
     ///
     /// # Errors
-    /// `EPERM` if that would write; else the system's.
+    /// `EPERM` if the request writes; otherwise the system's.
     pub(super) fn open(&self, dir: &File) -> io::Result<Descriptor> {
         self.check()?;
         if self.writes() {
@@ -50,10 +50,10 @@ impl Request {
         self.existing(dir, FsPerms::ReadOnly)
     }
 
-    /// Opens it in `dir`, a folder that may be written, or makes it.
+    /// Opens or creates it in `dir`, a writable folder.
     ///
     /// # Errors
-    /// `EDQUOT` if there is no room for it; else the system's.
+    /// `EDQUOT` if that would exceed the quota; otherwise the system's.
     pub(super) fn open_counted(&self, dir: &File, ledger: &mut Ledger) -> io::Result<Descriptor> {
         self.check()?;
         let there = self.look(dir)?;
@@ -91,8 +91,8 @@ impl Request {
         Ok(())
     }
 
-    /// Whether it is there; not what must not be opened at all, since for some devices that
-    /// does something already.
+    /// Whether it exists; an error for what must not be opened, since opening some devices has side
+    /// effects.
     fn look(&self, dir: &File) -> io::Result<bool> {
         let follow = if self.at.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No };
         let found = match within::stat(dir, Path::new(&self.path), follow) {
@@ -108,7 +108,7 @@ impl Request {
         allowed(&found).map(|()| true)
     }
 
-    /// Opens it, whatever has come there since it was looked at.
+    /// Opens it, and checks again: it may have been replaced since.
     pub(super) fn existing(&self, dir: &File, perms: FsPerms) -> io::Result<Descriptor> {
         opened(within::open(dir, Path::new(&self.path), &self.options())?, perms, self.mode())
     }

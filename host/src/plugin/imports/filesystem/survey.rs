@@ -1,7 +1,7 @@
-//! Looks through a folder: how much is in it, and whether there is what no plugin should meet.
+//! Surveys a folder: its usage, and entries that no plugin may access.
 //!
-//! Follows no link. It goes by the folder's handle, so it stays in the folder that was opened,
-//! wherever that is moved.
+//! Follows no link. It works on the folder's handle, so it stays in the folder that was opened,
+//! even if that is moved.
 
 use std::fs::File;
 use std::io;
@@ -13,18 +13,18 @@ use crate::os::entries::{self, is_foreign_link, other_entry};
 use crate::os::stamp::Identity;
 use crate::plugin::policy::grants::PrivateFile;
 
-/// Entries that are looked at. It takes about a second where nothing of the folder is cached.
+/// Maximum entries of a survey: about a second if nothing of the folder is cached.
 pub(super) const ENTRIES: u64 = 100_000;
-/// Bytes that an entry counts beside its contents: about what an inode, a name and the unused
-/// end of a file's last block take.
+/// Bytes that an entry counts in addition to its contents: about what an inode, a name and the
+/// unused end of a file's last block take.
 const ENTRY: u64 = 4 << 10;
-/// Folders that hold keys, wherever they are.
-pub(super) const KEYS: [&str; 3] = [".ssh", ".gnupg", ".aws"];
+/// Names of folders with keys and credentials.
+pub(super) const CREDENTIAL_FOLDERS: [&str; 3] = [".ssh", ".gnupg", ".aws"];
 
-/// How much there is.
+/// The usage of a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// Of files, by their lengths; a hole counts like what would fill it.
+    /// The sum of the files' lengths, holes included.
     pub(super) bytes: u64,
     pub(super) entries: u64,
 }
@@ -36,23 +36,22 @@ impl Usage {
     }
 }
 
-/// What a look through a folder has found.
+/// The result of a survey.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) usage: Usage,
-    /// There are more entries than were looked at.
+    /// There are more entries than the limit.
     pub(super) cut: bool,
-    /// The first thing that forbids to grant the folder: what it is, and where in it.
+    /// The first entry that forbids granting the folder: what it is, and its path in the folder.
     pub(super) objection: Option<(String, PathBuf)>,
 }
 
-/// Looks through a folder as the user `own`, at so many entries at most. What of `private` is in
-/// it under another name must not be met either.
+/// Surveys at most `limit` entries of a folder. `own` is this user's id. A file of `private`, found
+/// by its identity under any name, forbids granting the folder.
 ///
 /// # Errors
-/// If a folder in it cannot be read for another reason than that it is gone or closed to us:
-/// what is under it could not be counted.
-pub(super) fn survey(root: &File, own: u32, most: u64, private: &[(Identity, &PrivateFile)]) -> io::Result<Survey> {
+/// If a folder in it cannot be read, unless it was removed or this user has no access.
+pub(super) fn survey(root: &File, own: u32, limit: u64, private: &[(Identity, &PrivateFile)]) -> io::Result<Survey> {
     let is_private = |metadata: &Metadata| {
         let found = entries::identity(metadata);
         private.iter().find(|(file, _)| Some(*file) == found).map(|(_, file)| format!("{} by another name", file.what))
@@ -67,7 +66,7 @@ pub(super) fn survey(root: &File, own: u32, most: u64, private: &[(Identity, &Pr
         };
         for entry in entries {
             let entry = entry?;
-            if found.usage.entries == most {
+            if found.usage.entries == limit {
                 found.cut = true;
                 return Ok(found);
             }
@@ -91,15 +90,18 @@ pub(super) fn survey(root: &File, own: u32, most: u64, private: &[(Identity, &Pr
     Ok(found)
 }
 
-/// It went meanwhile, or the plugin could not read it either.
+/// Whether it was removed meanwhile, or the plugin could not read it either.
 fn is_out_of_reach(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory)
 }
 
 fn objection(path: &Path, metadata: &Metadata, own: u32) -> Option<&'static str> {
-    if metadata.is_dir() && path.file_name().is_some_and(|name| KEYS.iter().any(|keys| name.eq_ignore_ascii_case(keys)))
+    if metadata.is_dir()
+        && path
+            .file_name()
+            .is_some_and(|name| CREDENTIAL_FOLDERS.iter().any(|folder| name.eq_ignore_ascii_case(folder)))
     {
-        return Some("a folder of keys");
+        return Some("a credentials folder");
     }
     other_entry(metadata)
         .or_else(|| is_foreign_link(metadata, own).then_some("another user's file with several hard links"))

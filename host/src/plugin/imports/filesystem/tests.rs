@@ -7,13 +7,13 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use wasmtime_wasi::FsPerms;
 
 use super::bindings::{DescriptorFlags, OpenFlags, PathFlags};
-use super::closed::{Closed, identities};
 use super::ledger::Ledger;
 use super::open::Request;
+use super::protected::{ProtectedFolders, identities};
 use super::survey::{Survey, Usage, survey};
 use crate::plugin::policy::grants::PrivateFile;
 
-const MOST: u64 = 1000;
+const LIMIT: u64 = 1000;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
@@ -23,18 +23,18 @@ fn own() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-fn look(folder: &Path, own: u32, most: u64) -> Survey {
-    survey(&File::open(folder).expect("a folder"), own, most, &[]).expect("it can be read")
+fn look(folder: &Path, own: u32, limit: u64) -> Survey {
+    survey(&File::open(folder).expect("a folder"), own, limit, &[]).expect("it can be read")
 }
 
 #[test]
-fn a_survey_counts_what_is_there_and_follows_no_link() {
+fn a_survey_counts_entries_and_follows_no_link() {
     let root = folder();
     fs::create_dir_all(root.path().join("a/b")).expect("folders");
     fs::write(root.path().join("a/b/deep"), [0; 100]).expect("a file");
     fs::write(root.path().join("top"), [0; 11]).expect("a file");
     symlink("/", root.path().join("link")).expect("a link");
-    let found = look(root.path(), own(), MOST);
+    let found = look(root.path(), own(), LIMIT);
     assert_eq!((found.usage, found.cut), (Usage { bytes: 111, entries: 5 }, false));
     assert_eq!(found.usage.counted(), 111 + 5 * 4096);
     assert_eq!(found.objection, None);
@@ -43,72 +43,72 @@ fn a_survey_counts_what_is_there_and_follows_no_link() {
 }
 
 #[test]
-fn a_survey_sees_what_no_plugin_should_meet() {
+fn a_survey_finds_entries_that_no_plugin_may_access() {
     let root = folder();
     fs::write(root.path().join("one"), "").expect("a file");
-    assert_eq!(look(root.path(), own() + 1, MOST).objection, None, "one link is no harm, whoever has the file");
+    assert_eq!(look(root.path(), own() + 1, LIMIT).objection, None, "one link is allowed, even of another user's file");
     fs::hard_link(root.path().join("one"), root.path().join("two")).expect("a link");
-    assert_eq!(look(root.path(), own(), MOST).objection, None, "one's own files may have two");
-    let foreign = look(root.path(), own() + 1, MOST).objection.expect("an objection");
+    assert_eq!(look(root.path(), own(), LIMIT).objection, None, "this user's files may have two");
+    let foreign = look(root.path(), own() + 1, LIMIT).objection.expect("an objection");
     assert_eq!(foreign.0, "another user's file with several hard links");
     mkfifoat(CWD, root.path().join("fifo"), Mode::RWXU).expect("a FIFO");
-    let fifo = look(root.path(), own(), MOST).objection;
+    let fifo = look(root.path(), own(), LIMIT).objection;
     assert_eq!(fifo, Some(("a FIFO".into(), PathBuf::from("fifo"))));
 }
 
 #[test]
-fn no_folder_is_given_that_a_private_file_is_in_or_that_leads_to_one() {
+fn folders_with_private_files_or_links_to_them_are_refused() {
     let root = folder();
     let path = root.path().canonicalize().expect("it is there");
     for folder in ["data/deep", "other", "links", "far"] {
         fs::create_dir_all(path.join(folder)).expect("a folder");
     }
     fs::write(path.join("data/deep/token"), "secret").expect("a file");
-    // By a link to its folder, in a folder of its own.
+    // Through a link to its folder, in another folder.
     symlink("../data", path.join("links/way")).expect("a link");
     symlink(path.join("links/way/deep"), path.join("far/on")).expect("a link");
     let objection = |file: &str, folder: &str| {
         let private = [PrivateFile { what: "a token".into(), path: path.join(file) }];
-        Closed::default().objection(&path.join(folder), &private)
+        ProtectedFolders::default().objection(&path.join(folder), &private)
     };
     for file in
         ["data/deep/token", "links/way/deep/token", "far/on/token", "data/deep/not-there", "other/../data/deep/x"]
     {
         for folder in ["data/deep", "data", ""] {
             let why = objection(file, folder).expect(folder);
-            assert_eq!(why, format!("holds a token: {}", path.join(file).display()));
+            assert_eq!(why, format!("contains a token: {}", path.join(file).display()));
         }
         assert_eq!(objection(file, "other"), None);
     }
-    // Who can change a link can have another file taken for the token.
+    // Whoever can change a link can replace the token.
     assert!(objection("far/on/token", "links").is_some() && objection("far/on/token", "far").is_some());
     assert_eq!(objection("data/deep/token", "links"), None);
-    // By another name.
+    // Under another name.
     fs::hard_link(path.join("data/deep/token"), path.join("other/harmless")).expect("a link");
     let private = [PrivateFile { what: "a token".into(), path: path.join("far/on/token") }];
     let other = File::open(path.join("other")).expect("a folder");
-    let found = survey(&other, own(), MOST, &identities(&private)).expect("it can be read");
+    let found = survey(&other, own(), LIMIT, &identities(&private)).expect("it can be read");
     assert_eq!(found.objection, Some(("a token by another name".into(), PathBuf::from("harmless"))));
 }
 
 #[test]
-fn what_is_closed_is_so_from_above_and_below() {
+fn protected_folders_are_refused_with_what_contains_them() {
     let root = folder();
     let path = root.path().canonicalize().expect("it is there");
-    let closed = Closed { trees: vec![path.join("tree/not-there")], tops: vec![path.join("top")] };
-    let objects = |below: &str| closed.objection(&path.join(below), &[]).is_some();
+    let protected = ProtectedFolders { trees: vec![path.join("tree/not-there")], tops: vec![path.join("top")] };
+    let objects = |below: &str| protected.objection(&path.join(below), &[]).is_some();
     for bad in ["tree", "tree/not-there", "tree/not-there/in/it", "top", "a/.ssh", ".gnupg/x/y"] {
         assert!(objects(bad), "{bad}");
     }
     for good in ["tree/other", "tree/not-there-either", "top/in-it", "topmost", "other"] {
         assert!(!objects(good), "{good}");
     }
-    assert!(closed.objection(&path, &[]).is_some() && closed.objection(Path::new("/"), &[]).is_some());
+    assert!(protected.objection(&path, &[]).is_some() && protected.objection(Path::new("/"), &[]).is_some());
 }
 
 fn ledger(folder: &Path, quota: u64) -> Ledger {
     let root = Arc::new(File::open(folder).expect("a folder"));
-    let usage = look(folder, own(), MOST).usage;
+    let usage = look(folder, own(), LIMIT).usage;
     Ledger::new(root, quota, usage, own())
 }
 
@@ -117,33 +117,33 @@ fn request(path: &str, how: OpenFlags, flags: DescriptorFlags) -> Request {
 }
 
 #[test]
-fn a_ledger_counts_growth_and_nothing_else() {
+fn a_ledger_charges_growth_only() {
     let root = folder();
     let dir = File::open(root.path()).expect("a folder");
     // One entry and 10,000 bytes.
     let mut ledger = ledger(root.path(), 4096 + 10_000);
     let file = ledger.create(|| File::create_new(root.path().join("file"))).expect("there is room");
     for _ in 0..3 {
-        ledger.write(&file, &[1; 10_000], Some(0)).expect("written over");
+        ledger.write(&file, &[1; 10_000], Some(0)).expect("overwritten");
     }
     let over = |done: std::io::Result<()>| done.expect_err("over the quota").kind();
     assert_eq!(over(ledger.write(&file, &[1], None)), std::io::ErrorKind::QuotaExceeded);
     assert_eq!(over(ledger.write(&file, &[1], Some(10_000))), std::io::ErrorKind::QuotaExceeded);
     ledger.write(&file, &[1], Some(9_999)).expect("the last byte");
-    ledger.write(&file, &[], Some(1 << 50)).expect("nothing, and far away");
-    ledger.set_size(&file, 4000).expect("shorter");
-    ledger.write(&file, &[2; 6000], None).expect("what was freed");
+    ledger.write(&file, &[], Some(1 << 50)).expect("no bytes, beyond the end");
+    ledger.set_size(&file, 4000).expect("truncated");
+    ledger.write(&file, &[2; 6000], None).expect("the freed bytes can be used");
     assert_eq!(over(ledger.create_folder(&dir, Path::new("sub"))), std::io::ErrorKind::QuotaExceeded);
     drop(file);
     ledger.remove_file(&dir, Path::new("file")).expect("removed");
-    ledger.create_folder(&dir, Path::new("sub")).expect("room again");
+    ledger.create_folder(&dir, Path::new("sub")).expect("bytes were freed");
     let file = ledger.create(|| File::create_new(root.path().join("file")));
     assert!(file.is_ok(), "an entry is all that the folder takes: {file:?}");
 }
 
-/// Also one that comes between the look and the opening.
+/// Also one that replaces a file between the check and the opening.
 #[test]
-fn what_is_no_file_is_not_opened_and_not_waited_for() {
+fn special_files_are_not_opened_and_do_not_block() {
     let root = folder();
     fs::create_dir(root.path().join("sub")).expect("a folder");
     fs::write(root.path().join("file"), "").expect("a file");

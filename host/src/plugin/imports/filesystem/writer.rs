@@ -1,4 +1,4 @@
-//! A stream into a file of a granted folder; what it writes is counted.
+//! A stream into a file of a granted folder; its writes count against the quota.
 
 use std::fs::File;
 use std::io;
@@ -11,37 +11,37 @@ use wasmtime_wasi::runtime::{self, AbortOnDropJoinHandle};
 
 use super::folder::Folder;
 
-/// Bytes that are taken at once.
+/// Maximum bytes of one write.
 const CHUNK: usize = 64 << 10;
 
-pub(super) struct Writer {
+pub(super) struct FileWriter {
     folder: Arc<Folder>,
     file: Arc<File>,
-    /// Where the next bytes go; `None` is the end of the file.
+    /// The offset of the next write; `None` is the end of the file.
     at: Option<u64>,
     progress: Progress,
 }
 
 enum Progress {
     Idle,
-    /// One write is under way; it gives how many bytes it was.
+    /// A write is in progress; it returns its number of bytes.
     Writing(AbortOnDropJoinHandle<io::Result<u64>>),
     Failed(io::Error),
     Closed,
 }
 
-impl Writer {
+impl FileWriter {
     pub(super) fn new(folder: Arc<Folder>, file: Arc<File>, at: Option<u64>) -> Self {
         Self { folder, file, at, progress: Progress::Idle }
     }
 
-    /// Gives an error once; after it the stream is closed.
+    /// Returns an error once; after it the stream is closed.
     fn check(&mut self) -> StreamResult<()> {
         match std::mem::replace(&mut self.progress, Progress::Closed) {
             Progress::Failed(error) => Err(StreamError::LastOperationFailed(error.into())),
             Progress::Closed => Err(StreamError::Closed),
-            going => {
-                self.progress = going;
+            progress => {
+                self.progress = progress;
                 Ok(())
             }
         }
@@ -49,7 +49,7 @@ impl Writer {
 }
 
 #[async_trait]
-impl OutputStream for Writer {
+impl OutputStream for FileWriter {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.check()?;
         if !matches!(self.progress, Progress::Idle) || bytes.len() > CHUNK {
@@ -79,7 +79,7 @@ impl OutputStream for Writer {
 }
 
 #[async_trait]
-impl Pollable for Writer {
+impl Pollable for FileWriter {
     async fn ready(&mut self) {
         if let Progress::Writing(task) = &mut self.progress {
             self.progress = match task.await {

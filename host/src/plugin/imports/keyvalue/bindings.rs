@@ -1,6 +1,6 @@
-//! `wasi:keyvalue@0.2.0-draft`: the only file that names what bindgen makes of it.
+//! `wasi:keyvalue@0.2.0-draft`: the only file that uses its bindgen modules.
 //!
-//! Links the functions; what they do is in `keyvalue`. The interface `watcher` is not here.
+//! Links the functions, which are implemented in `keyvalue`. The interface `watcher` is not provided.
 
 use wasmtime::component::{HasSelf, Linker};
 
@@ -19,7 +19,7 @@ pub(in crate::plugin) use generated::wasi::keyvalue::store::{
     Error, Host as StoreCalls, HostBucket as BucketCalls, KeyResponse,
 };
 
-/// Gives components the interfaces `store`, `atomics` and `batch`.
+/// Adds the interfaces `store`, `atomics` and `batch` to the linker.
 pub(in crate::plugin) fn link<T>(linker: &mut Linker<T>) -> wasmtime::Result<()>
 where
     T: StoreCalls + BucketCalls + AtomicCalls + BatchCalls + Send + 'static,

@@ -1,33 +1,33 @@
-//! What one plugin has in one bucket, and how much that may be.
+//! One plugin's bucket, and its limits.
 //!
-//! A write and the check of its limits are one transaction: it is done whole, or refused
-//! and nothing is done.
+//! A write and the check of its limits are one transaction: it succeeds as a whole, or changes
+//! nothing.
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::store::StoreError;
 
-/// Bytes of a key.
-const KEY: usize = 256;
-/// Bytes of a value.
-const VALUE: usize = 256 << 10;
-/// Keys of a plugin, in all its buckets.
-const KEYS: i64 = 10_000;
-/// Keys in one page of a listing, and in one batch.
+/// Maximum bytes of a key.
+const MAX_KEY: usize = 256;
+/// Maximum bytes of a value.
+const MAX_VALUE: usize = 256 << 10;
+/// Maximum keys of a plugin, in all its buckets.
+const MAX_KEYS: i64 = 10_000;
+/// Maximum keys in one page of a listing, and in one batch.
 const PAGE: usize = 1000;
-/// Bytes of the values that one batch may give: a key may be in it many times.
-const BATCH: usize = 4 << 20;
+/// Maximum bytes of the values that one batch returns: a key may be in it many times.
+const MAX_BATCH_BYTES: usize = 4 << 20;
 
 /// A plugin's bucket in the open database.
 pub(super) struct Space<'a> {
     pub(super) connection: &'a mut Connection,
     pub(super) plugin: &'a str,
     pub(super) bucket: &'a str,
-    /// Bytes that the plugin may have in all its buckets.
+    /// Maximum bytes of the plugin, in all its buckets.
     pub(super) quota: u64,
 }
 
-/// A page of keys, and where the next one begins.
+/// A page of keys, and the cursor of the next one.
 pub(super) type Page = (Vec<String>, Option<u64>);
 /// A key and its value.
 pub(super) type Entry = (String, Vec<u8>);
@@ -45,12 +45,12 @@ impl Space<'_> {
 
     pub(super) fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
         check_batch(keys.len())?;
-        let mut left = BATCH;
+        let mut left = MAX_BATCH_BYTES;
         let one = |key: String| {
             let Some(value) = self.get(&key)? else { return Ok(None) };
             left = left
                 .checked_sub(value.len())
-                .ok_or_else(|| refused(format!("the values of one batch have more than {BATCH} bytes")))?;
+                .ok_or_else(|| refused(format!("the values of one batch have more than {MAX_BATCH_BYTES} bytes")))?;
             Ok(Some((key, value)))
         };
         keys.into_iter().map(one).collect()
@@ -89,7 +89,7 @@ impl Space<'_> {
         })
     }
 
-    /// Adds to a number that is kept as decimal text; a key that is not there is 0.
+    /// Adds to a number that is stored as decimal text; a missing key counts as 0.
     pub(super) fn increment(&mut self, key: &str, delta: u64) -> Result<u64, StoreError> {
         self.write(|write| {
             let number = match value(write.transaction, write.plugin, write.bucket, key)? {
@@ -107,39 +107,41 @@ impl Space<'_> {
         })
     }
 
-    /// Does some writing in a transaction, and takes it back if it breaks a limit.
-    fn write<R>(&mut self, work: impl FnOnce(&Write<'_>) -> Result<R, StoreError>) -> Result<R, StoreError> {
+    /// Writes in a transaction, which is rolled back if a limit is exceeded.
+    fn write<R>(&mut self, work: impl FnOnce(&WriteTransaction<'_>) -> Result<R, StoreError>) -> Result<R, StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let before = Used::of(&transaction, self.plugin)?;
-        let done = work(&Write { transaction: &transaction, plugin: self.plugin, bucket: self.bucket })?;
-        let after = Used::of(&transaction, self.plugin)?;
-        // What grows nothing is allowed: a smaller quota must not keep a plugin from tidying up.
-        if after.keys > KEYS && after.keys > before.keys {
-            return Err(refused(format!("this plugin may have {KEYS} keys, in all its buckets together")));
+        let before = Usage::of(&transaction, self.plugin)?;
+        let done = work(&WriteTransaction { transaction: &transaction, plugin: self.plugin, bucket: self.bucket })?;
+        let after = Usage::of(&transaction, self.plugin)?;
+        // A write without growth is allowed: under a reduced quota a plugin must be able to delete.
+        if after.keys > MAX_KEYS && after.keys > before.keys {
+            return Err(refused(format!("this plugin may have at most {MAX_KEYS} keys in all its buckets together")));
         }
         if after.bytes.unsigned_abs() > self.quota && after.bytes > before.bytes {
             let (quota, bytes) = (self.quota, after.bytes);
-            return Err(refused(format!("this plugin may store {quota} bytes in all, and this would make {bytes}")));
+            return Err(refused(format!(
+                "this plugin may store at most {quota} bytes in all; this write would make it {bytes}"
+            )));
         }
         transaction.commit()?;
         Ok(done)
     }
 }
 
-/// What a piece of writing has in its hands.
-struct Write<'a> {
+/// An open transaction on a plugin's bucket.
+struct WriteTransaction<'a> {
     transaction: &'a Transaction<'a>,
     plugin: &'a str,
     bucket: &'a str,
 }
 
-impl Write<'_> {
+impl WriteTransaction<'_> {
     fn set(&self, key: &str, value: &[u8]) -> Result<(), StoreError> {
-        if key.len() > KEY {
-            return Err(refused(format!("the key has {} bytes, of {KEY} at most", key.len())));
+        if key.len() > MAX_KEY {
+            return Err(refused(format!("the key has {} bytes; the limit is {MAX_KEY}", key.len())));
         }
-        if value.len() > VALUE {
-            return Err(refused(format!("the value has {} bytes, of {VALUE} at most", value.len())));
+        if value.len() > MAX_VALUE {
+            return Err(refused(format!("the value has {} bytes; the limit is {MAX_VALUE}", value.len())));
         }
         self.transaction.execute(
             "INSERT INTO entry (plugin, bucket, key, number, value) VALUES (?1, ?2, ?3,
@@ -151,13 +153,13 @@ impl Write<'_> {
     }
 }
 
-/// What a plugin has in all its buckets.
-struct Used {
+/// The usage of a plugin in all its buckets.
+struct Usage {
     keys: i64,
     bytes: i64,
 }
 
-impl Used {
+impl Usage {
     fn of(connection: &Connection, plugin: &str) -> rusqlite::Result<Self> {
         let found = connection.query_row("SELECT keys, bytes FROM used WHERE plugin = ?1", [plugin], |row| {
             Ok(Self { keys: row.get(0)?, bytes: row.get(1)? })
@@ -173,7 +175,7 @@ fn value(connection: &Connection, plugin: &str, bucket: &str, key: &str) -> rusq
 
 fn check_batch(keys: usize) -> Result<(), StoreError> {
     if keys > PAGE {
-        return Err(refused(format!("the batch has {keys} keys, of {PAGE} at most")));
+        return Err(refused(format!("the batch has {keys} keys; the limit is {PAGE}")));
     }
     Ok(())
 }

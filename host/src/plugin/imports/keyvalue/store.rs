@@ -1,7 +1,7 @@
-//! The database file: opened when it is first needed, shared with other processes, and
-//! used by one piece of work at a time.
+//! The database file: opened when first needed, shared with other processes, and used by one task
+//! at a time.
 //!
-//! Knows neither plugins nor limits. A file that cannot be used is left as it is.
+//! Knows neither plugins nor limits. A file that cannot be used is left unchanged.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use tokio::sync::Mutex;
 
 use crate::os::private;
 
-/// How long to wait for another process that writes.
-const BUSY: Duration = Duration::from_secs(5);
-/// How often to look whether it is done. The database's own waiting looks ever less often,
-/// and a process that writes without a pause would starve the others.
-const LOOK: Duration = Duration::from_millis(2);
+/// How long to wait while another process writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often to retry meanwhile. SQLite's own busy handler backs off, so a process that writes
+/// continuously would starve the others.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// The version of the tables below, in the file's `user_version`.
 const VERSION: i64 = 1;
 
-/// `used` follows `entry` by triggers, so no write can forget it. `number` rises with each
-/// new key of a bucket: what a listing's cursor counts in.
+/// Triggers update `used`, so no write can forget it. `number` increases with each new key of a
+/// bucket, and is a listing's cursor.
 const TABLES: &str = "
     CREATE TABLE entry (
         plugin TEXT NOT NULL,
@@ -54,12 +54,12 @@ const TABLES: &str = "
     END;
 ";
 
-/// Why something was not done.
+/// Why a task failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::plugin) enum StoreError {
-    /// A sentence for the guest: which limit, or what is wrong with its request.
+    /// For the guest: which limit was exceeded, or what is wrong with its request.
     Refused(String),
-    /// A reason for the operator alone.
+    /// For the operator only.
     Failed(String),
 }
 
@@ -77,31 +77,30 @@ pub(in crate::plugin) struct Store {
 }
 
 impl Store {
-    /// Touches no file yet.
+    /// Opens no file yet.
     pub(in crate::plugin) fn new(path: Option<PathBuf>) -> Arc<Self> {
         Arc::new(Self { path, connection: Arc::default() })
     }
 
-    /// Runs that piece of work where it may block, when its turn has come. Dropping the
-    /// future before that leaves it undone; after that it is done or not, never half.
+    /// Runs a task on a blocking thread when it is its turn. If the future is dropped before that,
+    /// the task does not run; otherwise it runs to its end.
     pub(super) async fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
-        // Not a lock of the standard library: its waiters would each hold a thread, and the
-        // busiest plugin would get it most often.
-        let mut place = self.connection.clone().lock_owned().await;
+        // Not a `std` mutex: each waiter would block a thread, and the order would not be fair.
+        let mut slot = self.connection.clone().lock_owned().await;
         let path = self.path.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let mut connection = match place.take() {
+            let mut connection = match slot.take() {
                 Some(connection) => connection,
                 None => open(path.as_deref())?,
             };
             let done = work(&mut connection);
-            // After a failure the file is opened anew, since somebody may have mended it. What
-            // is in memory would be lost by that.
+            // After a failure the file is reopened, since it may have been repaired. A database in
+            // memory would be lost.
             if path.is_none() || !matches!(done, Err(StoreError::Failed(_))) {
-                *place = Some(connection);
+                *slot = Some(connection);
             }
             done
         });
@@ -115,46 +114,46 @@ impl Store {
 
 fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
     let Some(path) = path else {
-        tracing::warn!("what plugins store is lost when this process ends: there is no folder for its file");
+        tracing::warn!("plugins' data is kept in memory and lost when this process ends: no data folder is known");
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection)?;
         return Ok(connection);
     };
     private_file(path).map_err(|error| StoreError::Failed(error.to_string()))?;
     let mut connection = Connection::open(path)?;
-    let deadline = Instant::now() + BUSY;
+    let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {
         match prepare(&mut connection) {
             Ok(VERSION) => return Ok(connection),
             Ok(other) => {
-                let why = format!("its tables are of version {other}, which this program does not know");
+                let why = format!("its tables have version {other}, which this program does not support");
                 return Err(StoreError::Failed(why));
             }
-            // Going over to WAL does not wait for another process that does the same.
+            // Switching to WAL does not wait for another process that does the same.
             Err(rusqlite::Error::SqliteFailure(error, _))
                 if error.code == ErrorCode::DatabaseBusy && Instant::now() < deadline =>
             {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Makes the file, for this user alone, if it is not there; the files that the database
-/// puts beside it get the same mode.
+/// Creates the file, for this user only, if it does not exist. SQLite gives its other files the same
+/// mode.
 fn private_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         private::make_folder(folder)?;
     }
-    // Never opens one that is there: to close it again would drop the database's locks.
+    // Never opens an existing file: closing it again would drop this process's POSIX locks on it.
     match private::make(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Settings and tables; gives the version of the tables that are there then.
+/// Applies settings and creates the tables; returns the version of the tables.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
     connection.busy_handler(Some(wait))?;
     let version = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
@@ -163,15 +162,15 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
         return Ok(found);
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // What a guest was told to be stored is on the disk, also after a loss of power.
+    // A write that succeeded survives a power failure.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Bytes that the log keeps when it is empty again.
+    // Bytes to which the WAL file is truncated after a checkpoint.
     connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
     if found == VERSION {
         return Ok(found);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have made them meanwhile.
+    // Another process may have created them meanwhile.
     let found = version(&transaction)?;
     if found != 0 {
         return Ok(found);
@@ -182,8 +181,8 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
     Ok(VERSION)
 }
 
-/// Whether to look again, after having waited.
-fn wait(looks: i32) -> bool {
-    std::thread::sleep(LOOK);
-    LOOK.saturating_mul(looks.unsigned_abs()) < BUSY
+/// Waits; returns whether to retry.
+fn wait(polls: i32) -> bool {
+    std::thread::sleep(POLL_INTERVAL);
+    POLL_INTERVAL.saturating_mul(polls.unsigned_abs()) < BUSY_TIMEOUT
 }

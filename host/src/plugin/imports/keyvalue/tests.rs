@@ -6,7 +6,7 @@ use super::store::{Store, StoreError};
 
 const QUOTA: u64 = 1 << 20;
 
-/// Does that with what a plugin has in a bucket.
+/// Runs some work on a plugin's bucket.
 async fn within<R: Send + 'static>(
     store: &Store,
     (plugin, bucket, quota): (&'static str, &'static str, u64),
@@ -40,15 +40,15 @@ async fn buckets_and_plugins_do_not_see_each_other() {
 }
 
 #[tokio::test]
-async fn limits_are_told_and_leave_what_was_there() {
+async fn exceeded_limits_are_reported_and_change_nothing() {
     let store = Store::new(None);
     let here = ("a", "b", 1000);
-    assert_eq!(set(&store, here, &"k".repeat(257), 0).await, "the key has 257 bytes, of 256 at most");
+    assert_eq!(set(&store, here, &"k".repeat(257), 0).await, "the key has 257 bytes; the limit is 256");
     let value = set(&store, ("a", "b", QUOTA), "k", (256 << 10) + 1).await;
-    assert_eq!(value, "the value has 262145 bytes, of 262144 at most");
+    assert_eq!(value, "the value has 262145 bytes; the limit is 262144");
     // A key's and its bucket's name count.
     assert_eq!(set(&store, here, "k", 998).await, "stored");
-    let full = "this plugin may store 1000 bytes in all, and this would make 1001";
+    let full = "this plugin may store at most 1000 bytes in all; this write would make it 1001";
     assert_eq!(set(&store, here, "k", 999).await, full);
     assert_eq!(set(&store, ("a", "c", 1000), "", 0).await, full);
     assert_eq!(within(&store, here, |space| space.get("k")).await.map(|found| found.map(|v| v.len())), Ok(Some(998)));
@@ -56,26 +56,26 @@ async fn limits_are_told_and_leave_what_was_there() {
     let batch = vec![("k".to_owned(), vec![]), ("l".to_owned(), vec![0; 1000])];
     assert!(within(&store, here, move |mut space| space.set_many(&batch)).await.is_err());
     assert_eq!(within(&store, here, |space| space.exists("l")).await, Ok(false));
-    // A smaller quota allows whatever makes it less.
+    // A reduced quota allows what reduces the usage.
     assert_eq!(set(&store, ("a", "b", 10), "k", 500).await, "stored");
     within(&store, here, |mut space| space.delete_many(&["k".into()])).await.expect("deleted");
     assert_eq!(set(&store, here, "k", 998).await, "stored");
 }
 
 #[tokio::test]
-async fn keys_are_counted_and_listed_by_pages() {
+async fn keys_are_counted_and_listed_in_pages() {
     let store = Store::new(None);
     for block in 0..10 {
         let entries: Vec<_> = (0..1000).map(|n| (format!("{}", block * 1000 + n), vec![])).collect();
         within(&store, ("a", "b", QUOTA), move |mut space| space.set_many(&entries)).await.expect("stored");
     }
     let one_more = set(&store, ("a", "c", QUOTA), "k", 0).await;
-    assert_eq!(one_more, "this plugin may have 10000 keys, in all its buckets together");
+    assert_eq!(one_more, "this plugin may have at most 10000 keys in all its buckets together");
     assert_eq!(set(&store, ("a", "b", QUOTA), "5", 1).await, "stored");
 
     let (mut keys, mut cursor) = within(&store, ("a", "b", QUOTA), |space| space.keys(None)).await.expect("a page");
     while cursor.is_some() {
-        // What goes between two pages moves no other key out of the listing.
+        // A key that is deleted between two pages moves no other key out of the listing.
         within(&store, ("a", "b", QUOTA), |mut space| space.delete_many(&["0".into()])).await.expect("deleted");
         let (more, next) = within(&store, ("a", "b", QUOTA), move |space| space.keys(cursor)).await.expect("a page");
         assert!(more.len() <= 1000);
@@ -88,7 +88,7 @@ async fn keys_are_counted_and_listed_by_pages() {
 }
 
 #[tokio::test]
-async fn a_batch_gives_no_more_than_it_may() {
+async fn batches_are_limited() {
     let store = Store::new(None);
     let here = ("a", "b", QUOTA);
     assert_eq!(set(&store, here, "k", 256 << 10).await, "stored");
@@ -99,7 +99,7 @@ async fn a_batch_gives_no_more_than_it_may() {
     let over = within(&store, here, move |space| space.get_many(many(17))).await;
     assert_eq!(over, refusal("the values of one batch have more than 4194304 bytes"));
     let over = within(&store, here, move |space| space.get_many(many(1001))).await;
-    assert_eq!(over, refusal("the batch has 1001 keys, of 1000 at most"));
+    assert_eq!(over, refusal("the batch has 1001 keys; the limit is 1000"));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn increments_are_whole_numbers() {
 async fn two_processes_share_a_file_and_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("wharf/keyvalue.sqlite");
-    // Each has a connection of its own, as two processes have.
+    // Each has its own connection, as two processes have.
     let stores = [Store::new(Some(file.clone())), Store::new(Some(file.clone()))];
     let writers = stores.clone().map(|store: Arc<Store>| {
         tokio::spawn(async move {
@@ -136,7 +136,7 @@ async fn two_processes_share_a_file_and_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_left_alone_and_tried_again() {
+async fn an_invalid_database_is_left_unchanged_and_retried() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("keyvalue.sqlite");
     let rubbish = "no database ".repeat(1000);
@@ -151,7 +151,7 @@ async fn a_file_that_is_no_database_is_left_alone_and_tried_again() {
 }
 
 #[tokio::test]
-async fn tables_of_a_later_version_are_left_alone() {
+async fn tables_of_a_later_version_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("keyvalue.sqlite");
     let later = rusqlite::Connection::open(&file).expect("a database");

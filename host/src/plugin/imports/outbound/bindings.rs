@@ -1,7 +1,6 @@
 //! Links `wasi:http@0.2`: the interfaces `types` and `outgoing-handler` of `wasmtime-wasi-http`.
-//! them.
 //!
-//! Links the functions; what a request may do is in `outbound`. There is no `incoming-handler`.
+//! `outbound` enforces policy. There is no `incoming-handler`.
 
 use wasmtime::component::Linker;
 use wasmtime_wasi_http::WasiHttpView;

@@ -15,36 +15,36 @@ use tokio_util::task::AbortOnDropHandle;
 use super::dial::Stream;
 use crate::plugin::policy::outbound::target::Target;
 
-/// Bytes of a response head.
+/// Maximum bytes of a response head.
 const MAX_HEAD: usize = 64 << 10;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A request body. One type for both front ends, since they share connections.
-pub(super) type Outgoing = Limited<UnsyncBoxBody<Bytes, BoxError>>;
+pub(super) type RequestBody = Limited<UnsyncBoxBody<Bytes, BoxError>>;
 
-/// Limits a body to that many bytes; more is an error.
-pub(super) fn outgoing<B>(body: B, most: u64) -> Outgoing
+/// Limits a body to that many bytes; a longer one is an error.
+pub(super) fn request_body<B>(body: B, limit: u64) -> RequestBody
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    Limited::new(body.map_err(Into::into).boxed_unsync(), usize::try_from(most).unwrap_or(usize::MAX))
+    Limited::new(body.map_err(Into::into).boxed_unsync(), usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 /// The key of the connection pool: requests share connections only if all of it is equal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Route {
     pub(super) target: Target,
-    /// Whether addresses that are not public were allowed when it was dialled. Two entries of one
-    /// grant may differ in that and name the same host.
+    /// Whether private addresses were allowed when it was dialled. Two entries of one grant may
+    /// differ in that and name the same host.
     pub(super) private: bool,
 }
 
-/// Dropping it closes the connection at once, also if the server does not read.
+/// Dropping it closes the connection at once, even if the server does not read.
 pub(super) struct Connection {
     pub(super) route: Route,
     pub(super) opened: Instant,
-    sender: SendRequest<Outgoing>,
+    sender: SendRequest<RequestBody>,
     _task: AbortOnDropHandle<hyper::Result<()>>,
 }
 
@@ -58,12 +58,12 @@ impl Connection {
         Ok(Self { route, opened: Instant::now(), sender, _task: task })
     }
 
-    /// Sends a request and waits for the response head. An error returns the request if nothing of
-    /// it was written.
+    /// Sends a request and waits for the response head. An error returns the request if none of it
+    /// was written.
     pub(super) async fn send(
         &mut self,
-        request: Request<Outgoing>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Outgoing>>> {
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
         self.sender.try_send_request(request).await
     }
 
@@ -73,7 +73,7 @@ impl Connection {
         self.sender.is_ready()
     }
 
-    /// Waits for that; `false` if the connection is closed.
+    /// Waits until it is ready; `false` if the connection is closed.
     pub(super) async fn ready(&mut self) -> bool {
         self.sender.ready().await.is_ok()
     }

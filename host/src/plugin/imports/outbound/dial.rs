@@ -1,5 +1,5 @@
-//! Opens connections: looks up a target's addresses once, checks all of them, dials one
-//! of those, and makes the TLS handshake for the target's name.
+//! Opens connections: looks up a target's addresses once, checks all of them, dials one of
+//! them, and performs the TLS handshake for the target's name.
 //!
 //! Sends no request.
 
@@ -23,8 +23,8 @@ use crate::plugin::policy::outbound::target::{Host, Target};
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// The addresses of a host, if all of them are allowed: a private one among public ones is a sign
-/// of DNS rebinding.
+/// The addresses of a host, if all of them are allowed: a private one among public ones indicates
+/// DNS rebinding.
 pub(super) async fn addresses(resolver: &dyn Resolve, host: &Host, private: bool) -> Result<Vec<IpAddr>, Failure> {
     let found = match host {
         Host::Address(address) => vec![*address],
@@ -47,11 +47,11 @@ pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> R
         let until = Instant::now() + left / (addresses.len() - tried) as u32;
         last = match timeout_at(until, TcpStream::connect(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
-                // A request is one write: waiting for more to send only delays it.
+                // A request is one write, which Nagle's algorithm would only delay.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            // Only the kind: the full text may contain the address.
+            // Only the kind: the full message may contain the address.
             Ok(Err(error)) => Failure::Connect(error.kind().to_string()),
             Err(_) => Failure::Timeout(Stage::Connect),
         };
@@ -59,7 +59,7 @@ pub(super) async fn tcp(addresses: &[IpAddr], port: u16, deadline: Instant) -> R
     Err(last)
 }
 
-/// Makes a TLS handshake, and verifies the certificate for that host.
+/// Performs a TLS handshake, and verifies the certificate for that host.
 pub(super) async fn tls(
     connector: &TlsConnector,
     stream: TcpStream,
@@ -71,7 +71,7 @@ pub(super) async fn tls(
         Host::Address(address) => ServerName::from(*address),
     };
     match timeout_at(deadline, connector.connect(name, stream)).await {
-        Ok(shaken) => shaken.map_err(|error| Failure::Tls(error.to_string())),
+        Ok(stream) => stream.map_err(|error| Failure::Tls(error.to_string())),
         Err(_) => Err(Failure::Timeout(Stage::Connect)),
     }
 }

@@ -1,7 +1,7 @@
-//! One request and its response over HTTP/1.1; each step has a timeout and each size a bound.
-//! No redirect is followed.
+//! One request and its response over HTTP/1.1; each step has a timeout, and each size a limit.
+//! Redirects are not followed.
 //!
-//! Policy was enforced before.
+//! `outbound` has enforced policy before.
 
 use std::io;
 use std::pin::Pin;
@@ -18,22 +18,22 @@ use hyper::client::conn::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, timeout, timeout_at};
 
-use super::connection::{Connection, Outgoing, Route, outgoing};
+use super::connection::{Connection, RequestBody, Route, request_body};
 use super::dial;
 use super::failure::{Failure, Stage};
 use super::pool::Pool;
 use super::{Caps, Outbound};
 
-/// How recently a connection must have been used to be reused for a request that cannot be retried. A
-/// server that closes it while the request is on its way leaves open whether it was carried out,
-/// and servers close idle connections after 5 s (Node.js, uvicorn) or more.
+/// How recently a connection must have been used to be reused for a request that cannot be retried.
+/// If the server closes it while the request is in transit, it is unknown whether the request was
+/// processed; servers close idle connections after 5 s (Node.js, uvicorn) or more.
 const RECENT: Duration = Duration::from_secs(2);
 
-/// A request to be sent, and where.
+/// A request with its route and limits.
 pub(super) struct Exchange {
     pub(super) route: Route,
     /// Origin-form, with all its header fields.
-    pub(super) request: Request<Outgoing>,
+    pub(super) request: Request<RequestBody>,
     pub(super) caps: Caps,
     /// Timeout between two frames of the response body.
     pub(super) between: Duration,
@@ -62,8 +62,9 @@ impl Exchange {
         let is_head = self.request.method() == Method::HEAD;
         let keep = !authenticates_connection(self.request.headers());
         let (connection, response) = self.send(&outbound, &permit, connect).await?;
-        let told = response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if !is_head && told.is_some_and(|length: u64| length > limit) {
+        let length =
+            response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if !is_head && length.is_some_and(|length: u64| length > limit) {
             return Err(Failure::ResponseTooLarge(limit));
         }
         Ok(response.map(|body| Received {
@@ -94,7 +95,7 @@ impl Exchange {
             None => (request, connect),
             Some(mut connection) => {
                 let again = repeatable.then(|| without_body(&request));
-                match begun(&mut connection, request, &caps).await? {
+                match response_head(&mut connection, request, &caps).await? {
                     Ok(response) => return Ok((connection, response)),
                     // At most one retry, since the next connection is new.
                     Err(mut error) => {
@@ -106,19 +107,19 @@ impl Exchange {
             }
         };
         let mut connection = open(outbound, route, &caps, permit, connect).await?;
-        match begun(&mut connection, request, &caps).await? {
+        match response_head(&mut connection, request, &caps).await? {
             Ok(response) => Ok((connection, response)),
             Err(error) => Err(failure(error.error(), &caps)),
         }
     }
 }
 
-/// Waits for the response head, with its timeout.
-async fn begun(
+/// Sends the request and waits for the response head, with its timeout.
+async fn response_head(
     connection: &mut Connection,
-    request: Request<Outgoing>,
+    request: Request<RequestBody>,
     caps: &Caps,
-) -> Result<Result<Response<Incoming>, TrySendError<Request<Outgoing>>>, Failure> {
+) -> Result<Result<Response<Incoming>, TrySendError<Request<RequestBody>>>, Failure> {
     timeout(caps.first_byte, connection.send(request)).await.map_err(|_| Failure::Timeout(Stage::FirstByte))
 }
 
@@ -154,15 +155,15 @@ async fn open(
 }
 
 /// A copy of a request without a body.
-fn without_body(request: &Request<Outgoing>) -> Request<Outgoing> {
-    let mut copy = Request::new(outgoing(Empty::new(), 0));
+fn without_body(request: &Request<RequestBody>) -> Request<RequestBody> {
+    let mut copy = Request::new(request_body(Empty::new(), 0));
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
     *copy.headers_mut() = request.headers().clone();
     copy
 }
 
-/// Whether the server closed the connection before it answered, as it may with an idle one.
+/// Whether the server closed the connection before its response, as it may with an idle one.
 fn was_closed(error: &hyper::Error) -> bool {
     let source = std::error::Error::source(error);
     error.is_incomplete_message() || error.is_canceled() || source.is_some_and(|source| source.is::<io::Error>())
@@ -188,8 +189,8 @@ fn failure(error: &hyper::Error, caps: &Caps) -> Failure {
     Failure::Protocol(error.to_string())
 }
 
-/// A response body. When it is dropped, its connection goes back to the pool if the body was
-/// read to its end, and is closed otherwise.
+/// A response body. When it is dropped, its connection is returned to the pool if the body was
+/// read to its end, and closed otherwise.
 pub(super) struct Received {
     body: Limited<Incoming>,
     limit: u64,
@@ -197,7 +198,7 @@ pub(super) struct Received {
     until: Pin<Box<Sleep>>,
     whole: Instant,
     between: Duration,
-    /// Whether the end of the body was seen.
+    /// Whether the end of the body was received.
     ended: bool,
     /// `Some` until it is dropped.
     connection: Option<Connection>,
@@ -209,7 +210,7 @@ pub(super) struct Received {
 impl Drop for Received {
     fn drop(&mut self) {
         // The rest of a body would be parsed as the next response. With a known length, the body ends
-        // with the last byte; otherwise the end is signalled.
+        // with the last byte; otherwise its end is a frame of its own.
         let whole = self.ended || self.body.is_end_stream();
         if let (true, Some(connection), Some(pool)) = (whole, self.connection.take(), self.pool.take()) {
             pool.keep(connection, self.permit.clone());

@@ -7,8 +7,8 @@ use std::fmt;
 pub(super) enum Failure {
     /// No grant covers it; this one would.
     NotGranted(String),
-    /// A grant covers it, but lacks what it needs.
-    Lacking(String),
+    /// A grant covers it, but cannot be used.
+    Unusable(String),
     /// The host's address is private, and the grant does not allow that.
     NotPublic,
     /// The request is invalid.
@@ -21,9 +21,9 @@ pub(super) enum Failure {
     Tls(String),
     /// A timeout.
     Timeout(Stage),
-    /// The request body has more bytes than this.
+    /// The request body has more than this many bytes.
     RequestTooLarge(u64),
-    /// The response body has more bytes than this.
+    /// The response body has more than this many bytes.
     ResponseTooLarge(u64),
     Protocol(String),
     /// An error of the host; the details are in its log.
@@ -45,22 +45,22 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotGranted(would) => write!(f, "no grant covers this request; this would: {would}"),
-            Self::Lacking(lack) => write!(f, "a grant covers this request, but {lack}"),
+            Self::Unusable(problem) => write!(f, "a grant covers this request, but {problem}"),
             Self::NotPublic => f.write_str(
                 "the host is not at a public address, which its entry of the grant http allows only with private = true",
             ),
             Self::Invalid(why) => write!(f, "the request cannot be sent: {why}"),
-            Self::Busy => f.write_str("too many requests of this plugin are under way"),
+            Self::Busy => f.write_str("too many requests of this plugin are in progress"),
             Self::NoAddress => f.write_str("the host's name has no address"),
             Self::Connect(why) => write!(f, "no connection: {why}"),
             Self::Tls(why) => write!(f, "no TLS connection: {why}"),
-            Self::Timeout(Stage::Connect) => f.write_str("the connection took too long"),
+            Self::Timeout(Stage::Connect) => f.write_str("the connection timed out"),
             Self::Timeout(Stage::FirstByte) => f.write_str("the response did not begin in time"),
-            Self::Timeout(Stage::Body) => f.write_str("the response took too long"),
+            Self::Timeout(Stage::Body) => f.write_str("the response timed out"),
             Self::RequestTooLarge(limit) => write!(f, "the request's body has more than {limit} bytes"),
             Self::ResponseTooLarge(limit) => write!(f, "the response has more than {limit} bytes"),
-            Self::Protocol(why) => write!(f, "the other side broke the protocol: {why}"),
-            Self::Host => f.write_str("the host itself failed"),
+            Self::Protocol(why) => write!(f, "the server violated the protocol: {why}"),
+            Self::Host => f.write_str("internal error of the host"),
         }
     }
 }

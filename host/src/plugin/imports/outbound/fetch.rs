@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::failure::{Failure, Stage};
 use super::{GuestTimeouts, Sender};
 use crate::plugin::abi::{Http, HttpCalls, HttpError};
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 use crate::plugin::policy::outbound::headers;
 
-impl HttpCalls for State {
+impl HttpCalls for GuestState {
     async fn fetch(&mut self, request: Http::Request) -> Result<Http::Response, HttpError> {
         fetch(Sender::of(self), request).await.map_err(HttpError::from)
     }
@@ -42,18 +42,18 @@ pub(super) async fn fetch(sender: Sender, request: Http::Request) -> Result<Http
     timeout_at(until, exchange).await.unwrap_or(Err(Failure::Timeout(Stage::Body)))
 }
 
-fn parse(request: Http::Request, most: usize) -> Result<Request<Full<Bytes>>, Failure> {
+fn parse(request: Http::Request, limit: usize) -> Result<Request<Full<Bytes>>, Failure> {
     let invalid = |why: &str| Failure::Invalid(why.into());
-    let uri: Uri = request.url.parse().map_err(|_| invalid("its URL is none"))?;
-    let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| invalid("its method is none"))?;
-    if request.headers.len() > most {
+    let uri: Uri = request.url.parse().map_err(|_| invalid("its URL is invalid"))?;
+    let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| invalid("its method is invalid"))?;
+    if request.headers.len() > limit {
         return Err(invalid("it has too many header fields"));
     }
     let mut headers = HeaderMap::new();
     for field in request.headers {
-        let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| invalid("a header's name is none"))?;
+        let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| invalid("a header name is invalid"))?;
         let value = HeaderValue::from_maybe_shared(Bytes::from(field.value));
-        headers.append(name, value.map_err(|_| invalid("a header's value is none"))?);
+        headers.append(name, value.map_err(|_| invalid("a header value is invalid"))?);
     }
     // The body is buffered, so its real length is known.
     headers.remove(CONTENT_LENGTH);
@@ -68,7 +68,7 @@ impl From<Failure> for HttpError {
     fn from(failure: Failure) -> Self {
         let text = failure.to_string();
         match failure {
-            Failure::NotGranted(_) | Failure::Lacking(_) | Failure::NotPublic => Self::Denied(text),
+            Failure::NotGranted(_) | Failure::Unusable(_) | Failure::NotPublic => Self::Denied(text),
             Failure::Invalid(_) | Failure::RequestTooLarge(_) => Self::Invalid(text),
             Failure::Busy | Failure::NoAddress | Failure::Connect(_) | Failure::Tls(_) | Failure::Host => {
                 Self::Unreachable(text)

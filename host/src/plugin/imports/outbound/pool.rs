@@ -1,10 +1,9 @@
 //! The connection pool: idle connections that are kept for the next request.
 //!
 //! `hyper-util` has two pools, and neither fits. Its legacy client keys connections by scheme and
-//! authority only, so that two entries of a grant of which one allows private addresses would
-//! share them; it has no limit over all hosts; and its connections are separate tasks, which
-//! outlive a dropped call for as long as the server likes. `client::pool::cache` limits neither
-//! number nor age.
+//! authority only, so two entries of a grant of which one allows private addresses would share
+//! them; it has no limit over all hosts; and its connections are separate tasks, which outlive a
+//! dropped call until the server closes them. `client::pool::cache` limits neither number nor age.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,20 +15,20 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::{Connection, Route};
 
-/// Idle connections of one plugin: as many as its concurrent exchanges.
+/// Maximum idle connections of one plugin: as many as its concurrent exchanges.
 pub(super) const MAX_PER_PLUGIN: usize = 8;
-/// Idle connections of all plugins. Each is an open file and up to 100 KiB of buffers.
+/// Maximum idle connections of all plugins. Each has an open file and up to 100 KiB of buffers.
 pub(super) const MAX_TOTAL: usize = 64;
-/// A connection that is older is not kept, so that a busy one, too, has its name looked up, its
-/// address checked and its certificate verified again.
+/// Maximum age of a connection, so that the name of a busy one, too, is looked up, its address
+/// checked and its certificate verified again.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(300);
 /// Time for the rest of a request whose response was already received.
 const REQUEST_GRACE: Duration = Duration::from_millis(100);
 
-/// The idle connections of one loaded plugin under one set of grants. A reload or new grants make
-/// a new pool, and dropping this one closes its connections.
+/// The idle connections of one loaded plugin under one set of grants. A reload or a change of the
+/// grants creates a new pool; dropping this one closes its connections.
 ///
-/// Callers of the plugin share them. No caller gains another's rights by that: TLS has no client
+/// All callers of the plugin share them. No caller gains another's rights: TLS has no client
 /// certificates here, each request has its own header fields, and a request that authenticates
 /// its connection is the last one on it (`exchange`).
 pub(super) struct Pool {
@@ -45,7 +44,7 @@ pub(super) struct Pool {
 struct Idle {
     connection: Connection,
     since: Instant,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     /// Closes the connection when its idle time is over.
     _expiry: AbortOnDropHandle<()>,
 }
@@ -55,7 +54,7 @@ impl Pool {
         Arc::new(Self { idle: Mutex::default(), permits, time, runtime })
     }
 
-    /// A connection for that route that was used within that time.
+    /// An idle connection of that route, last used within that time.
     pub(super) fn take(&self, route: &Route, used: Duration) -> Option<Connection> {
         let mut idle = self.lock();
         idle.retain(|idle| idle.connection.is_ready());
@@ -83,11 +82,11 @@ impl Pool {
         if self.time.is_zero() || connection.opened.elapsed() > MAX_AGE {
             return;
         }
-        let place = if idle.len() < MAX_PER_PLUGIN { self.permits.clone().try_acquire_owned().ok() } else { None };
-        let place = match place {
-            Some(place) => place,
+        let permit = if idle.len() < MAX_PER_PLUGIN { self.permits.clone().try_acquire_owned().ok() } else { None };
+        let permit = match permit {
+            Some(permit) => permit,
             None if idle.is_empty() => return,
-            None => idle.remove(0).place,
+            None => idle.remove(0).permit,
         };
         let (pool, time) = (Arc::downgrade(self), self.time);
         let since = Instant::now();
@@ -97,7 +96,7 @@ impl Pool {
                 pool.lock().retain(|idle| idle.since.elapsed() < time);
             }
         });
-        idle.push(Idle { connection, since, place, _expiry: AbortOnDropHandle::new(expiry) });
+        idle.push(Idle { connection, since, permit, _expiry: AbortOnDropHandle::new(expiry) });
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Idle>> {

@@ -23,7 +23,7 @@ use crate::plugin::policy::secret::{Missing, Secret};
 use crate::plugin::sandbox::{Sandbox, SandboxSettings};
 use server::Server;
 
-/// Names under `.example`, and nothing else.
+/// A resolver that knows only these names.
 #[derive(Debug)]
 struct Names(BTreeMap<&'static str, Vec<IpAddr>>);
 
@@ -52,14 +52,14 @@ fn names() -> Arc<Names> {
     ])))
 }
 
-/// One sandbox for all tests: of a sandbox they need what it shares.
+/// A sandbox shared by all tests.
 fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Arc<Sandbox>> = OnceLock::new();
     SANDBOX.get_or_init(|| with_caps(Caps::default()))
 }
 
-/// One whose every time is short.
-fn hasty() -> &'static Sandbox {
+/// One with short timeouts.
+fn short_timeouts() -> &'static Sandbox {
     static SANDBOX: OnceLock<Arc<Sandbox>> = OnceLock::new();
     SANDBOX.get_or_init(|| {
         let short = Duration::from_millis(300);

@@ -6,11 +6,11 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpH
 
 use super::failure::{Failure, Stage};
 use super::{GuestTimeouts, Sender};
-use crate::plugin::imports::state::State;
+use crate::plugin::imports::state::GuestState;
 
-/// Bytes of the header fields of one message, with their overhead in memory.
+/// Maximum bytes of the header fields of one message, with their overhead in memory.
 const MAX_FIELDS: usize = 64 << 10;
-/// Bytes of one request body that are buffered. A guest may have as many bodies as handles.
+/// Maximum buffered bytes of one request body. A guest may have as many bodies as handles.
 const MAX_CHUNK: usize = 64 << 10;
 
 type Sent = Box<dyn Future<Output = Result<(), Error>> + Send>;
@@ -22,7 +22,7 @@ pub(in crate::plugin) struct WasiHttp {
 }
 
 impl WasiHttp {
-    pub(in crate::plugin) fn of(state: &State) -> Self {
+    pub(in crate::plugin) fn of(state: &GuestState) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(MAX_FIELDS);
         Self { context, hooks: Hooks(Sender::of(state)) }
@@ -66,7 +66,7 @@ impl WasiHttpHooks for Hooks {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NotGranted(_) | Failure::Lacking(_) => Self::HttpRequestDenied,
+            Failure::NotGranted(_) | Failure::Unusable(_) => Self::HttpRequestDenied,
             Failure::NotPublic => Self::DestinationIpProhibited,
             Failure::Invalid(_) => Self::HttpRequestUriInvalid,
             Failure::Busy => Self::ConnectionLimitReached,

@@ -69,7 +69,7 @@ impl Circuit {
         FIRST_PAUSE
     }
 
-    /// Counts a fault. Returns the length of the pause that it starts.
+    /// Counts a fault. Returns the length of the pause, if it starts one.
     pub(super) fn failed(&mut self, trial: bool, now: Instant) -> Option<Duration> {
         match self {
             Self::Closed(faults) => {
@@ -82,7 +82,7 @@ impl Circuit {
                 *self = Self::Open { until: now + pause, pause };
                 Some(pause)
             }
-            // The call began before the pause, so its fault is no news.
+            // The call began before the pause, so its fault changes nothing.
             Self::Open { .. } | Self::Trial { .. } => None,
         }
     }

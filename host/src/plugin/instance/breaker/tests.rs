@@ -6,25 +6,25 @@ use crate::plugin::policy::denial::Denial;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A breaker with a test clock, and the pauses that it reported, in seconds.
-struct Tried {
+struct TestBreaker {
     breaker: Breaker,
     now: Instant,
-    told: Arc<Mutex<Vec<u64>>>,
+    caller_pauses: Arc<Mutex<Vec<u64>>>,
     /// Pauses for all callers.
-    told_for_all: Arc<Mutex<Vec<u64>>>,
+    global_pauses: Arc<Mutex<Vec<u64>>>,
     caller: Arc<str>,
 }
 
-impl Tried {
+impl TestBreaker {
     fn new() -> Self {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let told_for_all = Arc::new(Mutex::new(Vec::new()));
-        let (pauses, of_all) = (told.clone(), told_for_all.clone());
+        let caller_pauses = Arc::new(Mutex::new(Vec::new()));
+        let global_pauses = Arc::new(Mutex::new(Vec::new()));
+        let (pauses, of_all) = (caller_pauses.clone(), global_pauses.clone());
         let breaker = Breaker::new(move |pause| {
             let pauses = if pause.caller.is_some() { &pauses } else { &of_all };
             pauses.lock().unwrap().push(pause.length.as_secs());
         });
-        Self { breaker, now: Instant::now(), told, told_for_all, caller: "alice".into() }
+        Self { breaker, now: Instant::now(), caller_pauses, global_pauses, caller: "alice".into() }
     }
 
     fn admit(&self) -> Admitted<'_> {
@@ -41,7 +41,7 @@ impl Tried {
         }
     }
 
-    /// For how long it is still left alone, in milliseconds.
+    /// The remaining pause, in milliseconds.
     fn left(&self) -> Option<u64> {
         match self.breaker.admit(&self.caller, self.now) {
             Ok(_) => None,
@@ -50,145 +50,145 @@ impl Tried {
         }
     }
 
-    /// The same of another caller.
+    /// Continues as another caller.
     fn as_caller(&mut self, caller: &str) -> &mut Self {
         self.caller = caller.into();
         self
     }
 
-    fn told(&self) -> Vec<u64> {
-        self.told.lock().unwrap().clone()
+    fn caller_pauses(&self) -> Vec<u64> {
+        self.caller_pauses.lock().unwrap().clone()
     }
 }
 
 #[test]
-fn five_faults_within_a_minute_are_too_many() {
-    let mut tried = Tried::new();
-    tried.crashes(4);
-    tried.now += WINDOW;
-    tried.crashes(4);
-    assert_eq!(tried.left(), None);
-    tried.crashes(1);
-    assert_eq!(tried.left(), Some(1000));
-    tried.now += Duration::from_millis(999);
-    assert_eq!(tried.left(), Some(1));
-    assert_eq!(tried.told(), [1]);
+fn five_faults_within_a_minute_open_the_circuit() {
+    let mut test = TestBreaker::new();
+    test.crashes(4);
+    test.now += WINDOW;
+    test.crashes(4);
+    assert_eq!(test.left(), None);
+    test.crashes(1);
+    assert_eq!(test.left(), Some(1000));
+    test.now += Duration::from_millis(999);
+    assert_eq!(test.left(), Some(1));
+    assert_eq!(test.caller_pauses(), [1]);
 }
 
 #[test]
-fn who_waited_through_the_fifth_fault_is_not_called() {
-    let mut tried = Tried::new();
-    assert!(tried.breaker.still_admits(&tried.caller, tried.now).is_ok());
-    tried.crashes(5);
-    assert!(tried.breaker.still_admits(&tried.caller, tried.now).is_err());
-    tried.now += SECOND;
-    let trial = tried.admit();
-    assert!(tried.breaker.still_admits(&tried.caller, tried.now).is_ok());
+fn a_call_queued_before_the_pause_is_rejected() {
+    let mut test = TestBreaker::new();
+    assert!(test.breaker.still_admits(&test.caller, test.now).is_ok());
+    test.crashes(5);
+    assert!(test.breaker.still_admits(&test.caller, test.now).is_err());
+    test.now += SECOND;
+    let trial = test.admit();
+    assert!(test.breaker.still_admits(&test.caller, test.now).is_ok());
     drop(trial);
 }
 
 #[test]
-fn each_trial_that_fails_doubles_the_pause_up_to_five_minutes() {
-    let mut tried = Tried::new();
-    tried.crashes(5);
+fn each_failed_trial_doubles_the_pause_up_to_five_minutes() {
+    let mut test = TestBreaker::new();
+    test.crashes(5);
     for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
-        tried.now += Duration::from_secs(seconds);
-        tried.crashes(1);
+        test.now += Duration::from_secs(seconds);
+        test.crashes(1);
     }
-    assert_eq!(tried.told(), [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+    assert_eq!(test.caller_pauses(), [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
 }
 
 #[test]
-fn a_trial_that_succeeds_closes_it() {
-    let mut tried = Tried::new();
-    tried.crashes(5);
-    tried.now += SECOND;
-    tried.ends(None);
-    tried.crashes(4);
-    assert_eq!(tried.left(), None);
-    tried.crashes(1);
-    assert_eq!(tried.told(), [1, 1]);
+fn a_successful_trial_closes_the_circuit() {
+    let mut test = TestBreaker::new();
+    test.crashes(5);
+    test.now += SECOND;
+    test.ends(None);
+    test.crashes(4);
+    assert_eq!(test.left(), None);
+    test.crashes(1);
+    assert_eq!(test.caller_pauses(), [1, 1]);
 }
 
 #[test]
-fn one_trial_is_let_through_at_a_time_and_one_given_up_leaves_its_place() {
-    let mut tried = Tried::new();
-    tried.crashes(5);
-    tried.now += SECOND;
-    let trial = tried.admit();
-    assert_eq!(tried.left(), Some(0));
+fn one_trial_runs_at_a_time_and_a_dropped_one_is_replaced() {
+    let mut test = TestBreaker::new();
+    test.crashes(5);
+    test.now += SECOND;
+    let trial = test.admit();
+    assert_eq!(test.left(), Some(0));
     drop(trial);
-    // That no permit is free is not the plugin's fault.
-    tried.ends(Some(Fault::Busy.into()));
-    tried.crashes(1);
-    assert_eq!(tried.told(), [1, 2]);
+    // A full queue is not the plugin's fault.
+    test.ends(Some(Fault::Busy.into()));
+    test.crashes(1);
+    assert_eq!(test.caller_pauses(), [1, 2]);
 }
 
 #[test]
 fn calls_from_before_the_pause_neither_end_nor_lengthen_it() {
-    let tried = Tried::new();
-    let (one, other) = (tried.admit(), tried.admit());
-    tried.crashes(5);
-    one.ended(None, tried.now);
-    other.ended(Some(&Fault::Trap.into()), tried.now);
-    assert_eq!(tried.left(), Some(1000));
-    assert_eq!(tried.told(), [1]);
+    let test = TestBreaker::new();
+    let (one, other) = (test.admit(), test.admit());
+    test.crashes(5);
+    one.ended(None, test.now);
+    other.ended(Some(&Fault::Trap.into()), test.now);
+    assert_eq!(test.left(), Some(1000));
+    assert_eq!(test.caller_pauses(), [1]);
 }
 
 #[test]
-fn what_one_caller_brings_about_is_its_own_matter() {
-    let mut tried = Tried::new();
-    tried.as_caller("mallory").crashes(5);
-    assert_eq!(tried.left(), Some(1000));
-    // Also a second one, and the first again and again.
-    tried.as_caller("mallet").crashes(5);
+fn faults_of_one_caller_pause_that_caller_only() {
+    let mut test = TestBreaker::new();
+    test.as_caller("mallory").crashes(5);
+    assert_eq!(test.left(), Some(1000));
+    // A second one too, and the first repeatedly.
+    test.as_caller("mallet").crashes(5);
     for _ in 0..4 {
-        tried.now += SECOND * 10;
-        tried.as_caller("mallory").crashes(1);
+        test.now += SECOND * 10;
+        test.as_caller("mallory").crashes(1);
     }
-    assert_eq!(tried.as_caller("alice").left(), None);
-    tried.ends(None);
-    assert!(tried.told_for_all.lock().unwrap().is_empty());
+    assert_eq!(test.as_caller("alice").left(), None);
+    test.ends(None);
+    assert!(test.global_pauses.lock().unwrap().is_empty());
 }
 
 #[test]
-fn it_is_the_plugin_when_several_callers_fail_and_nobody_else_does_not() {
-    let mut tried = Tried::new();
+fn several_failing_callers_without_a_success_pause_all() {
+    let mut test = TestBreaker::new();
     let others = ["one", "two", "three"];
-    others.iter().for_each(|caller| tried.as_caller(caller).crashes(5));
-    assert_eq!(*tried.told_for_all.lock().unwrap(), [1]);
-    assert_eq!(tried.as_caller("alice").left(), Some(1000));
-    // Anybody's call is the trial.
-    tried.now += SECOND;
-    tried.crashes(1);
-    assert_eq!(*tried.told_for_all.lock().unwrap(), [1, 2]);
-    tried.now += SECOND * 2;
-    tried.ends(None);
-    assert_eq!(tried.as_caller("bob").left(), None);
+    others.iter().for_each(|caller| test.as_caller(caller).crashes(5));
+    assert_eq!(*test.global_pauses.lock().unwrap(), [1]);
+    assert_eq!(test.as_caller("alice").left(), Some(1000));
+    // Any caller's call is the trial.
+    test.now += SECOND;
+    test.crashes(1);
+    assert_eq!(*test.global_pauses.lock().unwrap(), [1, 2]);
+    test.now += SECOND * 2;
+    test.ends(None);
+    assert_eq!(test.as_caller("bob").left(), None);
 
-    let mut tried = Tried::new();
-    tried.as_caller("one").crashes(5);
-    tried.as_caller("alice").ends(None);
+    let mut test = TestBreaker::new();
+    test.as_caller("one").crashes(5);
+    test.as_caller("alice").ends(None);
     for caller in others {
-        while tried.as_caller(caller).left().is_none() {
-            tried.crashes(1);
+        while test.as_caller(caller).left().is_none() {
+            test.crashes(1);
         }
     }
-    assert_eq!(tried.as_caller("alice").left(), None);
+    assert_eq!(test.as_caller("alice").left(), None);
 }
 
 #[test]
-fn of_many_callers_only_the_last_are_remembered() {
-    let mut tried = Tried::new();
+fn the_number_of_stored_callers_is_limited() {
+    let mut test = TestBreaker::new();
     for number in 0..MAX_CALLERS * 2 {
-        tried.now += Duration::from_millis(1);
-        tried.as_caller(&format!("caller {number}")).crashes(1);
+        test.now += Duration::from_millis(1);
+        test.as_caller(&format!("caller {number}")).crashes(1);
     }
-    assert_eq!(tried.breaker.state().callers.len(), MAX_CALLERS);
-    tried.as_caller("caller 0").crashes(4);
-    assert_eq!(tried.left(), None);
-    tried.as_caller(&format!("caller {}", MAX_CALLERS * 2 - 1)).crashes(4);
-    assert_eq!(tried.left(), Some(1000));
+    assert_eq!(test.breaker.state().callers.len(), MAX_CALLERS);
+    test.as_caller("caller 0").crashes(4);
+    assert_eq!(test.left(), None);
+    test.as_caller(&format!("caller {}", MAX_CALLERS * 2 - 1)).crashes(4);
+    assert_eq!(test.left(), Some(1000));
 }
 
 #[test]
@@ -201,21 +201,21 @@ fn only_faults_of_the_plugin_count() {
         Fault::BadOutput("text".into()),
     ];
     for fault in counted {
-        let tried = Tried::new();
-        (0..5).for_each(|_| tried.ends(Some(fault.clone().into())));
-        assert!(tried.left().is_some(), "{fault:?}");
+        let test = TestBreaker::new();
+        (0..5).for_each(|_| test.ends(Some(fault.clone().into())));
+        assert!(test.left().is_some(), "{fault:?}");
     }
     let others: [CallError; 6] = [
         Fault::OutputTooLarge { limit: 1 }.into(),
         Fault::Busy.into(),
         Fault::Host.into(),
-        Fault::Denied { denial: Denial::without_grant(Access::Elicit), said: None }.into(),
+        Fault::Denied { denial: Denial::without_grant(Access::Elicit), message: None }.into(),
         CallError::Guest(GuestError::Failed("no".into())),
         CallError::Guest(GuestError::NotFound),
     ];
     for error in others {
-        let tried = Tried::new();
-        (0..10).for_each(|_| tried.ends(Some(error.clone())));
-        assert_eq!(tried.left(), None, "{error:?}");
+        let test = TestBreaker::new();
+        (0..10).for_each(|_| test.ends(Some(error.clone())));
+        assert_eq!(test.left(), None, "{error:?}");
     }
 }

@@ -28,13 +28,13 @@ impl HttpGrant {
     pub fn new(url: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("{why}: {url:?}");
         if url.contains(['*', '?', '#']) {
-            return Err(wrong("a grant is a scheme, a host, perhaps a port and a path, without patterns and query"));
+            return Err(wrong("a grant is a scheme, a host, an optional port and path, without patterns or a query"));
         }
         let uri: Uri = url.parse().map_err(|_| wrong("not a URL"))?;
         let target = Target::of(&uri).map_err(|why| wrong(&format!("not a URL for a grant, {why}")))?;
         let path = uri.path().trim_end_matches('/');
         if is_ambiguous(path) || without_dots(path).trim_end_matches('/') != path {
-            return Err(wrong("a path without dots and encoded slashes is needed"));
+            return Err(wrong("its path must not have dot segments or encoded slashes"));
         }
         let methods = vec![Method::GET, Method::HEAD];
         Ok(Self { target, path: path.to_owned(), methods, private: false, headers: Vec::new() })
@@ -51,7 +51,7 @@ impl HttpGrant {
             method.ok_or_else(|| format!("not a method, such as \"POST\": {name:?}"))
         };
         let methods = names.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-        if methods.is_empty() { Err("methods: none is named".into()) } else { Ok(Self { methods, ..self }) }
+        if methods.is_empty() { Err("methods: at least one is required".into()) } else { Ok(Self { methods, ..self }) }
     }
 
     /// Whether addresses that are not public are allowed too.
@@ -67,7 +67,7 @@ impl HttpGrant {
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
         let parsed = HeaderName::from_bytes(name.as_bytes()).ok().filter(|name| plain && !is_reserved(name));
         let parsed = parsed.ok_or_else(|| format!("not a header that can be set: {name:?}"))?;
-        let template = HeaderTemplate::parse(value).ok_or_else(|| format!("not the value of a header: {value:?}"))?;
+        let template = HeaderTemplate::parse(value).ok_or_else(|| format!("not a header value: {value:?}"))?;
         self.headers.push((parsed, template));
         Ok(self)
     }

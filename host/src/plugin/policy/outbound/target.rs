@@ -53,9 +53,9 @@ impl Target {
             Some(rest) => {
                 let digits = rest.strip_prefix(':').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
                 let port = digits.and_then(|digits| digits.parse().ok()).filter(|port| *port > 0);
-                port.ok_or("its port is none")?
+                port.ok_or("its port is invalid")?
             }
-            None => return Err("its host cannot be told from its port"),
+            None => return Err("its host and port cannot be separated"),
         };
         Ok(Self { https, host: Host::parse(host)?, port })
     }
@@ -93,7 +93,7 @@ impl Host {
     fn parse(text: &str) -> Result<Self, &'static str> {
         if let Some(rest) = text.strip_prefix('[') {
             let address = rest.strip_suffix(']').and_then(|address| address.parse::<Ipv6Addr>().ok());
-            return Ok(Self::Address(address.ok_or("its host is no IPv6 address")?.into()));
+            return Ok(Self::Address(address.ok_or("its host is not an IPv6 address")?.into()));
         }
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         if let Ok(address) = name.parse::<Ipv4Addr>() {
@@ -103,11 +103,11 @@ impl Host {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let is_label = |label: &str| (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(plain);
         if name.len() > MAX_NAME || !labels.clone().all(is_label) {
-            return Err("its host is no name: names of other letters are written in punycode, xn--…");
+            return Err("its host is not a valid name: internationalized names are written in punycode, xn--…");
         }
         // Resolvers parse 127.1, 017700000001 and 0x7f.1 as addresses.
         if labels.next_back().is_some_and(is_number) {
-            return Err("its host is a number that is no plain IPv4 address");
+            return Err("its host is a number and not a dotted IPv4 address");
         }
         Ok(Self::Name(name))
     }

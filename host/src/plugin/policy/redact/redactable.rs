@@ -72,7 +72,7 @@ macro_rules! variants {
     )*};
 }
 
-/// Numbers, flags and enums.
+/// Types without text: numbers, flags and enums.
 macro_rules! without_texts {
     ($($kind:ident)*) => {$(
         impl Redactable for $kind {

@@ -6,7 +6,7 @@
 use std::iter::successors;
 use std::ops::Range;
 
-use crate::plugin::text::{instead, is_deceptive};
+use crate::plugin::text::{is_deceptive, replacement};
 
 pub(super) struct Visible {
     pub(super) bytes: Vec<u8>,
@@ -18,13 +18,13 @@ pub(super) struct Visible {
 #[derive(Clone)]
 struct Hidden {
     at: Range<usize>,
-    /// The host replaces it instead of dropping it.
+    /// Whether the host replaces it; otherwise it drops it.
     replaced: bool,
 }
 
 impl Hidden {
     fn of(c: char, at: Range<usize>) -> Self {
-        Self { at, replaced: !instead(c).is_empty() }
+        Self { at, replaced: !replacement(c).is_empty() }
     }
 }
 

@@ -4,12 +4,11 @@ use serde_json::json;
 
 use crate::plugin::schema::{FEW_STEPS, MAX_STEPS, Schema, tree};
 
-/// A name, a schema, and the text of a value of about so many bytes.
-type Greedy = (&'static str, String, fn(usize) -> String);
+/// A name, a schema, and a function for the text of a value of about that many bytes.
+type Expensive = (&'static str, String, fn(usize) -> String);
 
-/// Schemas and values that are as much work as they can be made, each to be taken until it is
-/// refused.
-fn greedy() -> Vec<Greedy> {
+/// The most expensive schemas and values, each grown until it is refused.
+fn expensive() -> Vec<Expensive> {
     let zeros = |bytes: usize| format!("[{}0]", "0,".repeat(bytes / 2));
     let fan = |inner: &str| {
         let refs = |name: &str, n: usize| vec![format!(r##"{{"$ref":"#/$defs/{name}"}}"##); n].join(",");
@@ -113,19 +112,19 @@ fn greedy() -> Vec<Greedy> {
     ]
 }
 
-/// The most bytes whose check is begun, and how long the check takes then.
+/// The size in bytes of the largest value whose validation is allowed, and how long that takes.
 fn slowest(schema: &str, value: fn(usize) -> String) -> (usize, Duration) {
     let schema = Schema::compile(schema).unwrap_or_else(|why| panic!("{why}: {schema}"));
-    let begun = |bytes: usize| {
+    let allowed = |bytes: usize| {
         let value = tree(&value(bytes)).expect("JSON");
         schema.effort(&value, MAX_STEPS).is_ok().then_some(value)
     };
     let (mut least, mut most) = (16, 4 << 20);
-    let mut kept = begun(least);
-    // By factors, since what is begun may be a few bytes or megabytes.
+    let mut kept = allowed(least);
+    // Geometric bisection: the size may be a few bytes or megabytes.
     for _ in 0..6 {
         let middle = (least * most).isqrt();
-        match begun(middle) {
+        match allowed(middle) {
             Some(value) => (least, kept) = (middle, Some(value)),
             None => most = middle,
         }
@@ -145,17 +144,17 @@ fn computed() -> Duration {
 }
 
 #[test]
-fn what_is_begun_is_soon_over() {
-    // Not optimized it takes many times as long.
+fn validation_within_the_limit_is_fast() {
+    // Unoptimized code takes many times as long.
     let limit = if cfg!(debug_assertions) { Duration::from_secs(8) } else { Duration::from_millis(150) };
-    for (name, schema, value) in greedy() {
+    for (name, schema, value) in expensive() {
         let (bytes, took) = slowest(&schema, value);
         assert!(took < limit, "{name}: {took:?} for {bytes} bytes");
     }
 }
 
 #[test]
-fn what_people_do_is_far_from_the_limit() {
+fn realistic_values_are_far_from_the_limit() {
     let rows = r#"{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object",
         "properties":{"id":{"type":"integer","minimum":0},"name":{"type":"string","maxLength":200},
         "mail":{"type":"string","pattern":"^[^@\\s]+@[^@\\s]+$"},"tags":{"type":"array","items":{"enum":["a","b","c"]},

@@ -1,11 +1,10 @@
-//! How much of a stack the deepest check takes that is begun.
+//! The stack use of the deepest validation that is allowed.
 
 use crate::plugin::schema::{Schema, tree};
 
-/// Half of what the smallest thread has on which values are checked: tokio's and Rust's own
-/// default is 2 MiB.
+/// Half of the smallest stack on which values are validated: tokio's and Rust's default is 2 MiB.
 const STACK: usize = 1 << 20;
-/// Steps that suffice for the depth; what doubles at each level is not deeper with more.
+/// Enough steps for the maximum depth: exponential schemas get no deeper with more.
 const STEPS: u64 = 100_000;
 
 /// Subschemas that apply another one to the same value.
@@ -22,7 +21,7 @@ const HERE: [&str; 10] = [
     "$ref",
 ];
 
-/// Subschemas that apply the whole to a part of the value.
+/// Subschemas that apply the whole schema to a part of the value.
 const INSIDE: [&str; 11] = [
     r#""properties":{"a":%}"#,
     r#""properties":{"a":%},"additionalProperties":false"#,
@@ -59,9 +58,9 @@ fn nested(inside: &str, levels: usize, leaf: &str) -> String {
     open.repeat(levels) + leaf + &close.repeat(levels)
 }
 
-/// The depth of the deepest check that is begun; what it reports is made, too.
+/// Runs the deepest validation that is allowed, reports included, and returns its depth.
 fn check_deepest(here: &str, inside: &str, around: usize) -> u32 {
-    // Some are too many subschemas to compile.
+    // Some have too many subschemas to compile.
     let Ok(schema) = Schema::compile(&recursive(here, inside, around)) else { return 0 };
     let (mut least, mut most) = (0, crate::json::MAX_DEPTH);
     while least + 1 < most {
@@ -80,21 +79,21 @@ fn check_deepest(here: &str, inside: &str, around: usize) -> u32 {
 }
 
 fn on_half_a_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    // Too small a stack ends the process.
+    // A stack overflow aborts the process.
     std::thread::Builder::new().stack_size(STACK).spawn(work).expect("a thread").join().expect("no panic")
 }
 
 #[test]
-fn the_deepest_check_takes_half_of_a_stack() {
+fn the_deepest_validation_fits_half_a_stack() {
     let deepest = HERE.iter().flat_map(|here| INSIDE.map(|inside| (*here, inside))).map(|(here, inside)| {
         on_half_a_stack(move || [2, 12].map(|around| check_deepest(here, inside, around)).into_iter().max())
     });
     let deepest = deepest.max().flatten().expect("some");
-    assert!(deepest + 5 > crate::plugin::schema::steps::DEEPEST, "only {deepest} deep");
+    assert!(deepest + 5 > crate::plugin::schema::steps::MAX_DEPTH, "only {deepest} deep");
 }
 
 #[test]
-fn so_does_the_deepest_text() {
+fn the_deepest_text_fits_half_a_stack() {
     for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("(?=", ")"), ("(?:", ")*"), ("(a|", "b)"), ("[a&&", "]")]
     {
         let text = open.repeat(5_000) + "a" + &close.repeat(5_000);

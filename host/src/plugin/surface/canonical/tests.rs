@@ -81,7 +81,7 @@ fn first(listed: &mut Listed) -> &mut Tool {
 }
 
 #[test]
-fn the_same_words_are_the_same_text() {
+fn equal_surfaces_have_equal_digests() {
     let one = surface(|_| {});
     let canonical = one.canonical();
     assert!(canonical.contains(r#""description":"Describes.""#) && canonical.contains("Makes."), "{canonical}");
@@ -92,7 +92,7 @@ fn the_same_words_are_the_same_text() {
             let text = "{ \"type\":\"object\",\n\"properties\":{\"\\u0061\":{\"type\":\"string\"}}}";
             first(listed).input_schema = text.into();
         },
-        // What a template makes is what the plugin keeps.
+        // A resource that matches a template is data.
         |listed| listed.resources.as_mut().expect("resources").push(resource("note://7")),
     ];
     for edit in same {
@@ -101,13 +101,13 @@ fn the_same_words_are_the_same_text() {
 }
 
 #[test]
-fn any_other_word_is_another_text() {
+fn any_difference_changes_the_digest() {
     let others: [fn(&mut Listed); 15] = [
         |listed| first(listed).name = "c".into(),
         |listed| first(listed).title = None,
         |listed| first(listed).description = Some("Describes!".into()),
         |listed| first(listed).input_schema = r#"{"type":"object","properties":{"a":{"type":"number"}}}"#.into(),
-        // Clients get the members in this order, and show them so.
+        // Clients get and show the members in this order.
         |listed| first(listed).input_schema = r#"{"properties":{"a":{"type":"string"}},"type":"object"}"#.into(),
         |listed| first(listed).output_schema = Some(r#"{"type":"object"}"#.into()),
         |listed| first(listed).annotations = None,
@@ -130,7 +130,7 @@ fn any_other_word_is_another_text() {
 
 /// An entry is dropped, by name, if clients could distinguish what the canonical text cannot.
 #[test]
-fn what_is_read_in_two_ways_is_dropped() {
+fn ambiguous_json_is_dropped() {
     let bad = [
         r#"{"type":"object","description":"one","description":"two"}"#,
         r#"{"type":"object","properties":{"a":{"title":"one","t\u0069tle":"two"}}}"#,
@@ -158,7 +158,7 @@ fn what_is_read_in_two_ways_is_dropped() {
             assert!(matches!(&warnings[..], [why] if why.contains("read differently")), "{n}: {warnings:?} for {text}");
         }
     }
-    // Nor hidden characters, however they are written.
+    // Hidden characters too, verbatim or escaped.
     for hidden in ["a\u{202e}b", "\\u202e", "\\udb40\\udc41"] {
         let mut listed = listed();
         first(&mut listed).meta = Some(format!(r#"{{"a":["{hidden}"]}}"#));
@@ -167,7 +167,7 @@ fn what_is_read_in_two_ways_is_dropped() {
     }
 }
 
-/// As deep as guests' JSON may be, on half of the stack that the host's threads have.
+/// JSON of the maximum depth, on half of the stack of the host's threads.
 #[test]
 fn the_deepest_listing_fits_a_small_stack() {
     let nested = |open: &str, levels: usize, close: &str| format!("{}1{}", open.repeat(levels), close.repeat(levels));

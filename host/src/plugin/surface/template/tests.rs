@@ -14,7 +14,7 @@ fn compiled(template: &str) -> UriTemplate {
 }
 
 #[test]
-fn templates_of_every_level_are_taken_and_others_refused() {
+fn templates_of_every_level_are_accepted_and_others_refused() {
     for good in ["note://{id}", "file:///{+path}", "x:{?a,b*}", "x:{#a}{.b}{/c*}{;d}{&e}", "x:{v:9999}", "x:", "x:%41"]
     {
         compiled(good);
@@ -59,7 +59,7 @@ fn variables_and_literals_are_counted() {
 }
 
 #[test]
-fn what_a_template_does_not_make_does_not_match() {
+fn only_expansions_match() {
     for (template, good, bad) in [
         ("test://{id}/data", "test://7/data", "test://7/other"),
         ("test://{id}/data", "test://%37/data", "test://7/8/data"),
@@ -76,18 +76,18 @@ fn what_a_template_does_not_make_does_not_match() {
         ("x:a{#f}", "x:a#b", "x:a#b#c"),
         ("x:a.b", "x:a.b", "x:acb"),
     ] {
-        assert!(compiled(template).makes(good), "{template} {good}");
-        assert!(!compiled(template).makes(bad), "{template} {bad}");
+        assert!(compiled(template).matches(good), "{template} {good}");
+        assert!(!compiled(template).matches(bad), "{template} {bad}");
     }
 }
 
-/// What no URI is, is made by no template.
+/// Strings that are not URIs match no template.
 #[test]
 fn only_uris_match() {
     let any = compiled("x:{+any}");
-    assert!(any.makes("x:a"));
+    assert!(any.matches("x:a"));
     for bad in ["", "x", "x:a b", "x:é", "x:[", "x:a\n", "\nx:a", "x:%zz", "x:a#b#c"] {
-        assert!(!any.makes(bad), "{bad}");
+        assert!(!any.matches(bad), "{bad}");
     }
 }
 
@@ -126,15 +126,15 @@ proptest! {
     #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn what_it_expands_to_matches(template in template(), values in vec((name(), value()), 0..8)) {
+    fn every_expansion_matches(template in template(), values in vec((name(), value()), 0..8)) {
         let uri = expand(&template, &values);
-        // As it may with a `#` in the middle.
+        // It may not be one, for example with a `#` in the middle.
         prop_assume!(fluent_uri::Uri::parse(uri.as_str()).is_ok());
-        prop_assert!(compiled(&template).makes(&uri), "{} makes {}", template, uri);
+        prop_assert!(compiled(&template).matches(&uri), "{} matches {}", template, uri);
     }
 
     #[test]
-    fn values_of_a_simple_template_come_back(a in "[ -~é€😀]{1,9}", b in "[ -~é€😀]{1,9}") {
+    fn values_of_a_simple_template_are_captured(a in "[ -~é€😀]{1,9}", b in "[ -~é€😀]{1,9}") {
         let values = [("a".to_owned(), Value::Text(a.clone())), ("b".to_owned(), Value::Text(b.clone()))];
         for template in ["x://{a}/of/{b}", "x:{a,b}", "x:{/a,b}", "x:y{?a,b}", "x:y{;a,b}", "x:{a}{&b}"] {
             let uri = expand(template, &values);
@@ -148,7 +148,7 @@ proptest! {
     fn nothing_panics(template in "\\PC{0,40}|[ab{}:*,+#./;?&%0-9|=é]{0,30}", uri in "\\PC{0,40}|[ -~]{0,40}") {
         for template in [template.clone(), format!("x:{{{template}}}"), format!("x:{template}")] {
             if let Ok(template) = UriTemplate::compile(&template) {
-                template.makes(&uri);
+                template.matches(&uri);
             }
         }
     }
@@ -173,17 +173,17 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-/// The worst that fits: each is refused, or compared in linear time.
+/// The most expensive templates within the limits: each is refused, or matched in linear time.
 #[test]
-fn none_takes_long() {
+fn the_largest_templates_match_in_linear_time() {
     let many = |part: &str| format!("x:{}", part.repeat(2000 / part.len()));
     let list = format!("x:{{?{}}}", vec!["a"; 900].join(","));
     let places = format!("x:{{+{}}}", vec!["a"; 900].join(","));
     let start = Instant::now();
     for template in [many("{a*}"), many("{+a}"), many("{?a*}"), many("{a:255}"), many("{/a*,b}"), list, places] {
         if let Ok(template) = UriTemplate::compile(&template) {
-            template.makes(&format!("x:{}!", "a,".repeat(30_000)));
-            template.makes(&format!("x:{}", "?a=1&".repeat(12_000)));
+            template.matches(&format!("x:{}!", "a,".repeat(30_000)));
+            template.matches(&format!("x:{}", "?a=1&".repeat(12_000)));
         }
     }
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());

@@ -1,8 +1,8 @@
 //! A budget for characters whose presence is a choice, over the texts of one message.
 //!
-//! Some characters may be present or not, and the text looks much the same. Each such choice
-//! can carry a few bits, so few of them are allowed, however many texts there are. To repeat the
-//! last choice is free.
+//! Some characters may be present or absent, and the text looks much the same. Each such choice
+//! can carry a few bits, so few are allowed, however many texts there are. Repeating the last
+//! choice is free.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,22 @@ use std::collections::HashMap;
 const CHOICES: u32 = 8;
 /// Choices in all entries of a listing.
 const LISTING: u32 = 32;
-/// Punctuation marks that may first appear with an unusual space: more than French or German needs.
-const USUAL: u32 = 12;
-/// Emoji with two presentations that may first appear with a selector.
-const LOOKS: u32 = 12;
-/// Cost of a character that a script's spelling needs, in the units of [`Leeway::earn`].
+/// Signs that may first appear with an unusual space: more than French or German needs.
+const TYPOGRAPHY: u32 = 12;
+/// Emoji that may first appear with a presentation selector.
+const PRESENTATIONS: u32 = 12;
+/// Cost of a character that a script's spelling needs, in units of [`Leeway::credit`].
 const SPELLING: u32 = 32;
 
-/// The cost class of the first use of one of several ways to write something.
+/// The cost of the first variant in which something is written. Another one later costs a choice, or
+/// `Costs` again.
 pub(super) enum First {
     /// The difference is visible.
     Free,
-    /// It is usual typography.
-    Usual,
+    /// Usual typography.
+    Typography,
     /// It selects an emoji's presentation.
-    Look,
+    Presentation,
     Costs(u32),
 }
 
@@ -33,25 +34,32 @@ pub(super) enum First {
 #[derive(Clone)]
 pub(in crate::plugin) struct Leeway {
     choices: u32,
-    /// Choices of the entries to come.
+    /// Choices left for later entries.
     later: u32,
-    usual: u32,
-    looks: u32,
-    earned: u32,
-    /// The last way in which each thing was written.
-    ways: HashMap<(char, char), char>,
+    typography: u32,
+    presentations: u32,
+    credit: u32,
+    /// The last variant in which each thing was written.
+    variants: HashMap<(char, char), char>,
 }
 
 impl Default for Leeway {
     fn default() -> Self {
-        Self { choices: CHOICES, later: 0, usual: USUAL, looks: LOOKS, earned: 0, ways: HashMap::new() }
+        Self {
+            choices: CHOICES,
+            later: 0,
+            typography: TYPOGRAPHY,
+            presentations: PRESENTATIONS,
+            credit: 0,
+            variants: HashMap::new(),
+        }
     }
 }
 
 impl Leeway {
     /// Without any choices.
     pub(in crate::plugin::text) fn none() -> Self {
-        Self { choices: 0, usual: 0, looks: 0, ..Self::default() }
+        Self { choices: 0, typography: 0, presentations: 0, ..Self::default() }
     }
 
     /// For the entries of a listing.
@@ -59,66 +67,66 @@ impl Leeway {
         Self { later: LISTING - CHOICES, ..Self::default() }
     }
 
-    /// Starts the next entry of the listing. The rest of the previous entry's budget goes to all.
+    /// Starts the next entry of the listing. What the previous entry left is available to later ones.
     pub(in crate::plugin) fn begin_entry(&mut self) {
         let all = self.later + self.choices;
         self.choices = all.min(CHOICES);
         self.later = all - self.choices;
     }
 
-    pub(super) fn choose(&mut self, cost: u32) -> bool {
+    pub(super) fn pay(&mut self, cost: u32) -> bool {
         let left = self.choices.checked_sub(cost);
         self.choices = left.unwrap_or(self.choices);
         left.is_some()
     }
 
-    /// Adds the units of letters of a script that needs invisible characters.
-    pub(super) fn earn(&mut self, units: u32) {
-        self.earned = self.earned.saturating_add(units);
+    /// Adds the units of letters: see [`super::needed::units`].
+    pub(super) fn credit(&mut self, units: u32) {
+        self.credit = self.credit.saturating_add(units);
     }
 
     /// Pays for a character that a script's spelling needs.
-    pub(super) fn spell(&mut self) -> bool {
-        match self.earned.checked_sub(SPELLING) {
+    pub(super) fn pay_for_spelling(&mut self) -> bool {
+        match self.credit.checked_sub(SPELLING) {
             Some(left) => {
-                self.earned = left;
+                self.credit = left;
                 true
             }
-            None => self.choose(1),
+            None => self.pay(1),
         }
     }
 
-    /// Pays for one way to write `what`.
-    pub(super) fn write(&mut self, what: (char, char), way: char, first: &First) -> bool {
-        let last = self.ways.get(&what);
+    /// Pays for writing `what` in a variant; false if the budget does not allow it.
+    pub(super) fn use_variant(&mut self, what: (char, char), variant: char, first: &First) -> bool {
+        let last = self.variants.get(&what);
         let passes = match first {
-            _ if last == Some(&way) => return true,
+            _ if last == Some(&variant) => return true,
             First::Free if last.is_none() => true,
-            First::Usual if last.is_none() && self.usual > 0 => {
-                self.usual -= 1;
+            First::Typography if last.is_none() && self.typography > 0 => {
+                self.typography -= 1;
                 true
             }
-            First::Look if last.is_none() && self.looks > 0 => {
-                self.looks -= 1;
+            First::Presentation if last.is_none() && self.presentations > 0 => {
+                self.presentations -= 1;
                 true
             }
-            First::Free | First::Usual | First::Look => self.choose(1),
-            First::Costs(cost) => self.choose(*cost),
+            First::Free | First::Typography | First::Presentation => self.pay(1),
+            First::Costs(cost) => self.pay(*cost),
         };
         if passes {
-            self.ways.insert(what, way);
+            self.variants.insert(what, variant);
         }
         passes
     }
 
-    /// Whether something was written in one of several ways.
-    pub(in crate::plugin::text) fn has_ways(&self) -> bool {
-        !self.ways.is_empty()
+    /// Whether something was written in a variant.
+    pub(in crate::plugin::text) fn has_variants(&self) -> bool {
+        !self.variants.is_empty()
     }
 
     /// Records that `what` was written without a hidden character.
-    pub(super) fn write_plainly(&mut self, what: (char, char)) {
-        if let Some(last) = self.ways.get_mut(&what) {
+    pub(super) fn use_plain(&mut self, what: (char, char)) {
+        if let Some(last) = self.variants.get_mut(&what) {
             *last = '\0';
         }
     }

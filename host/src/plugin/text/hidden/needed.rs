@@ -38,7 +38,7 @@ pub(super) struct Around {
     /// The last character that is not hidden, or is needed, and the one before it.
     pub(super) before: char,
     pub(super) earlier: char,
-    /// The next character: a space at the end, and NUL if it is suspect itself and so no reason.
+    /// The next character: a space at the end; NUL if it is suspect itself, and so justifies nothing.
     pub(super) next: char,
     /// Consecutive needed characters so far.
     pub(super) in_a_row: usize,
@@ -52,17 +52,17 @@ pub(super) struct Around {
 pub(super) enum Need {
     Nothing,
     /// The text looks different without it.
-    Seen,
+    Visible,
     /// The script's spelling needs it, whether or not it is visible there.
     Spelling,
-    /// It is one way to write something.
-    Way((char, char), First),
+    /// It makes a variant of a text: the key of what is written, and its first cost.
+    Variant((char, char), First),
     /// It could as well be absent.
     Choice,
 }
 
 /// The key for the presentations of a character that selectors select.
-pub(super) fn shown(c: char) -> (char, char) {
+pub(super) fn presentation(c: char) -> (char, char) {
     (c, '\u{fe0f}')
 }
 
@@ -79,23 +79,23 @@ pub(super) fn need(c: char, around: &Around) -> Need {
         ZWNJ => non_joiner(around),
         // Emoji or text presentation. Digits are emoji only as keycaps.
         '\u{fe0e}' | '\u{fe0f}' if before.is_ascii() => {
-            when(is_emoji(before) && next == '\u{20e3}', Need::Way(shown(before), First::Free))
+            when(is_emoji(before) && next == '\u{20e3}', Need::Variant(presentation(before), First::Free))
         }
         '\u{fe0e}' | '\u{fe0f}' if before == base && is_emoji(base) => {
-            // Some always have emoji presentation.
+            // Those with emoji presentation by default rarely need a selector.
             let idle = CodePointSetData::new::<EmojiPresentation>().contains(base);
-            Need::Way(shown(base), if idle { First::Costs(1) } else { First::Look })
+            Need::Variant(presentation(base), if idle { First::Costs(1) } else { First::Presentation })
         }
         '\u{fe00}'..='\u{fe06}' if before == base && is_hieroglyph(base) => Need::Spelling,
         '\u{fe00}' if before == base && !base.is_ascii() && category(base) == Category::MathSymbol => {
-            Need::Way(shown(base), First::Costs(1))
+            Need::Variant(presentation(base), First::Costs(1))
         }
         // Five bits. No ideograph has more variants than that.
         '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e011f}' => {
-            when(before == base && is_han(base), Need::Way(shown(base), First::Costs(2)))
+            when(before == base && is_han(base), Need::Variant(presentation(base), First::Costs(2)))
         }
         '\u{180b}'..='\u{180d}' | '\u{180f}' => when(before == base && is_mongolian(base), Need::Spelling),
-        '\u{180e}' => when(is_mongolian(base) && before != c && is_mongolian(next), Need::Seen),
+        '\u{180e}' => when(is_mongolian(base) && before != c && is_mongolian(next), Need::Visible),
         // A line break opportunity, in scripts without spaces between words.
         '\u{200b}' => when(in_a_row == 0 && is_complex(base) && is_complex(next), Need::Spelling),
         // The direction of punctuation next to a word.
@@ -118,16 +118,16 @@ pub(super) fn need(c: char, around: &Around) -> Need {
         | '\u{8e2}'
         | '\u{110bd}'
         | '\u{110cd}' => {
-            let takes = if is_digit_of_a_script(next) { Need::Seen } else { Need::Spelling };
-            when(in_a_row == 0 && (right_to_left || is_right_to_left(next) || matches!(takes, Need::Seen)), takes)
+            let takes = if is_digit_of_a_script(next) { Need::Visible } else { Need::Spelling };
+            when(in_a_row == 0 && (right_to_left || is_right_to_left(next) || matches!(takes, Need::Visible)), takes)
         }
         DOUBLE_MARK => when(in_a_row == 0 && is_duployan(base), Need::Spelling),
-        c if is_modifier_of_a_script(c) => when(script(base) == script(c), Need::Seen),
+        c if is_modifier_of_a_script(c) => when(script(base) == script(c), Need::Visible),
         c if is_joiner_of_a_script(c) => {
             let joins = in_a_row == 0 && [base, next].map(script) == [script(c); 2] && !is_mark(next);
-            // Fonts without support show the same.
+            // Fonts without support for them show no difference.
             let rare = matches!(c, '\u{2d7f}' | '\u{16fe4}' | '\u{1107f}');
-            let need = if rare { Need::Spelling } else { Need::Seen };
+            let need = if rare { Need::Spelling } else { Need::Visible };
             when(joins && category(next) != Category::SpacingMark, need)
         }
         _ => Need::Nothing,
@@ -148,16 +148,16 @@ fn emoji(around: &Around) -> Need {
         || acts(first) && matches!(next, '♂' | '♀' | '➡')
         || std::iter::from_fn(|| pairs.next().zip(pairs.next())).any(|pair| pair == (first, next))
     {
-        Need::Seen
+        Need::Visible
     } else {
-        Need::Way((base, next), First::Costs(1))
+        Need::Variant((base, next), First::Costs(1))
     }
 }
 
 fn non_joiner(around: &Around) -> Need {
     let &Around { base, before, next, .. } = around;
     if joins_on(base) && joins_back(next) || is_virama(before) && is_joined(next) {
-        Need::Seen
+        Need::Visible
     } else if is_joined(base) && (is_joined(next) || is_virama(before)) {
         Need::Spelling
     } else {
@@ -171,7 +171,7 @@ fn joiner(around: &Around) -> Need {
     let joins = joins_on(base) != joins_back(next) && next != '\0' && !is_mark(next);
     let half = is_virama(before) && (script(base) == Script::Sinhala || HALF_LETTERS.contains(base));
     if joins || half || is_virama(next) && KEPT_LETTERS.contains(base) {
-        Need::Seen
+        Need::Visible
     } else if is_joined(base) && (is_joined(next) || is_virama(before)) {
         Need::Spelling
     } else {
@@ -179,9 +179,9 @@ fn joiner(around: &Around) -> Need {
     }
 }
 
-/// Units that a letter adds for invisible characters of its script: Khmer, Thai, Mongolian,
-/// hieroglyphs, braille and scripts that few fonts support get one for some three letters, others
-/// for thirty-two.
+/// Units that a letter adds for invisible characters of its script, each of which costs 32: Khmer,
+/// Thai, Mongolian, hieroglyphs, braille and scripts that few fonts support get one character for
+/// about three letters, others one for 32.
 pub(super) fn units(c: char) -> u32 {
     match c {
         '\0'..'\u{590}' | '\u{3000}'..'\u{a000}' | '\u{ac00}'..'\u{d7b0}' => 0,

@@ -11,12 +11,12 @@ const SIGNS: &str = ";:!?«»‹›“”„%‰°€$£§¶№–—−×÷=·�
 /// Wide spaces at the start of a line.
 const INDENT: usize = 4;
 
-/// Why a space, usual or not, may be at a position. The choice has to be consistent.
+/// Why a space, plain or unusual, may be at a position.
 pub(super) fn need(c: char, around: &Around, rest: &str) -> Need {
     let (before, next) = (around.before, around.next);
     match c {
-        '\u{3000}' if around.indent < INDENT && begins_a_line(rest) => return Need::Seen,
-        '\u{1680}' if script(before) == Script::Ogham && script(next) == Script::Ogham => return Need::Seen,
+        '\u{3000}' if around.indent < INDENT && begins_a_line(rest) => return Need::Visible,
+        '\u{1680}' if script(before) == Script::Ogham && script(next) == Script::Ogham => return Need::Visible,
         // Before suffixes of Mongolian words.
         '\u{202f}' if script(before) == Script::Mongolian && script(next) == Script::Mongolian => {
             return Need::Spelling;
@@ -33,21 +33,21 @@ pub(super) fn need(c: char, around: &Around, rest: &str) -> Need {
     }
     let numeric = |c: char| if c.is_numeric() { '0' } else { c };
     if is_wide(before) && is_wide(next) {
-        Need::Way(('\u{3000}', ' '), First::Free)
+        Need::Variant(('\u{3000}', ' '), First::Free)
     } else if SIGNS.contains(next) {
-        Need::Way((' ', next), First::Usual)
+        Need::Variant((' ', next), First::Typography)
     } else if SIGNS.contains(before) {
-        Need::Way((before, ' '), First::Usual)
+        Need::Variant((before, ' '), First::Typography)
     } else if before.is_numeric() && next.is_numeric() {
-        Need::Way(('0', '0'), First::Usual)
+        Need::Variant(('0', '0'), First::Typography)
     } else if before.is_numeric() || next.is_numeric() {
-        Need::Way((numeric(before), numeric(next)), First::Costs(1))
+        Need::Variant((numeric(before), numeric(next)), First::Costs(1))
     } else if before == '.' {
         // Abbreviations.
-        Need::Way((around.earlier, next), First::Costs(1))
+        Need::Variant((around.earlier, next), First::Costs(1))
     } else if !around.earlier.is_alphanumeric() {
         // One-letter words.
-        Need::Way((before, '1'), First::Costs(1))
+        Need::Variant((before, '1'), First::Costs(1))
     } else {
         Need::Choice
     }

@@ -9,9 +9,9 @@ fn cleaned(text: &str) -> String {
     text
 }
 
-/// Texts as people write them, long enough that no leeway lets them through.
+/// Real text, long enough that no leeway would cover it.
 #[test]
-fn texts_of_many_scripts_pass_whole() {
+fn texts_of_many_scripts_pass_unchanged() {
     let many = [
         // French: before signs, within quotes and numbers.
         "Voulez-vous l’ouvrir\u{202f}? Oui\u{202f}! «\u{a0}Bonjour\u{a0}», dit-il\u{a0}: 12\u{202f}345\u{a0}€, soit 10\u{a0}%\u{202f}; merci. ",
@@ -59,17 +59,17 @@ fn texts_of_many_scripts_pass_whole() {
     }
 }
 
-/// All of Unicode, as often as one likes, between letters and beside signs: what Latin text can
-/// carry and shows nothing is no more than the leeway.
+/// All of Unicode, repeated, between letters and beside signs: in Latin text, invisible characters
+/// are limited by the leeway.
 #[test]
-fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
+fn invisible_characters_in_latin_text_stay_within_the_leeway() {
     let mut free = [0; 4];
     for c in ('\0'..=char::MAX).filter(|c| !c.is_ascii()) {
-        let text: String = "Reads, then w: é ".chars().flat_map(|said| [said, c]).collect::<String>().repeat(2);
-        // Nothing is asked of what is around the others, nor of what is around most of these.
-        let asked = is_suspect(c) || is_unusual_space(c) || is_mark(c);
-        let often = asked && (!matches!(c, '\u{40000}'..) || u32::from(c) % 61 == 0);
-        let left = if often { cleaned(&text).chars().filter(|it| *it == c).count() } else { 34 * usize::from(!asked) };
+        let text: String = "Reads, then w: é ".chars().flat_map(|letter| [letter, c]).collect::<String>().repeat(2);
+        // Others do not depend on their context. Of the highest planes a sample is enough.
+        let limited = is_suspect(c) || is_unusual_space(c) || is_mark(c);
+        let full = limited && (!matches!(c, '\u{40000}'..) || u32::from(c) % 61 == 0);
+        let left = if full { cleaned(&text).chars().filter(|it| *it == c).count() } else { 34 * usize::from(!limited) };
         assert_eq!(cleaned(&format!("a{c}b")).contains(c), left > 0, "U+{:04X}", u32::from(c));
         if left == 34 {
             // Characters without a limit are visible.
@@ -77,7 +77,7 @@ fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
                 it if Group::Letter.contains(it) => 0,
                 it if Group::Number.contains(it) || Group::Symbol.contains(it) || Group::Punctuation.contains(it) => 1,
                 it if Group::Mark.contains(it) => 2,
-                // A box, and in a version of Unicode to come perhaps a letter.
+                // Shown as a box; a later version of Unicode may assign a letter.
                 icu_properties::props::GeneralCategory::Unassigned if !matches!(c, '\u{40000}'..='\u{effff}') => 3,
                 other => panic!("U+{:04X} passes: {other:?}", u32::from(c)),
             };
@@ -87,9 +87,9 @@ fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
             assert!(is_unusual_space(c) || left == 0, "U+{:04X}: {left}", u32::from(c));
         }
     }
-    // Letters; numbers, signs; marks, which are seen on what they are on; what is not assigned.
+    // Letters; numbers and symbols; marks, which are visible on their base; unassigned.
     assert!(free[0] > 130_000 && free[1] > 8_000 && free[2] > 2_000 && free[3] > 50_000, "{free:?}");
-    // What is blank by its name, or joins and fills, is known.
+    // Characters that are blank, join or fill.
     let blank = "\u{115f}\u{1160}\u{3164}\u{ffa0}\u{1d159}\u{13441}\u{13442}\u{fffc}\u{fff9}\u{34f}\u{17b4}\
                  \u{1039}\u{17d2}\u{1a60}\u{1bab}\u{2d7f}\u{aaf6}\u{10a3f}\u{1107f}\u{11133}\u{113d0}\u{11a47}\
                  \u{11a99}\u{11f42}\u{16fe4}\u{1bc9d}\u{1bca0}\u{1d173}\u{180e}\u{2061}\u{2065}\u{e0001}\u{85}\u{2028}";
@@ -98,7 +98,7 @@ fn what_shows_nothing_is_as_good_as_gone_beside_latin_text() {
     }
 }
 
-/// Unpredictable bits.
+/// Pseudorandom bits.
 fn bits() -> impl Iterator<Item = bool> {
     let mut state: u32 = 1;
     std::iter::repeat_with(move || {
@@ -107,8 +107,8 @@ fn bits() -> impl Iterator<Item = bool> {
     })
 }
 
-/// A thousand bits, each of which is one of two spellings; how many choices are left of them: a
-/// spelling that is not as the last one was.
+/// Encodes a thousand bits in two spellings and cleans the text. Returns how many choices are left:
+/// spellings that differ from the one before.
 fn choices(zero: &str, one: &str) -> usize {
     let text: String = bits().take(1000).map(|bit| if bit { one } else { zero }).collect();
     let clean = cleaned(&text);
@@ -127,7 +127,7 @@ fn choices(zero: &str, one: &str) -> usize {
 }
 
 #[test]
-fn no_message_fits_into_what_looks_the_same() {
+fn lookalike_spellings_carry_no_message() {
     let pairs = [
         ("word ", "word\u{a0}"),
         ("word\u{2009}", "word\u{200a}"),
@@ -151,21 +151,21 @@ fn no_message_fits_into_what_looks_the_same() {
         ("رو", "ر\u{200c}و"),
     ];
     for (zero, one) in pairs {
-        // There and back again for each choice.
+        // Each choice can change the spelling and change it back.
         let choices = choices(zero, one);
         let letters = 1000 * zero.chars().filter(|c| units(*c) > 0).count();
         assert!(choices <= 2 * (8 + letters / 32) + 4, "{} {}: {choices}", zero.escape_unicode(), one.escape_unicode());
     }
-    // A byte behind each of several ideographs.
+    // A byte after each of several ideographs.
     let selected: String = ('\u{4e00}'..'\u{4f00}').zip('\u{e0100}'..='\u{e01ef}').flat_map(|(c, s)| [c, s]).collect();
     let left = cleaned(&selected).chars().filter(|c| is_suspect(*c)).count();
     assert_eq!(left, 4);
-    // Emoji with two looks, and those that are pictures whatever follows, each once.
+    // Emoji with text presentation by default, and with emoji presentation, each once.
     let once = |emoji: &str| emoji.chars().map(|c| format!("{c}\u{fe0f} ")).collect::<String>();
     let selected = |emoji| cleaned(&once(emoji)).matches('\u{fe0f}').count();
     assert_eq!(selected("☀☁☂☃☄☎☑☘☝☠☢☣☦☪☮☯☸☹♀♂♠♣♥♦"), 12 + 8);
     assert_eq!(selected("⌚⌛⏩⏰☔☕♈♉♊♿⚓⚡⚪⚫⚽⭐⭕🌍🍸😀"), 8);
-    // What scripts are spelt with is a share of their letters.
+    // Characters that a script's spelling needs are limited to a share of its letters.
     for (spelt, share) in [
         ("क\u{94d}\u{200d}त", 16),
         ("رو\u{200c}", 16),
@@ -188,9 +188,9 @@ fn no_message_fits_into_what_looks_the_same() {
     assert!(left <= (8 + 12) * 20, "{left}");
 }
 
-/// Columns of a picture that is made of braille signs.
+/// So that braille art keeps its columns.
 #[test]
-fn blank_braille_that_does_not_pass_leaves_a_space() {
+fn dropped_blank_braille_is_replaced_by_a_space() {
     assert_eq!(cleaned("⣿\u{2800}\u{2800}\u{2800}⣿\n\u{2800}\u{2800}⣿").chars().count(), 9);
     assert_eq!(cleaned("a\u{2800}\u{2800}b"), "a  b");
 }

@@ -5,8 +5,8 @@ use icu_properties::props::{
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// Whether a character is hidden unless it is needed where it is. A carriage return is not
-/// among them: it depends on what follows. Nor are spaces, see [`is_unusual_space`].
+/// Whether a character is hidden unless it is needed in its position. Not for carriage returns,
+/// which depend on what follows, nor for spaces: see [`is_unusual_space`].
 pub(in crate::plugin::text) fn is_suspect(c: char) -> bool {
     match c {
         '\n' | '\t' | '\r' | ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' => false,
@@ -22,7 +22,7 @@ pub(in crate::plugin::text) fn is_suspect(c: char) -> bool {
         c if u32::from(c) & 0xfffe == 0xfffe => true,
         c => {
             let category = CodePointMapData::<Category>::new().get(c);
-            // Unassigned planes, with no plans for them.
+            // Of the unassigned, only planes without planned assignments.
             matches!(category, Category::Format | Category::PrivateUse)
                 || matches!(category, Category::LineSeparator | Category::ParagraphSeparator)
                 || category == Category::Unassigned && matches!(c, '\u{40000}'..='\u{effff}')
@@ -49,7 +49,7 @@ pub(super) fn is_modifier_of_a_script(c: char) -> bool {
     matches!(c, '\u{13440}' | '\u{1bc9d}' | '\u{1da9b}'..='\u{1da9f}' | '\u{1daa1}'..='\u{1daaf}')
 }
 
-/// Spaces other than the usual one, which are hard to distinguish from it.
+/// Spaces other than U+0020, which are hard to distinguish from it.
 pub fn is_unusual_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }

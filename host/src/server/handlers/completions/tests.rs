@@ -9,14 +9,14 @@ use crate::plugin::{CallError, Fault};
 use crate::server::tests::double::Double;
 use crate::server::{Server, Settings};
 
-/// A plugin whose prompt's argument is completed by what was asked.
+/// A plugin that completes a prompt's argument with a description of the request.
 fn completing() -> Double {
-    Double::new("with").prompt().completes(|asked, value, call| match &*value {
+    Double::new("with").prompt().completes(|requested, value, call| match &*value {
         "crash" => Err(CallError::Fault(Fault::Trap)),
         "fail" => Err(CallError::Guest(GuestError::Failed("no luck".into()))),
         _ => {
-            let asked = format!("{asked} {}", call.meta.unwrap_or_default());
-            Ok(Completion { values: vec![asked], total: None, has_more: false })
+            let requested = format!("{requested} {}", call.meta.unwrap_or_default());
+            Ok(Completion { values: vec![requested], total: None, has_more: false })
         }
     })
 }
@@ -39,7 +39,7 @@ async fn answer(catalog: &Arc<Catalog>, prompt: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_plugin_is_asked_for_its_own_if_it_has_completions() {
+async fn completions_come_from_the_plugin_of_the_reference() {
     let catalog = Arc::new(Catalog::default());
     catalog.set_ready();
     catalog.put(Double::new("without").prompt().member());
@@ -48,12 +48,15 @@ async fn a_plugin_is_asked_for_its_own_if_it_has_completions() {
     catalog.put(completing().member());
     let empty = answer(&catalog, "without_p", "v").await;
     assert_eq!(empty["result"]["completion"], json!({"values": [], "hasMore": false}), "{empty}");
-    let asked = answer(&catalog, "with_p", "v").await;
-    assert_eq!(asked["result"]["completion"]["values"], json!([r#"Subject::Prompt("p") a=v [("b", "c")] {"x":1}"#]));
+    let requested = answer(&catalog, "with_p", "v").await;
+    assert_eq!(
+        requested["result"]["completion"]["values"],
+        json!([r#"Subject::Prompt("p") a=v [("b", "c")] {"x":1}"#])
+    );
 }
 
 #[tokio::test]
-async fn its_failure_names_it() {
+async fn a_failure_names_the_plugin() {
     let catalog = Arc::new(Catalog::default());
     catalog.set_ready();
     catalog.put(completing().member());

@@ -38,12 +38,12 @@ const FORMS: ClientCapabilities = ClientCapabilities {
 };
 
 /// One request to a plugin.
-struct Stage {
+struct Fixture {
     server: Arc<Server>,
     scope: Scope,
     provider: Arc<dyn Provider>,
-    /// What the plugin was given in each round.
-    told: Arc<Mutex<Vec<String>>>,
+    /// The plugin's input in each round.
+    received: Arc<Mutex<Vec<String>>>,
 }
 
 /// Its client.
@@ -52,8 +52,8 @@ struct Peer {
     pending: Arc<PendingRequests>,
 }
 
-impl Stage {
-    /// `play` has the number of the round, from 1, and the scope. A client of 2026-07-28 takes
+impl Fixture {
+    /// `play` gets the number of the round, from 1, and the scope. A client of 2026-07-28 accepts
     /// no requests.
     fn new(
         revision: Revision,
@@ -67,17 +67,17 @@ impl Stage {
         let asked = Arc::new(PendingRequests::default());
         let takes_requests = Some(&asked).filter(|_| !revision.is_modern());
         let scope = scope(&server, revision, client(&server, capabilities, outbox, takes_requests));
-        let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (said, of_request) = (told.clone(), scope.clone());
+        let received: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (inputs, of_request) = (received.clone(), scope.clone());
         let double = double.tool(move |call| {
-            let mut said = said.lock().expect("nobody panics");
-            said.push(describe(&call));
-            std::future::ready(play(said.len(), &of_request))
+            let mut inputs = inputs.lock().expect("not poisoned");
+            inputs.push(describe(&call));
+            std::future::ready(play(inputs.len(), &of_request))
         });
-        (Self { server, scope, provider: Arc::new(double), told }, Peer { inbox: Inbox(messages), pending: asked })
+        (Self { server, scope, provider: Arc::new(double), received }, Peer { inbox: Inbox(messages), pending: asked })
     }
 
-    /// With settings and a plugin that matter to no test.
+    /// With default settings and plugin.
     fn plain(
         revision: Revision,
         capabilities: ClientCapabilities,
@@ -100,8 +100,8 @@ impl Stage {
         self.rounds(arguments).run(resumed, call).await
     }
 
-    fn told(&self) -> Vec<String> {
-        self.told.lock().expect("nobody panics").clone()
+    fn received(&self) -> Vec<String> {
+        self.received.lock().expect("not poisoned").clone()
     }
 }
 
@@ -119,7 +119,7 @@ impl Peer {
     }
 }
 
-/// The answers and the state that a round was given.
+/// The answers and the state that a round received.
 fn describe(call: &Call) -> String {
     let reply = |reply: &Reply| match reply {
         Reply::Elicited(given) => match given.action {
@@ -150,7 +150,7 @@ fn asks(state: &str) -> Result<ToolOutcome, CallError> {
     asks_for("name", form(FORM), state)
 }
 
-/// How a request ended, in a line.
+/// The outcome of a request, on one line.
 fn end(settled: Result<Settled<ToolResult>, Refusal>) -> String {
     match settled {
         Ok(Settled::Complete(result)) => match &result.content[..] {
@@ -163,7 +163,7 @@ fn end(settled: Result<Settled<ToolResult>, Refusal>) -> String {
     }
 }
 
-/// The result that asks.
+/// The `InputRequiredResult`.
 fn question(settled: Result<Settled<ToolResult>, Refusal>) -> Value {
     match settled {
         Ok(Settled::InputRequired(result)) => serde_json::from_str(&result).expect("JSON"),
@@ -171,15 +171,15 @@ fn question(settled: Result<Settled<ToolResult>, Refusal>) -> Value {
     }
 }
 
-/// What the client's next request brings.
-fn back(asked: &Value, answers: Option<Value>) -> ResumedInput {
+/// The client's retry.
+fn retry_with(asked: &Value, answers: Option<Value>) -> ResumedInput {
     let answers = answers.map(|answers| RawValue::from_string(answers.to_string()).expect("JSON"));
     ResumedInput { answers, state: Some(asked["requestState"].as_str().expect("a state").to_owned()) }
 }
 
 #[tokio::test]
-async fn a_client_that_takes_requests_is_asked_until_the_plugin_is_done() {
-    let (stage, mut peer) = Stage::plain(V2025_11_25, FORMS, |round, _| match round {
+async fn a_client_with_a_session_is_asked_until_the_call_completes() {
+    let (fixture, mut peer) = Fixture::plain(V2025_11_25, FORMS, |round, _| match round {
         1 => asks("first"),
         2 => asks_for("age", form(FORM), "second"),
         _ => Ok(done("done")),
@@ -190,144 +190,148 @@ async fn a_client_that_takes_requests_is_asked_until_the_plugin_is_done() {
         assert_eq!(question["params"]["message"], "Who?");
         peer.answers(json!({"result": {"action": "decline"}})).await;
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "done");
-    // Each round has the answers and the state of the one before it, and no others.
-    assert_eq!(stage.told(), [" []", r#"name: {"name":"Ada"} [first]"#, "age: declined [second]"]);
+    // Each round gets only the answers and the state of the previous one.
+    assert_eq!(fixture.received(), [" []", r#"name: {"name":"Ada"} [first]"#, "age: declined [second]"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn a_client_that_takes_none_brings_its_answers_with_the_state() {
-    let (stage, mut peer) = Stage::plain(V2026_07_28, FORMS, |round, _| match round {
+async fn a_stateless_client_retries_with_answers_and_state() {
+    let (fixture, mut peer) = Fixture::plain(V2026_07_28, FORMS, |round, _| match round {
         1 | 2 => asks("kept"),
         _ => Ok(done("done")),
     });
-    let asked = question(stage.settle(ResumedInput::default()).await);
+    let asked = question(fixture.settle(ResumedInput::default()).await);
     assert_eq!(asked["resultType"], "input_required");
     assert_eq!(asked["inputRequests"]["name"]["method"], "elicitation/create");
-    assert_eq!(stage.told().len(), 1, "nothing is called while a person thinks");
-    // What was not answered is asked again.
-    let asked = question(stage.settle(back(&asked, None)).await);
+    assert_eq!(fixture.received().len(), 1, "nothing is called while the client answers");
+    // An unanswered question is asked again.
+    let asked = question(fixture.settle(retry_with(&asked, None)).await);
     let answers = json!({"name": {"action": "accept", "content": {"name": "Ada"}}, "other": {"action": "cancel"}});
-    assert_eq!(end(stage.settle(back(&asked, Some(answers))).await), "done");
+    assert_eq!(end(fixture.settle(retry_with(&asked, Some(answers))).await), "done");
     assert_eq!(
-        stage.told(),
+        fixture.received(),
         [" []", " [kept]", r#"name: {"name":"Ada"} [kept]"#],
-        "and what was not asked is no answer"
+        "an answer to no question is ignored"
     );
     assert_eq!(peer.inbox.all(), [] as [Value; 0], "nothing is sent beside the results");
 }
 
 #[tokio::test]
-async fn answers_without_the_state_are_taken_by_their_shape() {
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| Ok(done("done")));
+async fn answers_without_a_state_are_parsed_by_their_shape() {
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| Ok(done("done")));
     let retry = |answers: Value| ResumedInput {
         answers: Some(RawValue::from_string(answers.to_string()).expect("JSON")),
         state: None,
     };
-    assert_eq!(end(stage.settle(retry(json!({"name": {"action": "cancel"}}))).await), "done");
-    assert_eq!(stage.told(), ["name: cancelled []"]);
-    let Err(Refusal::Request(error)) = stage.settle(retry(json!({"name": {"x": 1}}))).await else {
-        panic!("taken for an answer");
+    assert_eq!(end(fixture.settle(retry(json!({"name": {"action": "cancel"}}))).await), "done");
+    assert_eq!(fixture.received(), ["name: cancelled []"]);
+    let Err(Refusal::Request(error)) = fixture.settle(retry(json!({"name": {"x": 1}}))).await else {
+        panic!("accepted as an answer");
     };
     assert!(error.message.contains("params.inputResponses.name"), "{}", error.message);
-    assert_eq!(stage.told().len(), 1, "the plugin is not called with what is no answer");
+    assert_eq!(fixture.received().len(), 1, "the plugin is not called with an invalid answer");
 }
 
 #[tokio::test]
-async fn a_state_that_is_not_that_of_the_call_is_refused_before_the_plugin_is_called() {
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| asks("kept"));
-    let asked = question(stage.settle(ResumedInput::default()).await);
+async fn a_foreign_state_is_refused_before_the_plugin_is_called() {
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| asks("kept"));
+    let asked = question(fixture.settle(ResumedInput::default()).await);
     let refused = |settled| match settled {
         Err(Refusal::Request(error)) => error.message,
         other => end(other),
     };
     let foreign = error::foreign_state().message;
-    assert_eq!(refused(stage.settle_with(r#"{"other":1}"#, back(&asked, None)).await), foreign);
+    assert_eq!(refused(fixture.settle_with(r#"{"other":1}"#, retry_with(&asked, None)).await), foreign);
     let mut changed = asked.clone();
     let state = asked["requestState"].as_str().expect("a state");
     changed["requestState"] = json!(format!("{}{}", &state[..state.len() - 8], "AAAAAAAA"));
-    assert_eq!(refused(stage.settle(back(&changed, None)).await), foreign);
+    assert_eq!(refused(fixture.settle(retry_with(&changed, None)).await), foreign);
     let long_ago = std::time::SystemTime::now() - EXPIRY - Duration::from_secs(2);
-    let old = stage.server.seal.close(&stage.rounds("{}").binding(), Sealed::default(), long_ago).expect("randomness");
-    let late = stage.settle(back(&json!({"requestState": old}), None)).await;
+    let old =
+        fixture.server.seal.close(&fixture.rounds("{}").binding(), Sealed::default(), long_ago).expect("randomness");
+    let late = fixture.settle(retry_with(&json!({"requestState": old}), None)).await;
     assert_eq!(refused(late), error::expired_state(EXPIRY).message);
-    assert_eq!(stage.told().len(), 1);
+    assert_eq!(fixture.received().len(), 1);
 }
 
 #[tokio::test]
-async fn a_plugin_that_asks_on_and_on_is_stopped() {
-    let (stage, mut peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks("again"));
+async fn the_number_of_rounds_is_limited() {
+    let (fixture, mut peer) = Fixture::plain(V2025_11_25, FORMS, |_, _| asks("again"));
     let client = async {
         for _ in 0..ROUNDS {
             peer.answers(json!({"result": {"action": "cancel"}})).await;
         }
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert!(matches!(settled, Err(Refusal::TooManyRounds)), "{}", end(settled));
-    assert_eq!(stage.told().len(), ROUNDS as usize);
+    assert_eq!(fixture.received().len(), ROUNDS as usize);
 }
 
 #[tokio::test]
-async fn rounds_are_counted_from_one_request_to_the_next() {
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, |_, _| asks("again"));
-    let mut asked = question(stage.settle(ResumedInput::default()).await);
+async fn rounds_are_counted_across_retries() {
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, |_, _| asks("again"));
+    let mut asked = question(fixture.settle(ResumedInput::default()).await);
     for _ in 1..ROUNDS {
-        asked = question(stage.settle(back(&asked, None)).await);
+        asked = question(fixture.settle(retry_with(&asked, None)).await);
     }
-    let settled = stage.settle(back(&asked, None)).await;
+    let settled = fixture.settle(retry_with(&asked, None)).await;
     assert!(matches!(settled, Err(Refusal::TooManyRounds)), "{}", end(settled));
-    assert_eq!(stage.told().len(), ROUNDS as usize);
+    assert_eq!(fixture.received().len(), ROUNDS as usize);
 }
 
 #[tokio::test]
-async fn what_the_client_cannot_be_asked_the_plugin_is_told() {
+async fn unsupported_questions_are_reported_to_the_plugin() {
     for revision in [V2025_06_18, V2025_11_25, V2026_07_28] {
         let plugin = |round: usize, _: &Scope| if round == 1 { asks("kept") } else { Ok(done("without")) };
-        let (stage, mut peer) = Stage::plain(revision, ClientCapabilities::default(), plugin);
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "without", "{revision}");
-        let told = stage.told();
-        assert!(told[1].starts_with("name: the client does not support ") && told[1].ends_with(" [kept]"), "{told:?}");
-        // And one that cannot do without it ends with what the client lacks.
-        let (stage, mut other) = Stage::plain(revision, ClientCapabilities::default(), |_, _| asks(""));
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "needs-client", "{revision}");
-        assert_eq!(stage.told().len(), 2, "{revision}: asked again once");
-        assert_eq!((peer.inbox.all(), other.inbox.all()), (Vec::new(), Vec::new()), "{revision}: nobody was asked");
+        let (fixture, mut peer) = Fixture::plain(revision, ClientCapabilities::default(), plugin);
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "without", "{revision}");
+        let received = fixture.received();
+        assert!(
+            received[1].starts_with("name: the client does not support ") && received[1].ends_with(" [kept]"),
+            "{received:?}"
+        );
+        // If the plugin asks again, the call ends with the missing capability.
+        let (fixture, mut other) = Fixture::plain(revision, ClientCapabilities::default(), |_, _| asks(""));
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "needs-client", "{revision}");
+        assert_eq!(fixture.received().len(), 2, "{revision}: asked again once");
+        assert_eq!((peer.inbox.all(), other.inbox.all()), (Vec::new(), Vec::new()), "{revision}: no question was sent");
     }
 }
 
 #[tokio::test]
-async fn a_question_without_words_in_the_revision_is_not_put() {
-    for (revision, is_put) in [(V2025_06_18, false), (V2025_11_25, true)] {
+async fn a_question_that_the_revision_cannot_express_is_not_sent() {
+    for (revision, is_sent) in [(V2025_06_18, false), (V2025_11_25, true)] {
         let settings = Settings { ask_timeout: Duration::from_millis(20), ..Settings::default() };
-        let (stage, mut peer) = Stage::new(revision, FORMS, settings, Double::new("p"), |round, _| match round {
+        let (fixture, mut peer) = Fixture::new(revision, FORMS, settings, Double::new("p"), |round, _| match round {
             1 => asks_for("name", form(CHOICES), ""),
             _ => Ok(done("done")),
         });
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "done");
-        let put = peer.inbox.all().iter().any(|message| message["method"] == "elicitation/create");
-        let no_words = stage.told()[1].contains("does not exist in this client's revision");
-        assert_eq!((put, no_words), (is_put, !is_put), "{revision}: {:?}", stage.told());
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "done");
+        let sent = peer.inbox.all().iter().any(|message| message["method"] == "elicitation/create");
+        let is_reported = fixture.received()[1].contains("does not exist in this client's revision");
+        assert_eq!((sent, is_reported), (is_sent, !is_sent), "{revision}: {:?}", fixture.received());
     }
 }
 
 #[tokio::test]
-async fn a_plugin_without_the_grant_asks_nobody() {
+async fn a_plugin_without_the_grant_cannot_ask() {
     let denied = || Double::new("p").denied(Access::Elicit);
-    let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, Settings::default(), denied(), |_, _| asks(""));
-    let settled = stage.settle(ResumedInput::default()).await;
+    let (fixture, mut peer) = Fixture::new(V2025_11_25, FORMS, Settings::default(), denied(), |_, _| asks(""));
+    let settled = fixture.settle(ResumedInput::default()).await;
     assert!(matches!(&settled, Err(Refusal::Call(CallError::Fault(Fault::Denied { .. })))), "{}", end(settled));
-    assert_eq!(stage.told(), [" []", "name: the plugin has no grant 'elicit' []"]);
+    assert_eq!(fixture.received(), [" []", "name: the plugin has no grant 'elicit' []"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn what_can_be_asked_is_asked_beside_what_cannot() {
+async fn supported_questions_are_asked_beside_unsupported_ones() {
     let page = Ask::Url(UrlVisit { message: "Sign in".into(), url: "https://example.org/".into() });
     for revision in [V2025_11_25, V2026_07_28] {
         let page = page.clone();
-        let (stage, mut peer) = Stage::plain(revision, FORMS, move |round, _| match round {
+        let (fixture, mut peer) = Fixture::plain(revision, FORMS, move |round, _| match round {
             1 => {
                 let name = Question { key: "name".into(), ask: form(FORM) };
                 let page = Question { key: "page".into(), ask: page.clone() };
@@ -337,100 +341,103 @@ async fn what_can_be_asked_is_asked_beside_what_cannot() {
         });
         let accepts = json!({"action": "accept", "content": {"name": "Ada"}});
         if revision.is_modern() {
-            let asked = question(stage.settle(ResumedInput::default()).await);
+            let asked = question(fixture.settle(ResumedInput::default()).await);
             let requests = asked["inputRequests"].as_object().expect("questions");
             assert_eq!(requests.keys().collect::<Vec<_>>(), ["name"]);
-            assert_eq!(end(stage.settle(back(&asked, Some(json!({"name": accepts})))).await), "done");
+            assert_eq!(end(fixture.settle(retry_with(&asked, Some(json!({"name": accepts})))).await), "done");
         } else {
             let client = peer.answers(json!({"result": accepts}));
-            let (settled, _) = tokio::join!(stage.settle(ResumedInput::default()), client);
+            let (settled, _) = tokio::join!(fixture.settle(ResumedInput::default()), client);
             assert_eq!(end(settled), "done");
             assert_eq!(peer.inbox.all(), [] as [Value; 0], "one question only");
         }
-        let told = &stage.told()[1];
-        assert!(told.contains(r#"name: {"name":"Ada"}"#) && told.contains("page: the client does not"), "{told}");
+        let received = &fixture.received()[1];
+        assert!(
+            received.contains(r#"name: {"name":"Ada"}"#) && received.contains("page: the client does not"),
+            "{received}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_wish_for_nothing_is_a_fault_of_the_plugin() {
+async fn an_empty_input_request_is_a_fault_of_the_plugin() {
     let nothing = || Ok(ToolOutcome::InputRequired(InputRequired { questions: Vec::new(), state: None }));
-    let (stage, _peer) = Stage::plain(V2026_07_28, FORMS, move |_, _| nothing());
-    assert_eq!(end(stage.settle(ResumedInput::default()).await), "bad-output");
-    let (stage, _peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks_for("name", form(r#"{"type":"array"}"#), ""));
-    assert_eq!(end(stage.settle(ResumedInput::default()).await), "bad-output", "and so is a form that is none");
+    let (fixture, _peer) = Fixture::plain(V2026_07_28, FORMS, move |_, _| nothing());
+    assert_eq!(end(fixture.settle(ResumedInput::default()).await), "bad-output");
+    let (fixture, _peer) = Fixture::plain(V2025_11_25, FORMS, |_, _| asks_for("name", form(r#"{"type":"array"}"#), ""));
+    assert_eq!(end(fixture.settle(ResumedInput::default()).await), "bad-output", "and so is an invalid form");
 }
 
 #[tokio::test]
-async fn who_has_given_up_between_two_rounds_is_asked_nothing() {
+async fn a_request_cancelled_between_rounds_asks_nothing_more() {
     for revision in [V2025_11_25, V2026_07_28] {
-        let (stage, mut peer) = Stage::plain(revision, FORMS, |_, scope| {
+        let (fixture, mut peer) = Fixture::plain(revision, FORMS, |_, scope| {
             scope.cancelled.cancel();
             asks("kept")
         });
-        assert_eq!(end(stage.settle(ResumedInput::default()).await), "cancelled");
-        assert_eq!((stage.told().len(), peer.inbox.all().len()), (1, 0), "{revision}");
+        assert_eq!(end(fixture.settle(ResumedInput::default()).await), "cancelled");
+        assert_eq!((fixture.received().len(), peer.inbox.all().len()), (1, 0), "{revision}");
     }
 }
 
 #[tokio::test]
-async fn a_question_of_who_gives_up_is_taken_back() {
-    let (stage, mut peer) = Stage::plain(V2025_11_25, FORMS, |_, _| asks(""));
+async fn pending_questions_of_a_cancelled_request_are_cancelled() {
+    let (fixture, mut peer) = Fixture::plain(V2025_11_25, FORMS, |_, _| asks(""));
     let client = async {
         let question = peer.inbox.next().await;
-        stage.scope.cancelled.cancel();
+        fixture.scope.cancelled.cancel();
         let cancelled = peer.inbox.next().await;
         assert_eq!(cancelled["method"], "notifications/cancelled");
         assert_eq!(cancelled["params"]["requestId"], question["id"]);
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "cancelled");
-    assert_eq!(stage.told(), [" []", "name: the call was cancelled []"]);
+    assert_eq!(fixture.received(), [" []", "name: the call was cancelled []"]);
     assert_eq!(peer.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_come_or_cannot_be_used_is_told_to_the_plugin() {
+async fn missing_and_invalid_answers_are_reported_to_the_plugin() {
     let misfit = json!({"result": {"action": "accept", "content": {"name": "misfit"}}});
     for (answer, why) in [
-        (None, "nobody answered in time"),
+        (None, "the client did not answer in time"),
         (Some(json!({"error": {"code": -1, "message": "no"}})), "the client answered with error -1: no"),
         (Some(json!({"result": {"action": "maybe"}})), "the client's answer cannot be used: "),
         (Some(misfit), "the client's answer cannot be used: "),
     ] {
         let patience = if answer.is_none() { Duration::from_millis(20) } else { Duration::from_secs(60) };
         let settings = Settings { ask_timeout: patience, ..Settings::default() };
-        let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, settings, Double::new("p"), |_, _| asks(""));
+        let (fixture, mut peer) = Fixture::new(V2025_11_25, FORMS, settings, Double::new("p"), |_, _| asks(""));
         let client = async {
             if let Some(answer) = answer {
                 peer.answers(answer).await;
             }
         };
-        let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
-        let told = &stage.told()[1];
-        assert!(told.starts_with(&format!("name: {why}")), "{told} is not {why}");
-        // It asks again, though the client could be asked: by that the call has failed.
-        assert_eq!((end(settled), stage.told().len()), ("error".to_owned(), 2), "{why}");
+        let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
+        let received = &fixture.received()[1];
+        assert!(received.starts_with(&format!("name: {why}")), "{received} is not {why}");
+        // It asks again although the client supports the question, so the call fails.
+        assert_eq!((end(settled), fixture.received().len()), ("error".to_owned(), 2), "{why}");
     }
 }
 
 #[tokio::test]
-async fn a_call_has_no_place_with_its_plugin_while_the_client_thinks() {
+async fn a_call_holds_no_permit_while_the_client_answers() {
     let settings = Settings { in_flight: 1, patience: Duration::from_millis(50), ..Settings::default() };
-    let (stage, mut peer) = Stage::new(V2025_11_25, FORMS, settings, Double::new("p"), |round, scope| {
+    let (fixture, mut peer) = Fixture::new(V2025_11_25, FORMS, settings, Double::new("p"), |round, scope| {
         let id = PluginId::parse("p").expect("an id");
-        let place = scope.client.bounds.acquire(&id, &mut WaitDeadline::default()).now_or_never();
-        assert!(place.is_none(), "a call that runs has the one place");
+        let permit = scope.client.bounds.acquire(&id, &mut WaitDeadline::default()).now_or_never();
+        assert!(permit.is_none(), "a running call holds the only permit");
         if round == 1 { asks("") } else { Ok(done("done")) }
     });
     let client = async {
         peer.inbox.next().await;
-        let place = stage.scope.client.bounds.acquire(stage.provider.id(), &mut WaitDeadline::default()).await;
-        assert!(place.is_ok(), "nobody has it now");
-        drop(place);
-        stage.scope.cancelled.cancel();
+        let permit = fixture.scope.client.bounds.acquire(fixture.provider.id(), &mut WaitDeadline::default()).await;
+        assert!(permit.is_ok(), "the permit is free");
+        drop(permit);
+        fixture.scope.cancelled.cancel();
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), client);
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), client);
     assert_eq!(end(settled), "done");
 }
 
@@ -439,21 +446,22 @@ async fn a_call_that_could_not_begin_waits_until_its_client_reads() {
     let settings = || Settings { unread: 1000, patience: Duration::from_secs(20), ..Settings::default() };
     let unread = Arc::new(Mutex::new(None));
     let waits = unread.clone();
-    let (stage, _peer) = Stage::new(V2025_11_25, FORMS, settings(), Double::new("p"), move |round, scope| {
+    let (fixture, _peer) = Fixture::new(V2025_11_25, FORMS, settings(), Double::new("p"), move |round, scope| {
         if round == 1 {
-            *waits.lock().expect("nobody panics") = Some(scope.client.bounds.unread.take(900));
+            *waits.lock().expect("not poisoned") = Some(scope.client.bounds.unread.take(900));
             return Err(Fault::Busy.into());
         }
         Ok(done("done"))
     });
     let reads = async {
-        while unread.lock().expect("nobody panics").take().is_none() {
+        while unread.lock().expect("not poisoned").take().is_none() {
             tokio::task::yield_now().await;
         }
     };
-    let (settled, ()) = tokio::join!(stage.settle(ResumedInput::default()), reads);
-    assert_eq!((end(settled), stage.told().len()), ("done".to_owned(), 2));
+    let (settled, ()) = tokio::join!(fixture.settle(ResumedInput::default()), reads);
+    assert_eq!((end(settled), fixture.received().len()), ("done".to_owned(), 2));
     // A plugin that reports `busy` itself is not retried.
-    let (stage, _peer) = Stage::new(V2025_11_25, FORMS, settings(), Double::new("p"), |_, _| Err(Fault::Busy.into()));
-    assert_eq!((end(stage.settle(ResumedInput::default()).await), stage.told().len()), ("busy".to_owned(), 1));
+    let (fixture, _peer) =
+        Fixture::new(V2025_11_25, FORMS, settings(), Double::new("p"), |_, _| Err(Fault::Busy.into()));
+    assert_eq!((end(fixture.settle(ResumedInput::default()).await), fixture.received().len()), ("busy".to_owned(), 1));
 }

@@ -25,23 +25,23 @@ const PROMPTS: &str = "notifications/prompts/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 /// A client of a server whose plugins come and go.
-struct Stage {
+struct Fixture {
     server: Arc<Server>,
     connection: Arc<Connection>,
     inbox: Inbox,
 }
 
-impl Stage {
+impl Fixture {
     fn new() -> Self {
-        let stage = Self::scanning();
-        stage.server.catalog.set_ready();
-        stage
+        let fixture = Self::scanning();
+        fixture.server.catalog.set_ready();
+        fixture
     }
 
     /// Before the first scan is over.
     fn scanning() -> Self {
         let settings = Settings {
-            followed: 2,
+            subscriptions: 2,
             list_changed_pause: PAUSE,
             updated_pause: Duration::from_millis(1),
             ..Settings::default()
@@ -58,7 +58,7 @@ impl Stage {
         scope(&self.server, revision, client)
     }
 
-    /// Begins a stream, and reads what is agreed.
+    /// Starts a stream, and returns it with its acknowledgement.
     async fn listen(&mut self, filter: &Filter) -> (JoinHandle<Answer>, Value) {
         let Reply::Listen(stream) = listen(&self.connection, self.scope(V2026_07_28), filter) else {
             panic!("no stream");
@@ -93,133 +93,133 @@ fn filter(tools: bool, prompts: bool, resources: &[&str]) -> Filter {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_what_it_will_tell_of() {
-    let mut stage = Stage::new();
-    let (_stream, agreed) = stage.listen(&filter(true, false, &["a:1", "no uri", "a:2", "a:3"])).await;
+async fn a_stream_begins_with_an_acknowledgement() {
+    let mut fixture = Fixture::new();
+    let (_stream, agreed) = fixture.listen(&filter(true, false, &["a:1", "no uri", "a:2", "a:3"])).await;
     assert_eq!(agreed["method"], "notifications/subscriptions/acknowledged");
     let agreed = &agreed["params"];
-    // Two may be followed here.
+    // The limit is two here.
     assert_eq!(agreed["notifications"], json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1", "a:2"]}));
     assert_eq!(agreed["_meta"], json!({ STREAM: 1 }));
 }
 
 #[tokio::test]
-async fn a_stream_tells_of_what_was_asked_for_and_of_nothing_else() {
-    let mut stage = Stage::new();
-    let (_stream, _) = stage.listen(&filter(false, true, &["a:1"])).await;
-    stage.put(tool("tools").resources(&["b:1"]));
-    stage.server.updates.publish("b:1");
-    stage.server.updates.publish("a:1");
-    assert_eq!(stage.inbox.next().await["params"], json!({"uri": "a:1", "_meta": {STREAM: 1}}));
-    stage.put(Double::new("prompts").prompt());
-    let changed = stage.inbox.next().await;
+async fn a_stream_reports_only_what_was_requested() {
+    let mut fixture = Fixture::new();
+    let (_stream, _) = fixture.listen(&filter(false, true, &["a:1"])).await;
+    fixture.put(tool("tools").resources(&["b:1"]));
+    fixture.server.updates.publish("b:1");
+    fixture.server.updates.publish("a:1");
+    assert_eq!(fixture.inbox.next().await["params"], json!({"uri": "a:1", "_meta": {STREAM: 1}}));
+    fixture.put(Double::new("prompts").prompt());
+    let changed = fixture.inbox.next().await;
     assert_eq!((&changed["method"], &changed["params"]), (&json!(PROMPTS), &json!({"_meta": {STREAM: 1}})));
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn many_changes_are_few_words_and_the_last_one_is_told() {
-    let mut stage = Stage::new();
-    let (_stream, _) = stage.listen(&filter(true, false, &[])).await;
+async fn frequent_changes_are_coalesced_and_the_last_is_reported() {
+    let mut fixture = Fixture::new();
+    let (_stream, _) = fixture.listen(&filter(true, false, &[])).await;
     let begun = Instant::now();
     for number in 0..20 {
-        stage.put(tool(&format!("p{number}")));
+        fixture.put(tool(&format!("p{number}")));
         tokio::time::sleep(PAUSE / 50).await;
     }
-    let mut words = 1;
-    assert_eq!(stage.inbox.next().await["method"], TOOLS);
+    let mut notifications = 1;
+    assert_eq!(fixture.inbox.next().await["method"], TOOLS);
     // A change after the last notification is reported separately.
     tokio::time::sleep(2 * PAUSE).await;
-    words += stage.inbox.all().len();
-    let most = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
-    assert!(words as u128 <= most, "{words} words in the time of {most}");
-    stage.put(tool("last"));
-    assert_eq!(stage.inbox.next().await["method"], TOOLS);
+    notifications += fixture.inbox.all().len();
+    let limit = begun.elapsed().as_millis() / PAUSE.as_millis() + 1;
+    assert!(notifications as u128 <= limit, "{notifications} notifications in the time of {limit}");
+    fixture.put(tool("last"));
+    assert_eq!(fixture.inbox.next().await["method"], TOOLS);
 }
 
 #[tokio::test]
-async fn what_the_first_scan_finds_is_no_change() {
-    let mut stage = Stage::scanning();
-    let (_stream, _) = stage.listen(&filter(true, true, &[])).await;
-    stage.put(tool("found"));
-    stage.server.catalog.set_ready();
-    // As long as the stream may take to see that it is over.
+async fn the_first_scan_is_not_a_change() {
+    let mut fixture = Fixture::scanning();
+    let (_stream, _) = fixture.listen(&filter(true, true, &[])).await;
+    fixture.put(tool("found"));
+    fixture.server.catalog.set_ready();
+    // Time for the stream to notice that the scan is over.
     tokio::time::sleep(PAUSE).await;
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
-    stage.put(Double::new("later").prompt());
-    assert_eq!(stage.inbox.next().await["method"], PROMPTS);
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
+    fixture.put(Double::new("later").prompt());
+    assert_eq!(fixture.inbox.next().await["method"], PROMPTS);
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn what_is_announced_begins_with_the_call() {
-    let mut stage = Stage::new();
-    let announcing = announce(stage.connection.clone(), Arc::default());
-    stage.put(tool("between"));
+async fn changes_are_reported_from_the_call_on() {
+    let mut fixture = Fixture::new();
+    let announcing = announce(fixture.connection.clone(), Arc::default());
+    fixture.put(tool("between"));
     let announcing = tokio::spawn(announcing);
-    let changed = stage.inbox.next().await;
+    let changed = fixture.inbox.next().await;
     assert_eq!((&changed["method"], changed.get("params")), (&json!(TOOLS), None));
-    stage.connection.close(Duration::ZERO).await;
+    fixture.connection.close(Duration::ZERO).await;
     announcing.await.expect("it ends with the connection");
-    stage.put(tool("after"));
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    fixture.put(tool("after"));
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
-async fn subscribed_are_resources_that_are_there_and_not_too_many() {
-    let stage = Stage::new();
-    stage.put(Double::new("p").resources(&["a:1", "a:2", "a:3"]));
+async fn subscriptions_require_existing_resources_and_are_limited() {
+    let fixture = Fixture::new();
+    fixture.put(Double::new("p").resources(&["a:1", "a:2", "a:3"]));
     let uris: Arc<Uris> = Arc::default();
-    assert_eq!(stage.subscribe(&uris, "none:1").await, Err("resource_not_found".into()));
+    assert_eq!(fixture.subscribe(&uris, "none:1").await, Err("resource_not_found".into()));
     for uri in ["a:1", "a:2", "a:2"] {
-        assert_eq!(stage.subscribe(&uris, uri).await.as_deref(), Ok("{}"));
+        assert_eq!(fixture.subscribe(&uris, uri).await.as_deref(), Ok("{}"));
     }
-    assert_eq!(stage.subscribe(&uris, "a:3").await, Err("too_many_subscriptions".into()));
+    assert_eq!(fixture.subscribe(&uris, "a:3").await, Err("too_many_subscriptions".into()));
     uris.remove("a:1");
-    assert_eq!(stage.subscribe(&uris, "a:3").await.as_deref(), Ok("{}"));
+    assert_eq!(fixture.subscribe(&uris, "a:3").await.as_deref(), Ok("{}"));
 }
 
 #[tokio::test]
-async fn who_has_unsubscribed_is_told_no_more() {
-    let mut stage = Stage::new();
-    stage.put(Double::new("p").resources(&["a:1", "a:2"]));
+async fn updates_stop_after_unsubscribing() {
+    let mut fixture = Fixture::new();
+    fixture.put(Double::new("p").resources(&["a:1", "a:2"]));
     let uris: Arc<Uris> = Arc::default();
-    tokio::spawn(announce(stage.connection.clone(), uris.clone()));
+    tokio::spawn(announce(fixture.connection.clone(), uris.clone()));
     let updated = |uri: &str| json!({"jsonrpc": "2.0", "method": UPDATED, "params": {"uri": uri}});
     // Updates before the subscription are not reported.
-    stage.server.updates.publish("a:1");
-    stage.subscribe(&uris, "a:2").await.expect("it is there");
-    stage.server.updates.publish("a:2");
-    assert_eq!(stage.inbox.next().await, updated("a:2"));
-    stage.subscribe(&uris, "a:1").await.expect("it is there");
-    stage.server.updates.publish("a:1");
-    assert_eq!(stage.inbox.next().await, updated("a:1"));
+    fixture.server.updates.publish("a:1");
+    fixture.subscribe(&uris, "a:2").await.expect("it is there");
+    fixture.server.updates.publish("a:2");
+    assert_eq!(fixture.inbox.next().await, updated("a:2"));
+    fixture.subscribe(&uris, "a:1").await.expect("it is there");
+    fixture.server.updates.publish("a:1");
+    assert_eq!(fixture.inbox.next().await, updated("a:1"));
     uris.remove("a:1");
-    stage.server.updates.publish("a:1");
-    stage.server.updates.publish("a:2");
-    assert_eq!(stage.inbox.next().await, updated("a:2"));
-    assert_eq!(stage.inbox.all(), [] as [Value; 0]);
+    fixture.server.updates.publish("a:1");
+    fixture.server.updates.publish("a:2");
+    assert_eq!(fixture.inbox.next().await, updated("a:2"));
+    assert_eq!(fixture.inbox.all(), [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn a_stream_ends_with_its_connection_or_the_server_and_has_a_result() {
     for stops in [false, true] {
-        let mut stage = Stage::new();
-        let (stream, _) = stage.listen(&filter(true, true, &["a:1"])).await;
+        let mut fixture = Fixture::new();
+        let (stream, _) = fixture.listen(&filter(true, true, &["a:1"])).await;
         assert!(!stream.is_finished());
         if stops {
-            stage.server.stop();
+            fixture.server.stop();
         } else {
-            stage.connection.close(Duration::ZERO).await;
+            fixture.connection.close(Duration::ZERO).await;
         }
         let result: Value = serde_json::from_str(&stream.await.expect("no panic").expect("a result")).expect("JSON");
         assert_eq!((&result["resultType"], &result["_meta"][STREAM]), (&json!("complete"), &json!(1)), "{result}");
-        stage.put(tool("after"));
-        stage.server.updates.publish("a:1");
+        fixture.put(tool("after"));
+        fixture.server.updates.publish("a:1");
         tokio::task::yield_now().await;
-        let said = stage.inbox.all();
-        let methods: Vec<&Value> = said.iter().map(|message| &message["method"]).collect();
+        let messages = fixture.inbox.all();
+        let methods: Vec<&Value> = messages.iter().map(|message| &message["method"]).collect();
         assert_eq!(methods, ["notifications/cancelled"], "and nothing after it");
-        assert_eq!(said[0]["params"]["requestId"], 1);
+        assert_eq!(messages[0]["params"]["requestId"], 1);
     }
 }

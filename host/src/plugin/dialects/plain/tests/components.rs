@@ -1,4 +1,4 @@
-//! Components that only export functions, made from text, loaded and called.
+//! Loads and calls components that only export functions, built from WAT.
 
 use crate::plugin::abi::{Content, GuestError, ToolOutcome};
 use crate::plugin::error::LoadError;
@@ -8,7 +8,7 @@ use crate::plugin::load::Plugin;
 use crate::plugin::provider::{Call, Provider};
 use crate::plugin::tests::{load, load_with, refusal};
 
-/// A component of one core module and what is made of it.
+/// A component of one core module; `rest` uses its instance.
 fn component(module: &str, rest: &str) -> Vec<u8> {
     let text = format!(
         r#"(component
@@ -26,7 +26,7 @@ fn component(module: &str, rest: &str) -> Vec<u8> {
     wat::parse_str(text).expect("a component")
 }
 
-/// Gives back what it takes, which is two words in memory: a text or bytes or a list.
+/// Returns its parameter, a pointer and a length: a string, bytes or a list.
 const SAME: &str = r#"(func (export "same") (param i32 i32) (result i32)
     (i32.store (i32.const 0) (local.get 0)) (i32.store (i32.const 4) (local.get 1)) (i32.const 0))"#;
 
@@ -44,7 +44,7 @@ async fn call(plugin: &Plugin, tool: &str, arguments: &str) -> Result<ToolOutcom
     plugin.call_tool(tool, arguments.into(), Call::new("test")).await
 }
 
-/// The structured content of a call that went well.
+/// The structured content of a successful call.
 async fn structured(plugin: &Plugin, tool: &str, arguments: &str) -> Option<String> {
     match call(plugin, tool, arguments).await {
         Ok(ToolOutcome::Complete(result)) if !result.is_error => result.structured,
@@ -53,7 +53,7 @@ async fn structured(plugin: &Plugin, tool: &str, arguments: &str) -> Option<Stri
 }
 
 #[tokio::test]
-async fn values_go_there_and_back() {
+async fn values_round_trip() {
     for (kind, value) in [
         ("string", r#""Grüße, \"Welt\"\n""#),
         ("(list u8)", r#""AAECAwQF/w==""#),
@@ -74,8 +74,8 @@ async fn values_go_there_and_back() {
 }
 
 #[tokio::test]
-async fn an_error_is_told_as_one() {
-    // The text of the error is at 16; which case it is, is what is asked for.
+async fn errors_are_reported_as_errors() {
+    // The text is at 16; the parameter selects the case of the result.
     let module = r#"(data (i32.const 16) "no such thing")
         (func (export "f") (param i32) (result i32)
             (i32.store8 (i32.const 0) (local.get 0))
@@ -89,14 +89,17 @@ async fn an_error_is_told_as_one() {
     assert_eq!(structured(&plugin, "g", r#"{"fail":false}"#).await, None);
     let failed = |why: &str| Some(CallError::Guest(GuestError::Failed(why.into())));
     assert_eq!(call(&plugin, "f", r#"{"fail":true}"#).await.err(), failed("no such thing"));
-    assert_eq!(call(&plugin, "g", r#"{"fail":true}"#).await.err(), failed("the function failed without saying why"));
+    assert_eq!(
+        call(&plugin, "g", r#"{"fail":true}"#).await.err(),
+        failed("the function failed without an error message")
+    );
     let f = plugin.surface().tool("f").expect("the tool");
     assert_eq!(f.tool.output_schema.as_deref(), Some(r#"{"type":"string"}"#));
     assert_eq!(plugin.surface().tool("g").expect("the tool").tool.output_schema, None);
 }
 
 #[tokio::test]
-async fn limits_are_those_of_any_plugin() {
+async fn plain_components_have_the_limits_of_any_plugin() {
     let module = r#"(func (export "spin") (loop $l (br $l)))
         (func (export "trap") unreachable)
         (func (export "much") (result i32)
@@ -120,7 +123,7 @@ async fn limits_are_those_of_any_plugin() {
     assert_eq!(fault("bytes").await, Fault::OutputTooLarge { limit: limits.output });
 }
 
-/// As values in the host they are many times larger than as text.
+/// As lifted values in the host they are many times larger than as text.
 #[tokio::test]
 async fn arguments_count_as_memory() {
     let limits = Limits { memory: 1 << 20, ..Limits::default() };
@@ -133,11 +136,11 @@ async fn arguments_count_as_memory() {
 }
 
 #[tokio::test]
-async fn what_the_schema_cannot_say_is_told_with_its_place() {
+async fn invalid_base64_is_reported_with_its_path() {
     let plugin = load(same("(list u8)")).await.expect("a plugin");
     match call(&plugin, "same", r#"{"it":"not base64!"}"#).await {
         Err(CallError::Guest(GuestError::InvalidInput(input))) => {
-            assert_eq!((input.path.as_str(), input.reason.as_str()), ("/it", "it takes bytes as a text in base64"));
+            assert_eq!((input.path.as_str(), input.reason.as_str()), ("/it", "expected bytes as a base64 string"));
         }
         other => panic!("{other:?}"),
     }
@@ -159,7 +162,7 @@ async fn functions_that_cannot_be_tools_are_left_out_by_name() {
 }
 
 #[tokio::test]
-async fn what_is_of_programs_and_of_toolchains_is_no_tool() {
+async fn exports_of_wasi_and_of_toolchains_are_not_tools() {
     let rest = r#"(func $f (canon lift (core func $i "f")))
         (func $run (result (result)) (canon lift (core func $i "g")))
         (instance $run (export "run" (func $run)))
@@ -176,9 +179,9 @@ async fn what_is_of_programs_and_of_toolchains_is_no_tool() {
     assert_eq!(tools[0].long_name.as_deref(), Some("local_a_b_init"));
 }
 
-/// Types that share their parts grow to any size in a few lines.
+/// Types that share parts expand exponentially.
 #[tokio::test]
-async fn types_that_explode_are_left_out() {
+async fn exponential_types_are_left_out() {
     let doubling = |levels: usize, leaf: &str| {
         let mut text = leaf.to_owned();
         for level in 1..=levels {
@@ -191,11 +194,11 @@ async fn types_that_explode_are_left_out() {
         );
         component(&module.replace("(param i32)", "(param i32 i32)"), &rest)
     };
-    // Records are known by a name.
+    // Record types must be exported by name.
     let record = format!(r#"(type $r (record (field "{}" bool))) (export $t0 "r" (type $r))"#, "x".repeat(3000));
     for (bytes, why) in [
-        (doubling(13, "(type $t0 u16)"), "types that come to more than 65536 bytes"),
-        (doubling(5, &record), "types that come to more than 65536 bytes"),
+        (doubling(13, "(type $t0 u16)"), "types of more than 65536 bytes in all"),
+        (doubling(5, &record), "types of more than 65536 bytes in all"),
         (doubling(31, "(type $t0 u16)"), "read the component"),
     ] {
         let refused = refusal(load(bytes).await).to_string();

@@ -1,5 +1,5 @@
-//! What holds of all shapes and values: a schema accepts what is read and nothing else, and a
-//! value comes back as it went.
+//! Properties of all shapes and values: a schema accepts exactly what is read, and values
+//! round-trip.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ fn integers(width: Width) -> BoxedStrategy<Val> {
     }
 }
 
-/// Values of a shape that JSON has.
+/// Values of a shape that JSON can express.
 fn values(shape: &Shape) -> BoxedStrategy<Val> {
     let held = |shape: &Option<Shape>| match shape {
         Some(shape) => values(shape).prop_map(|value| Some(Box::new(value))).boxed(),
@@ -100,7 +100,7 @@ fn shaped() -> impl Strategy<Value = (Shape, Val)> {
     shapes().prop_flat_map(|shape| (Just(shape.clone()), values(&shape)))
 }
 
-/// What is put in the place of something.
+/// Replacements for parts of a value.
 fn oddities() -> impl Strategy<Value = Value> {
     let odd = [
         r#"null"#,
@@ -139,7 +139,7 @@ fn oddities() -> impl Strategy<Value = Value> {
     prop::sample::select(odd.to_vec()).prop_map(|text| serde_json::from_str(text).expect("JSON"))
 }
 
-/// Replaces the part of that number, counted from the whole downwards.
+/// Replaces the part with that number, in pre-order.
 fn replaced(value: &mut Value, part: &mut usize, with: &Value) {
     if *part == 0 {
         *value = with.clone();
@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn a_value_comes_back_as_it_went((shape, value) in shaped()) {
+    fn every_value_round_trips((shape, value) in shaped()) {
         let text = write::write(&value, &shape, 1 << 20).expect("a value of the shape");
         for way in [Direction::In, Direction::Out] {
             let compiled = Schema::compile(&schema(&shape, way)).expect("a schema");
@@ -191,15 +191,15 @@ proptest! {
         let text = json.to_string();
         let accepted = Schema::compile(&schema(&shape, Direction::In)).expect("a schema").validate(&json);
         let read = read::value(&text, &shape);
-        if accepted.is_ok() && has_bytes(&shape) && let Err(misfit) = &read {
-            prop_assert_eq!(&misfit.reason, "it takes bytes as a text in base64");
+        if accepted.is_ok() && has_bytes(&shape) && let Err(mismatch) = &read {
+            prop_assert_eq!(&mismatch.reason, "expected bytes as a base64 string");
         } else {
             prop_assert_eq!(accepted.is_ok(), read.is_ok(), "{} {:?} {:?}", text, accepted, read);
         }
     }
 
     #[test]
-    fn no_text_is_a_panic(shape in shapes(), text in "[\\[\\]{}:,\"a-z0-9.eE+-]{0,40}") {
+    fn no_text_panics(shape in shapes(), text in "[\\[\\]{}:,\"a-z0-9.eE+-]{0,40}") {
         if let Ok(value) = read::value(&text, &shape) {
             prop_assert!(write::write(&value, &shape, 1 << 20).is_ok());
         }

@@ -1,4 +1,4 @@
-//! Row H37: URLs that a plugin may try, and what becomes of each at both front ends.
+//! Row H37: URLs that a plugin may try, with the expected outcome at both front ends.
 
 use http::Request;
 use http_body_util::{BodyExt as _, Empty};
@@ -7,23 +7,22 @@ use wasmtime_wasi_http::{Error, WasiHttpHooks as _};
 use super::*;
 use crate::plugin::imports::outbound::{fetch, wasi};
 
-/// What becomes of a request.
+/// The expected outcome of a request.
 #[derive(Debug, PartialEq)]
-enum Fate {
-    /// It reaches the server, as this.
+enum Expected {
+    /// It reaches the server with this request line.
     Sent(&'static str),
     NotGranted,
     NotPublic,
     /// No addresses.
     Unknown,
-    /// It is no request.
+    /// It is not a valid request.
     Invalid,
 }
-use Fate::*;
+use Expected::*;
 
-/// Method, URL and what becomes of it. `PORT` is the server's port; what is granted is in
-/// [`granted`].
-const CORPUS: [(&str, &str, Fate); 76] = [
+/// Method, URL and expected outcome. `PORT` is the server's port; the grants are in [`granted`].
+const CORPUS: [(&str, &str, Expected); 76] = [
     ("GET", "http://api.example:PORT/v1", Sent("GET /v1 ")),
     ("GET", "http://api.example:PORT/v1/", Sent("GET /v1/ ")),
     ("HEAD", "http://api.example:PORT/v1/a/b?c=d&e", Sent("HEAD /v1/a/b?c=d&e ")),
@@ -60,7 +59,7 @@ const CORPUS: [(&str, &str, Fate); 76] = [
     ("GET", "/v1/x", Invalid),
     ("GET", "api.example:PORT", Invalid),
     ("GET", "http:///v1/x", Invalid),
-    // Names that are read in two ways.
+    // Names that parsers read differently.
     ("GET", "http://api.example@evil.example:PORT/v1/x", Invalid),
     ("GET", "http://user:secret@api.example:PORT/v1/x", Invalid),
     ("GET", "http://evil.example:80@api.example:PORT/v1/x", Invalid),
@@ -101,7 +100,7 @@ const CORPUS: [(&str, &str, Fate); 76] = [
     ("GET", "http://[::ffff:127.0.0.1]:PORT/", NotPublic),
     ("GET", "http://[fe80::1%25eth0]:PORT/", Invalid),
     ("GET", "http://169.254.169.254/latest/meta-data/", NotPublic),
-    // Names of the inside, and names that change their minds.
+    // Names with private addresses, and DNS rebinding.
     ("GET", "http://inside.example:PORT/", NotPublic),
     ("GET", "http://rebind.example:PORT/", NotPublic),
     ("GET", "http://mapped.example:PORT/", NotPublic),
@@ -125,17 +124,21 @@ fn granted(port: u16) -> Vec<HttpGrant> {
     ]
 }
 
-/// Whether what a front end gave is that fate.
-fn is<T, E: std::fmt::Debug>(fate: &Fate, outcome: &Result<T, E>, kind: impl Fn(&E) -> Option<Fate>) -> bool {
+/// Whether a front end's outcome is the expected one.
+fn is<T, E: std::fmt::Debug>(
+    expected: &Expected,
+    outcome: &Result<T, E>,
+    kind: impl Fn(&E) -> Option<Expected>,
+) -> bool {
     match outcome {
-        Ok(_) => matches!(fate, Sent(_)),
-        Err(error) => kind(error).as_ref() == Some(fate),
+        Ok(_) => matches!(expected, Sent(_)),
+        Err(error) => kind(error).as_ref() == Some(expected),
     }
 }
 
-/// What the server saw, and whether the guest's own `Host` stood in it.
-fn was_seen(fate: &Fate, server: &Server) -> bool {
-    match (fate, server.take().as_slice()) {
+/// Whether the server received what is expected, with one `Host` field.
+fn was_seen(expected: &Expected, server: &Server) -> bool {
+    match (expected, server.take().as_slice()) {
         (Sent(line), [head]) => head.starts_with(line) && head.matches("host: ").count() == 1,
         (Sent(_), _) => false,
         (_, seen) => seen.is_empty(),
@@ -143,10 +146,10 @@ fn was_seen(fate: &Fate, server: &Server) -> bool {
 }
 
 #[tokio::test]
-async fn h37_only_what_is_granted_is_sent() {
-    let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
+async fn h37_only_granted_requests_are_sent() {
+    let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let call = call_of(sandbox(), granted(server.port), Vec::new());
-    for (method, url, fate) in CORPUS {
+    for (method, url, expected) in CORPUS {
         let url = url.replace("PORT", &server.port.to_string());
         let outcome = fetch::fetch(call.clone(), Http::Request { method: method.into(), ..get(&url) }).await;
         let kind = |failure: &Failure| match failure {
@@ -156,19 +159,19 @@ async fn h37_only_what_is_granted_is_sent() {
             Failure::Invalid(_) => Some(Invalid),
             _ => None,
         };
-        assert!(is(&fate, &outcome, kind), "{method} {url}: {outcome:?}, not {fate:?}");
-        assert!(was_seen(&fate, &server), "{method} {url}: {fate:?} was not what the server saw");
+        assert!(is(&expected, &outcome, kind), "{method} {url}: {outcome:?}, not {expected:?}");
+        assert!(was_seen(&expected, &server), "{method} {url}: {expected:?} was not what the server saw");
     }
 }
 
 #[tokio::test]
-async fn h37_the_other_front_end_is_no_wider() {
-    let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
+async fn h37_both_front_ends_enforce_the_same_grants() {
+    let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let call = call_of(sandbox(), granted(server.port), Vec::new());
     let mut tried = 0;
-    for (method, url, fate) in CORPUS {
+    for (method, url, expected) in CORPUS {
         let url = url.replace("PORT", &server.port.to_string());
-        // What is no method or URI does not come as far as the hooks.
+        // Invalid methods and URIs do not reach the hooks.
         let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
         let Ok(request) = Request::builder().method(method).uri(&url).body(body) else { continue };
         tried += 1;
@@ -181,8 +184,8 @@ async fn h37_the_other_front_end_is_no_wider() {
             _ => None,
         };
         let outcome = outcome.await.map(|(response, _)| response.status());
-        assert!(is(&fate, &outcome, kind), "{method} {url}: {outcome:?}, not {fate:?}");
-        assert!(was_seen(&fate, &server), "{method} {url}: {fate:?} was not what the server saw");
+        assert!(is(&expected, &outcome, kind), "{method} {url}: {outcome:?}, not {expected:?}");
+        assert!(was_seen(&expected, &server), "{method} {url}: {expected:?} was not what the server saw");
     }
     assert!(tried > 50, "only {tried} requests were tried");
 }

@@ -1,4 +1,4 @@
-//! What servers do, and plugins: every time and every size has its end.
+//! Exchanges with misbehaving servers and plugins: every timeout and size limit.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -22,8 +22,9 @@ fn to(server: &Server) -> Sender {
 }
 
 #[tokio::test]
-async fn a_response_comes_whole_and_without_the_connections_fields() {
-    let server = Server::giving("HTTP/1.1 418 Teapot\r\nX-A: 1\r\nX-A: 2\r\nConnection: close\r\n\r\nshort and stout");
+async fn responses_are_complete_and_without_connection_fields() {
+    let server =
+        Server::responding("HTTP/1.1 418 Teapot\r\nX-A: 1\r\nX-A: 2\r\nConnection: close\r\n\r\nshort and stout");
     let response = fetch(to(&server), get(server.url("/tea"))).await.expect("a response");
     assert_eq!((response.status, response.body.as_slice()), (418, b"short and stout".as_slice()));
     let fields: Vec<_> = response.headers.iter().map(|field| (field.name.as_str(), field.value.as_slice())).collect();
@@ -46,8 +47,8 @@ async fn a_body_is_sent_with_its_length() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_the_plugins_to_follow() {
-    let server = Server::giving("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/admin\r\n\r\n");
+async fn redirects_are_not_followed() {
+    let server = Server::responding("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/admin\r\n\r\n");
     let call = to(&server);
     let response = fetch(call.clone(), get(server.url("/"))).await.expect("a response");
     assert_eq!(response.status, 302);
@@ -60,8 +61,8 @@ async fn a_redirect_is_the_plugins_to_follow() {
 }
 
 #[tokio::test]
-async fn a_host_of_ones_own_is_that_of_the_url_or_an_error() {
-    let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
+async fn a_host_header_must_match_the_url() {
+    let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let own = format!("API.example:{}", server.port);
     let request = |host: &str| Http::Request { headers: vec![field("Host", host)], ..get(server.url("/")) };
     fetch(to(&server), request(&own)).await.expect("a response");
@@ -76,7 +77,7 @@ async fn a_host_of_ones_own_is_that_of_the_url_or_an_error() {
 
 #[tokio::test]
 async fn headers_cannot_break_lines_or_fill_memory() {
-    let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
+    let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let with = |headers| Http::Request { headers, ..get(server.url("/")) };
     for (name, value) in [("x", "a\r\nHost: evil.example"), ("x\r\ny", "z"), ("x", "a\nb"), ("x", "\0"), ("", "a")] {
         let outcome = fetch(to(&server), with(vec![field(name, value)])).await;
@@ -91,43 +92,43 @@ async fn headers_cannot_break_lines_or_fill_memory() {
 }
 
 #[tokio::test]
-async fn a_head_of_33_000_fields_is_cut() {
+async fn a_head_of_33_000_fields_is_refused() {
     let fields = "X: 1\r\n".repeat(33_000);
-    let server = Server::giving(format!("HTTP/1.1 200 OK\r\n{fields}\r\n"));
+    let server = Server::responding(format!("HTTP/1.1 200 OK\r\n{fields}\r\n"));
     let outcome = fetch(to(&server), get(server.url("/"))).await;
     assert!(matches!(outcome, Err(Failure::Protocol(_))), "{outcome:?}");
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_a_broken_protocol() {
+async fn invalid_http_is_a_protocol_error() {
     for response in
         ["SSH-2.0-OpenSSH\r\n", "", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "HTTP/1.1 2000\r\n\r\n"]
     {
-        let server = Server::giving(response);
+        let server = Server::responding(response);
         let outcome = fetch(to(&server), get(server.url("/"))).await;
         assert!(matches!(outcome, Err(Failure::Protocol(_))), "{response}: {outcome:?}");
     }
 }
 
 #[tokio::test]
-async fn a_response_has_an_end() {
+async fn response_bodies_are_limited() {
     let endless = |mut stream: std::net::TcpStream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while stream.write_all(&[b'x'; 64 << 10]).is_ok() {}
     };
-    let told = "HTTP/1.1 200 OK\r\nContent-Length: 16777217\r\n\r\n";
-    for server in [Server::start(endless), Server::giving(told)] {
+    let declared = "HTTP/1.1 200 OK\r\nContent-Length: 16777217\r\n\r\n";
+    for server in [Server::start(endless), Server::responding(declared)] {
         let outcome = fetch(to(&server), get(server.url("/"))).await;
         assert_eq!(outcome, Err(Failure::ResponseTooLarge(16 << 20)));
     }
-    let server = Server::giving(told);
+    let server = Server::responding(declared);
     let head = Http::Request { method: "HEAD".into(), ..get(server.url("/")) };
     assert_eq!(fetch(to(&server), head).await.expect("a head").status, 200);
 }
 
 #[tokio::test]
-async fn a_request_has_an_end() {
-    let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
+async fn request_bodies_are_limited() {
+    let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let body = Some(vec![0; (16 << 20) + 1]);
     let request = Http::Request { method: "POST".into(), body, ..get(server.url("/")) };
     assert_eq!(fetch(to(&server), request).await, Err(Failure::RequestTooLarge(16 << 20)));
@@ -135,8 +136,8 @@ async fn a_request_has_an_end() {
 }
 
 #[tokio::test]
-async fn who_never_answers_has_no_more_than_the_time() {
-    // Neither a certificate nor a word.
+async fn silent_and_slow_servers_time_out() {
+    // Accepts connections, and sends nothing.
     let mute = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = mute.local_addr().expect("an address").port();
     let trickle = Server::start(|mut stream| {
@@ -153,14 +154,14 @@ async fn who_never_answers_has_no_more_than_the_time() {
     ];
     for (url, stage) in cases {
         let started = Instant::now();
-        let outcome = fetch(call_of(hasty(), inside(&url), Vec::new()), get(&url)).await;
+        let outcome = fetch(call_of(short_timeouts(), inside(&url), Vec::new()), get(&url)).await;
         assert_eq!(outcome, Err(Failure::Timeout(stage)), "{url}");
         assert!(started.elapsed() < PATIENCE, "{url}: {:?}", started.elapsed());
     }
 }
 
 #[tokio::test]
-async fn a_plugin_may_have_less_patience() {
+async fn a_plugin_can_shorten_the_timeout() {
     let mute = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://api.example:{}", mute.local_addr().expect("an address").port());
     for ms in [0, 50] {
@@ -171,7 +172,7 @@ async fn a_plugin_may_have_less_patience() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_ones_own_is_not_trusted() {
+async fn self_signed_certificates_are_not_trusted() {
     let own = rcgen::generate_simple_self_signed(["api.example".to_owned()]).expect("a certificate");
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
     let ring = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
@@ -205,39 +206,39 @@ async fn dropping_the_call_closes_the_connection() {
     arrived.recv().await.expect("a request");
     request.abort();
     let read = tokio::task::spawn_blocking(move || closed.recv_timeout(PATIENCE)).await.expect("no panic");
-    // The end, or a reset.
+    // End of stream, or a reset.
     assert!(!matches!(read.expect("it is closed"), Ok(1..)));
 }
 
 #[tokio::test]
-async fn exchanges_of_a_plugin_are_counted() {
+async fn concurrent_exchanges_of_a_plugin_are_limited() {
     let (arrived_sender, mut arrived) = tokio::sync::mpsc::unbounded_channel();
     let server = Server::start(move |mut stream| {
         let _ = arrived_sender.send(());
         let _ = stream.read(&mut [0]);
     });
-    let call = call_of(hasty_but_for_the_first_byte(), inside(&server.url("")), Vec::new());
+    let call = call_of(short_connect_timeout(), inside(&server.url("")), Vec::new());
     let held: Vec<_> = (0..8).map(|_| tokio::spawn(fetch(call.clone(), get(server.url("/"))))).collect();
     for _ in 0..8 {
         arrived.recv().await.expect("a request");
     }
     assert_eq!(fetch(call.clone(), get(server.url("/"))).await, Err(Failure::Busy));
     held.into_iter().for_each(|held| held.abort());
-    // There is room again, once they are gone.
+    // Permits are free again when they are dropped.
     tokio::select! {
         outcome = fetch(call, get(server.url("/"))) => panic!("{outcome:?}"),
         came = tokio::time::timeout(PATIENCE, arrived.recv()) => assert!(came.is_ok()),
     }
 }
 
-fn hasty_but_for_the_first_byte() -> &'static Sandbox {
+fn short_connect_timeout() -> &'static Sandbox {
     static SANDBOX: OnceLock<Arc<Sandbox>> = OnceLock::new();
     SANDBOX.get_or_init(|| with_caps(Caps { connect: Duration::from_secs(1), ..Caps::default() }))
 }
 
 #[tokio::test]
 async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
-    let server = Server::giving("HTTP/1.1 204 No Content\r\n\r\n");
+    let server = Server::responding("HTTP/1.1 204 No Content\r\n\r\n");
     let secret = |value: Result<&str, &str>| {
         let missing = |why: &str| Missing { why: why.into(), hint: "put it there" };
         vec![Secret::new("key".into(), false, value.map(str::to_owned).map_err(missing))]
@@ -248,21 +249,21 @@ async fn the_host_adds_a_secret_that_the_plugin_does_not_have() {
     fetch(call, request).await.expect("a response");
     let head = server.take().concat();
     assert!(head.contains("authorization: Bearer 0123456789\r\n") && !head.contains("mine"), "{head}");
-    // Without its secret the entry still decides: a later one does not let the request go without.
+    // Without its secret the entry still decides: a later one does not allow the request.
     let both = [entry(), inside(&server.url(""))].concat();
     let call = call_of(sandbox(), both, secret(Err("is not there: /secrets/key")));
-    let lack = "its secret 'key' could not be read: put it there";
+    let problem = "its secret 'key' could not be read: put it there";
     let outcome = fetch(call.clone(), get(server.url("/"))).await;
-    assert_eq!(outcome, Err(Failure::Lacking(lack.into())));
+    assert_eq!(outcome, Err(Failure::Unusable(problem.into())));
     let denied = call.events.as_ref().and_then(|events| events.denied());
-    assert_eq!(denied, Some(Denial { access: Access::Http, lack: Some(lack.into()) }));
-    // Nor does a line that is proposed leave it out.
+    assert_eq!(denied, Some(Denial { access: Access::Http, problem: Some(problem.into()) }));
+    // The proposed line keeps its header.
     let line = call.granted.http.line_with(&grant("https://b.example"));
     assert!(line.contains("headers = { authorization = \"Bearer ${key}\" } }, "), "{line}");
 }
 
 #[tokio::test]
-async fn the_line_that_would_grant_it_keeps_what_there_is() {
+async fn the_proposed_line_keeps_the_existing_entries() {
     let call = call_of(sandbox(), vec![grant("https://a.example"), grant("http://inside.example:1")], Vec::new());
     let line = |entry: HttpGrant| call.granted.http.line_with(&entry);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The pieces alone: addresses, grants as they are written, header fields.
+//! Addresses, the text of grants, header fields.
 
 use super::*;
 use crate::plugin::policy::outbound::address::is_public;
@@ -6,7 +6,7 @@ use crate::plugin::policy::outbound::headers::strip;
 use http::HeaderMap;
 
 #[test]
-fn addresses_of_the_inside_are_not_public() {
+fn special_purpose_addresses_are_not_public() {
     let inside = [
         "0.0.0.0",
         "0.1.2.3",
@@ -93,7 +93,7 @@ fn a_grant_is_shown_as_it_is_written() {
 }
 
 #[test]
-fn what_cannot_be_granted_is_refused() {
+fn invalid_grants_are_refused() {
     for url in [
         "*",
         "https://*",
@@ -141,7 +141,7 @@ fn what_cannot_be_granted_is_refused() {
 }
 
 #[test]
-fn fields_of_the_connection_are_the_hosts() {
+fn connection_fields_are_stripped() {
     let mut headers = HeaderMap::new();
     for (name, value) in [
         ("connection", "close, X-Listed"),

@@ -1,4 +1,4 @@
-//! Connections that serve more than one request: whose, for how long, and what a server makes of it.
+//! Reuse of connections: by which requests, for how long, and with misbehaving servers.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -35,13 +35,13 @@ fn with(method: &str, url: String) -> Http::Request {
     Http::Request { method: method.into(), ..get(url) }
 }
 
-fn say(stream: &mut TcpStream, response: &str) -> bool {
+fn respond(stream: &mut TcpStream, response: &str) -> bool {
     stream.write_all(response.as_bytes()).is_ok()
 }
 
 /// A server that keeps its connections open, and always sends this response.
-fn keeping(response: &'static str) -> Server {
-    Server::keeping(move |_, stream| say(stream, response))
+fn keep_alive(response: &'static str) -> Server {
+    Server::keep_alive(move |_, stream| respond(stream, response))
 }
 
 async fn fetched(call: &Sender, url: String) -> String {
@@ -65,7 +65,7 @@ async fn requests_of_one_plugin_share_a_connection() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
     let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     let none = "HTTP/1.1 204 No Content\r\n\r\n";
-    let server = Server::keeping(move |request, stream| say(stream, [OK, chunked, early, none][request % 4]));
+    let server = Server::keep_alive(move |request, stream| respond(stream, [OK, chunked, early, none][request % 4]));
     let call = to(sandbox(), &server);
     for _ in 0..8 {
         fetched(&call, server.url("/")).await;
@@ -74,27 +74,27 @@ async fn requests_of_one_plugin_share_a_connection() {
     }
     assert_eq!(server.settled(1).await, Connections { all: 1, open: 1 });
     assert_eq!(server.take().len(), 24);
-    // A name has its own, also at the same address.
+    // Another name has its own connection, even at the same address.
     fetched(&call, elsewhere(&server)).await;
     assert_eq!(server.connections(), 2);
 }
 
 #[tokio::test]
-async fn each_plugin_and_each_set_of_grants_has_its_own() {
-    let server = keeping(OK);
+async fn each_plugin_and_set_of_grants_has_its_own_connections() {
+    let server = keep_alive(OK);
     let calls = [to(sandbox(), &server), to(sandbox(), &server)];
     for call in &calls {
         assert_eq!(fetched(call, server.url("/")).await, "ok");
     }
     assert_eq!(server.settled(2).await, Connections { all: 2, open: 2 });
-    // They end with the load.
+    // They are closed with the loaded plugin.
     drop(calls);
     assert_eq!(server.settled(0).await, Connections { all: 2, open: 0 });
 }
 
 #[tokio::test]
-async fn an_entry_without_private_does_not_share_with_one_that_has_it() {
-    let server = keeping(OK);
+async fn entries_with_and_without_private_do_not_share_connections() {
+    let server = keep_alive(OK);
     let entries = vec![grant(&server.url("/a")).private(true), grant(&server.url("/b"))];
     let call = call_of(sandbox(), entries, Vec::new());
     assert_eq!(fetched(&call, server.url("/a")).await, "ok");
@@ -104,9 +104,9 @@ async fn an_entry_without_private_does_not_share_with_one_that_has_it() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_in_time() {
+async fn idle_connections_expire() {
     let sandbox = with_caps(Caps { idle: Duration::from_millis(200), ..Caps::default() });
-    let server = keeping(OK);
+    let server = keep_alive(OK);
     let call = to(&sandbox, &server);
     fetched(&call, server.url("/")).await;
     assert_eq!(server.settled(0).await, Connections { all: 1, open: 0 });
@@ -133,28 +133,28 @@ async fn an_old_connection_is_not_kept() {
 }
 
 #[tokio::test]
-async fn what_can_be_asked_twice_is_when_the_server_has_closed_the_connection() {
+async fn idempotent_requests_are_retried_on_a_closed_connection() {
     // It reads the second request of a connection, and does not answer.
-    let server = Server::keeping(|request, stream| request == 1 && say(stream, OK));
+    let server = Server::keep_alive(|request, stream| request == 1 && respond(stream, OK));
     let call = to(sandbox(), &server);
     for _ in 0..3 {
         assert_eq!(fetched(&call, server.url("/")).await, "ok");
     }
     assert_eq!((server.take().len(), server.connections()), (5, 3));
-    // A POST may have been carried out.
+    // A POST may have been processed.
     let outcome = fetch(call.clone(), with("POST", server.url("/"))).await;
     assert!(matches!(outcome, Err(Failure::Protocol(_))), "{outcome:?}");
     assert_eq!((server.take().len(), server.connections()), (1, 3));
-    // Nor is a new connection tried twice.
-    let server = Server::keeping(|_, _| false);
+    // A request on a new connection is not retried.
+    let server = Server::keep_alive(|_, _| false);
     let outcome = fetch(to(sandbox(), &server), get(server.url("/"))).await;
     assert!(matches!(outcome, Err(Failure::Protocol(_))), "{outcome:?}");
     assert_eq!(server.take().len(), 1);
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_twice_has_a_connection_that_was_just_used() {
-    let server = keeping(OK);
+async fn other_requests_only_reuse_recently_used_connections() {
+    let server = keep_alive(OK);
     let call = to(sandbox(), &server);
     for (wait, connections) in [(0, 1), (0, 1), (2_100, 2)] {
         tokio::time::sleep(Duration::from_millis(wait)).await;
@@ -168,15 +168,15 @@ async fn what_cannot_be_asked_twice_has_a_connection_that_was_just_used() {
 
 #[tokio::test]
 async fn a_server_that_closes_after_each_response_does_no_harm() {
-    let server = Server::keeping(|_, stream| {
-        say(stream, OK);
+    let server = Server::keep_alive(|_, stream| {
+        respond(stream, OK);
         false
     });
     let call = to(sandbox(), &server);
     for _ in 0..50 {
         assert_eq!(fetched(&call, server.url("/")).await, "ok");
     }
-    let server = keeping("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
+    let server = keep_alive("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
     let call = to(sandbox(), &server);
     for _ in 0..2 {
         fetch(call.clone(), with("POST", server.url("/"))).await.expect("a response");
@@ -185,24 +185,24 @@ async fn a_server_that_closes_after_each_response_does_no_harm() {
 }
 
 #[tokio::test]
-async fn nothing_that_comes_after_a_response_is_taken_for_the_next() {
+async fn data_after_a_response_is_not_read_as_the_next() {
     let bodies = ["HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n", OK, OK];
     for (at, first) in bodies.into_iter().enumerate() {
         for late in [false, true] {
-            let server = Server::keeping(move |_, stream| {
+            let server = Server::keep_alive(move |_, stream| {
                 if !late {
-                    return say(stream, &format!("{first}{EVIL}"));
+                    return respond(stream, &format!("{first}{EVIL}"));
                 }
-                say(stream, first);
+                respond(stream, first);
                 std::thread::sleep(Duration::from_millis(20));
-                say(stream, EVIL)
+                respond(stream, EVIL)
             });
             let call = to(sandbox(), &server);
             for asked in 1..4 {
                 let method = if at == 3 { "HEAD" } else { "GET" };
                 let response = fetch(call.clone(), with(method, server.url("/"))).await.expect("a response");
                 assert_ne!(response.body, b"evil", "{first}, late: {late}");
-                // Late ones come while it is idle.
+                // A late one arrives while the connection is idle.
                 assert_eq!(server.settled(0).await, Connections { all: asked, open: 0 }, "{first}, late: {late}");
             }
         }
@@ -210,26 +210,26 @@ async fn nothing_that_comes_after_a_response_is_taken_for_the_next() {
 }
 
 #[tokio::test]
-async fn what_is_no_end_of_a_response_ends_its_connection() {
+async fn incomplete_responses_close_the_connection() {
     let switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n";
-    let server = Server::keeping(move |_, stream| say(stream, switched));
+    let server = Server::keep_alive(move |_, stream| respond(stream, switched));
     let call = to(sandbox(), &server);
     for asked in 1..3 {
         let _ = fetch(call.clone(), get(server.url("/"))).await;
         assert_eq!(server.settled(0).await, Connections { all: asked, open: 0 });
     }
-    // A response that never begins, after one that did: hints without end, half a head, nothing.
+    // A second response that never begins: endless hints, half a head, nothing.
     for endless in ["HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 200 OK\r\nX: ", ""] {
-        let server = Server::keeping(move |request, stream| {
+        let server = Server::keep_alive(move |request, stream| {
             if request == 1 {
-                return say(stream, OK);
+                return respond(stream, OK);
             }
-            while say(stream, endless) && endless.len() == 28 {
+            while respond(stream, endless) && endless.len() == 28 {
                 std::thread::sleep(Duration::from_millis(1));
             }
             true
         });
-        let call = to(hasty(), &server);
+        let call = to(short_timeouts(), &server);
         assert_eq!(fetched(&call, server.url("/")).await, "ok");
         let outcome = fetch(call.clone(), get(server.url("/"))).await;
         assert_eq!(outcome, Err(Failure::Timeout(Stage::FirstByte)), "{endless:?}");
@@ -238,8 +238,8 @@ async fn what_is_no_end_of_a_response_ends_its_connection() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_read_whole_closes_its_connection() {
-    let server = keeping("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nha");
+async fn unread_bodies_close_the_connection() {
+    let server = keep_alive("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nha");
     let call = to(sandbox(), &server);
     for asked in 1..3 {
         let request = Request::get(server.url("/")).body(Full::<Bytes>::default()).expect("a request");
@@ -248,8 +248,8 @@ async fn a_body_that_is_not_read_whole_closes_its_connection() {
         drop(response);
         assert_eq!(server.settled(0).await, Connections { all: asked, open: 0 });
     }
-    // So does a call that ends.
-    let server = Server::keeping(|request, stream| request > 1 || say(stream, OK));
+    // So does a dropped call.
+    let server = Server::keep_alive(|request, stream| request > 1 || respond(stream, OK));
     let call = to(sandbox(), &server);
     fetched(&call, server.url("/")).await;
     server.take();
@@ -262,8 +262,8 @@ async fn a_body_that_is_not_read_whole_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn who_authenticates_the_connection_has_it_alone() {
-    let server = keeping(OK);
+async fn authenticated_connections_are_not_reused() {
+    let server = keep_alive(OK);
     let call = to(sandbox(), &server);
     for (value, connections) in [("Basic eDp5", 1), ("NTLM TlRM", 1), (" negotiate\tYII", 2), ("Bearer x", 3), ("x", 3)]
     {
@@ -274,8 +274,8 @@ async fn who_authenticates_the_connection_has_it_alone() {
 }
 
 #[tokio::test]
-async fn a_length_without_a_body_does_not_take_the_next_request_for_one() {
-    let server = keeping(OK);
+async fn a_content_length_without_a_body_is_dropped() {
+    let server = keep_alive(OK);
     let call = to(sandbox(), &server);
     assert_eq!(sent(&call, Request::get(server.url("/")).header("content-length", "500")).await, 200);
     assert_eq!(sent(&call, Request::post(server.url("/")).header("content-length", "0")).await, 200);
@@ -285,7 +285,7 @@ async fn a_length_without_a_body_does_not_take_the_next_request_for_one() {
 }
 
 /// `count` concurrent requests, each over its own connection.
-async fn at_once(call: &Sender, server: &Server, count: usize) {
+async fn concurrently(call: &Sender, server: &Server, count: usize) {
     let all: Vec<_> = (0..count).map(|_| tokio::spawn(fetch(call.clone(), get(server.url("/"))))).collect();
     for one in all {
         one.await.expect("no panic").expect("a response");
@@ -293,35 +293,35 @@ async fn at_once(call: &Sender, server: &Server, count: usize) {
 }
 
 #[tokio::test]
-async fn idle_connections_are_counted() {
+async fn idle_connections_are_limited() {
     let sandbox = with_caps(Caps::default());
     let barrier = Arc::new(Barrier::new(MAX_PER_PLUGIN));
-    let server = Server::keeping(move |request, stream| {
-        // All are open before the first one is answered.
+    let server = Server::keep_alive(move |request, stream| {
+        // All are open before the first response.
         if request == 1 {
             barrier.wait();
         }
-        say(stream, OK)
+        respond(stream, OK)
     });
     let plugins: Vec<_> = (0..=MAX_TOTAL / MAX_PER_PLUGIN).map(|_| to(&sandbox, &server)).collect();
     for plugin in &plugins {
-        at_once(plugin, &server, MAX_PER_PLUGIN).await;
+        concurrently(plugin, &server, MAX_PER_PLUGIN).await;
     }
     let all = MAX_TOTAL + MAX_PER_PLUGIN;
     assert_eq!(server.settled(MAX_TOTAL).await, Connections { all, open: MAX_TOTAL });
-    // Places are free again when a plugin goes.
+    // Permits are free again when a plugin is dropped.
     drop(plugins);
     assert_eq!(server.settled(0).await, Connections { all, open: 0 });
     let plugin = to(&sandbox, &server);
-    at_once(&plugin, &server, MAX_PER_PLUGIN).await;
+    concurrently(&plugin, &server, MAX_PER_PLUGIN).await;
     assert_eq!(server.settled(MAX_PER_PLUGIN).await, Connections { all: all + MAX_PER_PLUGIN, open: MAX_PER_PLUGIN });
-    // The one that was idle for longest gives its place to another.
-    let other = keeping(OK);
+    // The longest idle connection is closed for a new one.
+    let other = keep_alive(OK);
     let entries = vec![inside(&server.url("")), inside(&other.url(""))];
     let both = call_of(&sandbox, entries, Vec::new());
     drop(plugin);
     server.settled(0).await;
-    at_once(&both, &server, MAX_PER_PLUGIN).await;
+    concurrently(&both, &server, MAX_PER_PLUGIN).await;
     fetched(&both, other.url("/")).await;
     assert_eq!(server.settled(MAX_PER_PLUGIN - 1).await.open, MAX_PER_PLUGIN - 1);
     assert_eq!(other.settled(1).await, Connections { all: 1, open: 1 });

@@ -1,5 +1,5 @@
-//! A raw TCP server: it answers each connection as the test defines, and records the heads
-//! of requests.
+//! A raw TCP server: it responds on each connection as the test defines, and records the heads of
+//! requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ pub(super) struct Server {
     connections: Arc<Mutex<Connections>>,
 }
 
-/// How many there were, and how many of them the client has not closed.
+/// How many connections there were, and how many the client has not closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Connections {
     pub(super) all: usize,
@@ -22,15 +22,15 @@ pub(super) struct Connections {
 impl Server {
     /// `answer` gets each connection after the head of its request.
     pub(super) fn start(answer: impl Fn(TcpStream) + Clone + Send + 'static) -> Self {
-        Self::keeping(move |_, stream| {
+        Self::keep_alive(move |_, stream| {
             stream.try_clone().map(&answer).expect("a connection");
             false
         })
     }
 
-    /// One that goes on with a connection for as long as `answer` is true. It gets the number of the
-    /// connection's request, from 1, and the connection after the head of that.
-    pub(super) fn keeping(answer: impl Fn(usize, &mut TcpStream) -> bool + Clone + Send + 'static) -> Self {
+    /// A server that keeps a connection open as long as `answer` returns true. `answer` gets the
+    /// number of the connection's request, from 1, and the connection after that request's head.
+    pub(super) fn keep_alive(answer: impl Fn(usize, &mut TcpStream) -> bool + Clone + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let heads = Arc::new(Mutex::new(Vec::new()));
@@ -63,7 +63,7 @@ impl Server {
         Self { port, heads, connections }
     }
 
-    /// Its connections, once so many are open and no more.
+    /// Waits until that many connections are open.
     pub(super) async fn settled(&self, open: usize) -> Connections {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
@@ -80,13 +80,13 @@ impl Server {
         self.connections.lock().expect("no panic").all
     }
 
-    /// One that always gives this.
-    pub(super) fn giving(response: impl Into<Vec<u8>>) -> Self {
+    /// A server that always sends this response.
+    pub(super) fn responding(response: impl Into<Vec<u8>>) -> Self {
         let response = response.into();
         Self::start(move |mut stream| drop(stream.write_all(&response)))
     }
 
-    /// The heads of requests since this was last asked.
+    /// The heads of requests since the last call.
     pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.heads.lock().expect("no panic"))
     }
@@ -96,7 +96,7 @@ impl Server {
     }
 }
 
-/// A request without its body, which is left to be read.
+/// Reads a request's head, not its body.
 fn head(mut stream: &TcpStream) -> String {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! Expands a template by the algorithm of RFC 6570 section 3.2.1, as simply as can be.
+//! Expands a template by the algorithm of RFC 6570 section 3.2.1: a plain reference implementation.
 
 #[derive(Debug, Clone)]
 pub(super) enum Value {
@@ -7,7 +7,7 @@ pub(super) enum Value {
     Object(Vec<(String, String)>),
 }
 
-/// Names without a value are undefined; of two values the first counts.
+/// Names without a value are undefined; of two values for a name the first is used.
 pub(super) fn expand(template: &str, values: &[(String, Value)]) -> String {
     let mut uri = String::new();
     let mut rest = template;
@@ -56,7 +56,7 @@ fn expression(body: &str, values: &[(String, Value)]) -> String {
                 let equals = if value.is_empty() && named { if_empty } else { "=" };
                 format!("{}{equals}{value}", encode(key))
             })),
-            // A prefix of a list is no expansion: an undefined one.
+            // A prefix of a list is an error in RFC 6570; treated as undefined.
             _ if prefix < 10_000 => {}
             Value::List(list) => {
                 parts.push(with_name(name, &list.iter().map(|item| encode(item)).collect::<Vec<_>>().join(",")));

@@ -1,67 +1,67 @@
-//! Folders that no plugin is given, whoever grants them.
+//! Folders that must not be granted.
 //!
-//! Judges places; what is in a folder is seen by `survey`. Folders are compared by what they are
-//! and not by how they are spelt alone: a file system may fold case, and show one folder in two
-//! places.
+//! Checks paths only; `survey` checks a folder's entries. Folders are compared by identity, not by
+//! path alone: a file system may fold case, and show one folder at two paths.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::survey::KEYS;
+use super::survey::CREDENTIAL_FOLDERS;
 use crate::os::entries::root_of;
 use crate::os::files::Links;
 use crate::os::stamp::Identity;
 use crate::plugin::policy::grants::PrivateFile;
 
-/// Where the system shows itself as files.
+/// File systems of the kernel.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
-/// Links on the way to a file, before it counts as one that leads nowhere.
+/// Maximum symbolic links followed in one path, as in Linux.
 const LINKS: u32 = 40;
 
-/// The folders that the host and its user keep to themselves; they need not be there.
+/// The folders of the host and its user; they need not exist.
 #[derive(Debug, Clone, Default)]
-pub struct Closed {
-    /// Not to be granted, nor what they hold, nor what holds them.
+pub struct ProtectedFolders {
+    /// Neither they, nor what they contain, nor what contains them can be granted.
     pub trees: Vec<PathBuf>,
-    /// Not to be granted, nor what holds them.
+    /// Neither they, nor what contains them can be granted.
     pub tops: Vec<PathBuf>,
 }
 
-impl Closed {
-    /// Why a folder must not be granted, reading on after its path; it has no links in it.
-    /// `private` are files that it must not hold.
+impl ProtectedFolders {
+    /// Why a folder must not be granted: reads after its path, which has no links. `private` are
+    /// files that it must not contain.
     pub(super) fn objection(&self, folder: &Path, private: &[PrivateFile]) -> Option<String> {
         if folder.parent().is_none() {
-            return Some("is the root of all".into());
+            return Some("is the root folder".into());
         }
-        let keys = |part: &std::ffi::OsStr| KEYS.iter().any(|keys| part.eq_ignore_ascii_case(keys));
-        if folder.iter().any(keys) {
-            return Some("is a folder of keys".into());
+        let is_credentials =
+            |part: &std::ffi::OsStr| CREDENTIAL_FOLDERS.iter().any(|name| part.eq_ignore_ascii_case(name));
+        if folder.iter().any(is_credentials) {
+            return Some("is a credentials folder".into());
         }
         if let Some(system) = SYSTEM.iter().find(|system| folder.starts_with(system)) {
             return Some(format!("is in {system}"));
         }
-        for (closed, whole) in
+        for (protected, whole) in
             self.trees.iter().map(|tree| (tree, true)).chain(self.tops.iter().map(|top| (top, false)))
         {
-            let shown = closed.display();
-            if is_same(folder, &real(closed)) {
-                return Some("is a folder that Wharf or its user keeps to itself".into());
+            let shown = protected.display();
+            if is_same(folder, &real(protected)) {
+                return Some("is reserved for Wharf or its user".into());
             }
-            if whole && is_in(folder, &real(closed)) {
+            if whole && is_in(folder, &real(protected)) {
                 return Some(format!("is in {shown}"));
             }
-            if on_the_way(closed).iter().any(|place| is_in(place, folder)) {
-                return Some(format!("holds {shown}"));
+            if on_the_way(protected).iter().any(|place| is_in(place, folder)) {
+                return Some(format!("contains {shown}"));
             }
         }
-        let holds = |file: &&PrivateFile| on_the_way(&file.path).iter().any(|place| is_in(place, folder));
-        let file = private.iter().find(holds)?;
-        Some(format!("holds {}: {}", file.what, file.path.display()))
+        let contains = |file: &&PrivateFile| on_the_way(&file.path).iter().any(|place| is_in(place, folder));
+        let file = private.iter().find(contains)?;
+        Some(format!("contains {}: {}", file.what, file.path.display()))
     }
 }
 
-/// What the private files are that are there, whatever they are called elsewhere.
+/// The identities of the private files that exist, to find them under other names.
 pub(super) fn identities(private: &[PrivateFile]) -> Vec<(Identity, &PrivateFile)> {
     private.iter().filter_map(|file| Some((identity(&file.path)?, file))).collect()
 }
@@ -81,13 +81,13 @@ fn is_in(path: &Path, folder: &Path) -> bool {
     path.starts_with(folder) || wanted.is_some() && folders.map(identity).any(|above| above == wanted)
 }
 
-/// The path without links, as far as it is there.
+/// The path with its links resolved, as far as it exists.
 pub(super) fn real(path: &Path) -> PathBuf {
     on_the_way(path).pop().unwrap_or_else(|| path.to_owned())
 }
 
-/// Where a path leads, and before that each link on the way there: who can change one of those
-/// says where it leads. All of them without links.
+/// The links on the path, then the path with its links resolved. A user who can change such a
+/// link decides where the path leads.
 fn on_the_way(path: &Path) -> Vec<PathBuf> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut places = Vec::new();

@@ -1,7 +1,7 @@
 //! Normalizes small parts of guests' values.
 //!
-//! Drops what is only invalid (a priority that is not a number), rejects what would
-//! mislead.
+//! Drops values that are merely invalid (a priority that is not a number), and rejects misleading
+//! ones.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::plugin::json::{object_line, one_line};
 /// Bytes of a timestamp.
 const MAX_TIMESTAMP: usize = 64;
 
-/// JSON text, checked and on one line. Hidden characters were dropped before: that may make two
-/// names equal, or change a name.
+/// JSON text, checked and on one line. Call it after hidden characters were dropped: that may make
+/// two names equal.
 pub(in crate::plugin) fn json(text: String) -> Result<String, String> {
     match one_line(&text)? {
         Cow::Owned(line) => Ok(line),

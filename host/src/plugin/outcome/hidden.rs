@@ -1,59 +1,59 @@
 //! Drops hidden characters from all texts of an outcome, which share one leeway.
 //!
 //! Members are destructured in full, so that a new one does not compile before it is handled
-//! here: first those with text, then JSON text, then those without, or which another check
-//! rejects (URIs, timestamps, names).
+//! here: first those with text, then JSON text, then those without text or with their own check
+//! (URIs, timestamps, names).
 
 use crate::plugin::abi::*;
 use crate::plugin::text::{Leeway, drop_hidden, drop_hidden_in_json};
 
 /// A value with texts that people or models read.
-pub(super) trait Shown {
-    fn show(&mut self, leeway: &mut Leeway);
+pub(super) trait DropHidden {
+    fn drop_hidden(&mut self, leeway: &mut Leeway);
 }
 
-impl Shown for String {
-    fn show(&mut self, leeway: &mut Leeway) {
+impl DropHidden for String {
+    fn drop_hidden(&mut self, leeway: &mut Leeway) {
         drop_hidden(self, leeway);
     }
 }
 
-impl<T: Shown> Shown for Option<T> {
-    fn show(&mut self, leeway: &mut Leeway) {
-        self.iter_mut().for_each(|said| said.show(leeway));
+impl<T: DropHidden> DropHidden for Option<T> {
+    fn drop_hidden(&mut self, leeway: &mut Leeway) {
+        self.iter_mut().for_each(|value| value.drop_hidden(leeway));
     }
 }
 
-impl<T: Shown> Shown for Vec<T> {
-    fn show(&mut self, leeway: &mut Leeway) {
-        self.iter_mut().for_each(|said| said.show(leeway));
+impl<T: DropHidden> DropHidden for Vec<T> {
+    fn drop_hidden(&mut self, leeway: &mut Leeway) {
+        self.iter_mut().for_each(|value| value.drop_hidden(leeway));
     }
 }
 
 /// JSON text.
 trait Json {
-    fn show_strings(&mut self, leeway: &mut Leeway);
+    fn drop_hidden_in_strings(&mut self, leeway: &mut Leeway);
 }
 
 impl Json for String {
-    fn show_strings(&mut self, leeway: &mut Leeway) {
+    fn drop_hidden_in_strings(&mut self, leeway: &mut Leeway) {
         drop_hidden_in_json(self, leeway);
     }
 }
 
 impl Json for Option<String> {
-    fn show_strings(&mut self, leeway: &mut Leeway) {
-        self.iter_mut().for_each(|json| json.show_strings(leeway));
+    fn drop_hidden_in_strings(&mut self, leeway: &mut Leeway) {
+        self.iter_mut().for_each(|json| json.drop_hidden_in_strings(leeway));
     }
 }
 
 macro_rules! records {
     ($($record:ident { $($text:ident),*; $($json:ident),*; $($other:ident),* })*) => {$(
-        impl Shown for $record {
-            fn show(&mut self, leeway: &mut Leeway) {
+        impl DropHidden for $record {
+            fn drop_hidden(&mut self, leeway: &mut Leeway) {
                 let Self { $($text,)* $($json,)* $($other: _,)* } = self;
-                $($text.show(leeway);)*
-                $($json.show_strings(leeway);)*
+                $($text.drop_hidden(leeway);)*
+                $($json.drop_hidden_in_strings(leeway);)*
             }
         }
     )*};
@@ -61,10 +61,10 @@ macro_rules! records {
 
 macro_rules! variants {
     ($($variant:ident { $($case:ident),*; $($empty:pat),* })*) => {$(
-        impl Shown for $variant {
-            fn show(&mut self, leeway: &mut Leeway) {
+        impl DropHidden for $variant {
+            fn drop_hidden(&mut self, leeway: &mut Leeway) {
                 match self {
-                    $(Self::$case(said) => said.show(leeway),)*
+                    $(Self::$case(value) => value.drop_hidden(leeway),)*
                     $($empty => {})*
                 }
             }
@@ -105,7 +105,7 @@ variants! {
     ReadOutcome { Complete, InputRequired; }
     PromptOutcome { Complete, InputRequired; }
     Content { Text, Image, Audio, Embedded, Link; }
-    // Plugins that need every character of a text can send a blob.
+    // A plugin that needs every character of a text can send a blob.
     ResourceBody { Text; Self::Blob(_) }
     Ask { Form, Url, Sample; Self::Roots }
     SamplingContent { Text, Image, Audio, ToolUse, ToolResult; }
