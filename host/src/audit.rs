@@ -1,10 +1,8 @@
-//! The audit log: what was loaded, and every call that clients make, as lines that hang
-//! together by their hashes.
+//! The audit log: loaded plugins and every call of a client, as lines in a hash chain.
 //!
-//! Recording costs a caller a line and a place in a bounded queue, and leaves no memory for
-//! another thread to free, which would have both wait for the allocator. Nobody waits for the
-//! disk, unless nothing is to be served without a record. Knows neither plugins nor MCP: whoever
-//! records says what in plain values.
+//! A caller renders a line and copies it into a bounded queue. It hands no memory to another thread to
+//! free, which would make both contend for the allocator. Callers do not wait for the disk unless the
+//! log is required. Knows neither plugins nor MCP: records hold plain values.
 
 mod chain;
 mod file;
@@ -18,32 +16,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-pub use chain::{Break, Verified, verify};
+pub use chain::{ChainBreak, Verified, verify};
 pub use file::{OpenError, generations};
 use queue::Queue;
 pub use queue::{Commit, Recording, Unrecorded};
-pub use writer::Writer;
+pub use writer::AuditWriter;
 
-/// Bytes of a name, an address or a reason that are kept.
-const TEXT: usize = 512;
-/// Bytes of a body that are kept, where bodies are.
-const BODY: usize = 16 << 10;
+/// Maximum bytes of a name, an address or a reason; longer ones are truncated.
+const MAX_TEXT: usize = 512;
+/// Maximum bytes of a recorded body; longer ones are truncated.
+const MAX_BODY: usize = 16 << 10;
 
-/// Where the log is, and how much of it.
+/// The settings of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct AuditSettings {
     pub path: PathBuf,
-    /// Keep arguments and results themselves, not only their sizes and hashes.
+    /// Record arguments and results themselves, not only their sizes and hashes.
     pub bodies: bool,
-    /// Bytes at which a file is put aside.
+    /// Bytes at which the file is rotated.
     pub size: u64,
-    /// Files that are kept, the one that is written included; at least two.
+    /// Files that are kept, including the current one; at least two.
     pub files: u32,
-    /// Nothing is served that is not recorded.
+    /// Nothing is served without a record.
     pub required: bool,
 }
 
-/// Where records go. Cheap to clone; the default one goes nowhere.
+/// A handle to the audit log. Cheap to clone; the default one discards records.
 #[derive(Clone, Default)]
 pub struct Audit(Option<Log>);
 
@@ -54,20 +52,19 @@ struct Log {
 }
 
 impl Audit {
-    /// Opens the log and starts the thread that writes it. A file that other users can write is
-    /// refused.
+    /// Opens the log and starts the thread that writes it.
     ///
     /// # Errors
-    /// If it cannot be opened, or is not to be trusted; if it is required, also if nothing could
-    /// be written to it.
-    pub fn open(settings: Settings) -> Result<(Self, Writer), OpenError> {
+    /// If the file cannot be opened, or other users can write it; if the log is required, also if it
+    /// cannot be written.
+    pub fn open(settings: AuditSettings) -> Result<(Self, AuditWriter), OpenError> {
         let mut file = file::LogFile::open(&settings)?;
         if settings.required {
             file.append(|_, _, _| {})?;
             file.reserve()?;
         }
         let queue = Arc::new(Queue::new(settings.required));
-        let writer = Writer::start(file, queue.clone())?;
+        let writer = AuditWriter::start(file, queue.clone())?;
         Ok((Self(Some(Log { queue, bodies: settings.bodies })), writer))
     }
 
@@ -75,40 +72,39 @@ impl Audit {
         self.0.is_some()
     }
 
-    /// Puts a record into the queue, or counts that there was no room for it.
+    /// Queues a record. If the queue is full, the record is dropped and counted.
     pub fn record(&self, record: &Record) {
         if let Some(log) = &self.0 {
             log.queue.put(&line::render(record));
         }
     }
 
-    /// The same, for whoever must not go on before the record is in the file, where that is
+    /// Queues a record; the returned future is ready when it is in the file, or at once if the log is not
     /// required.
     pub fn commit(&self, record: &Record) -> Commit {
         Commit(self.0.as_ref().map(|log| (log.queue.clone(), log.queue.put(&line::render(record)))))
     }
 
-    /// Whether something may be begun that is recorded at its end. Where records are required, it
-    /// may not while none can be written.
+    /// Checks whether a call that will be recorded at its end may start.
     ///
     /// # Errors
-    /// If it may not; the log will say how often that was.
+    /// If the log is required and cannot be written. The next record written counts these refusals.
     pub fn admit(&self) -> Result<(), Unrecorded> {
         if self.0.as_ref().is_none_or(|log| log.queue.admits()) { Ok(()) } else { Err(Unrecorded) }
     }
 
-    /// Waits while records are required and none can be written.
+    /// Waits while the log is required and cannot be written.
     pub fn recording(&self) -> Recording {
         Recording(self.0.as_ref().map(|log| log.queue.clone()))
     }
 
-    /// What is kept of a body.
+    /// What is recorded of a body.
     pub fn body(&self, text: &str) -> Body {
-        let keeps = self.0.as_ref().is_some_and(|log| log.bodies);
+        let with_text = self.0.as_ref().is_some_and(|log| log.bodies);
         Body {
             bytes: text.len() as u64,
             hash: blake3::hash(text.as_bytes()),
-            text: keeps.then(|| text[..text.floor_char_boundary(BODY)].to_owned()),
+            text: with_text.then(|| text[..text.floor_char_boundary(MAX_BODY)].to_owned()),
         }
     }
 }
@@ -119,29 +115,29 @@ impl fmt::Debug for Audit {
     }
 }
 
-/// What a record is about.
+/// The event that a record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A plugin is in service that was not before.
+    /// A plugin was put into service.
     Load,
-    /// Other content of a plugin is in service.
+    /// A plugin was replaced with another version.
     Swap,
-    /// A file is not taken into service.
+    /// A file was refused.
     Reject,
     Remove,
-    /// A plugin serves on under other limits or grants.
+    /// A plugin keeps serving under changed limits or grants.
     Reconfigure,
-    /// A version waits for its approval.
+    /// A version is pending approval.
     Hold,
     Approve,
     Revoke,
-    /// A call that ended as its plugin wanted, or that was refused or given up.
+    /// A call that the plugin completed, or that was refused or cancelled.
     Call,
-    /// A call that the plugin failed, as the host saw it.
+    /// A call that failed because of the plugin.
     Fault,
-    /// A call that failed for want of a grant.
+    /// A call that failed because of a missing grant.
     Deny,
-    /// A plugin is not called for a while.
+    /// Calls of a plugin are suspended because it failed too often.
     Quarantine,
 }
 
@@ -164,7 +160,7 @@ impl Event {
     }
 }
 
-/// One thing that happened. What does not belong to it is left out of its line.
+/// One event. Fields that are `None` are left out of its line.
 #[derive(Debug)]
 pub struct Record {
     pub at: SystemTime,
@@ -173,20 +169,20 @@ pub struct Record {
     /// BLAKE3 of the component.
     pub content: Option<[u8; 32]>,
     pub principal: Option<Arc<str>>,
-    /// Of MCP.
+    /// The MCP method.
     pub method: Option<Cow<'static, str>>,
     /// The public name of a tool or prompt, or a URI.
     pub tool: Option<String>,
-    /// The request's, as JSON.
+    /// The request id, as JSON.
     pub id: Option<String>,
     pub took: Option<Duration>,
     pub input: Option<Body>,
     pub output: Option<Body>,
-    /// How it ended, for programs.
+    /// The machine-readable outcome.
     pub code: Option<&'static str>,
     /// The grant that was missing.
     pub access: Option<&'static str>,
-    /// Why, for people.
+    /// The human-readable reason.
     pub reason: Option<String>,
 }
 
@@ -210,13 +206,13 @@ impl Record {
         }
     }
 
-    /// As much of a text from outside as a record keeps.
+    /// Truncates an untrusted text to what a record holds.
     pub fn capped(text: &str) -> String {
-        text[..text.floor_char_boundary(TEXT)].to_owned()
+        text[..text.floor_char_boundary(MAX_TEXT)].to_owned()
     }
 }
 
-/// What is kept of arguments or a result.
+/// What is recorded of arguments or a result.
 #[derive(Debug)]
 pub struct Body {
     pub bytes: u64,

@@ -1,6 +1,6 @@
 //! The plugins in service, and which plugin owns each name.
 //!
-//! It does not know how a plugin runs, nor what a client may see of it.
+//! Does not know how a plugin runs, nor what is sent to clients.
 
 mod admission;
 mod again;
@@ -13,8 +13,8 @@ mod names;
 mod snapshot;
 mod watcher;
 
-pub use admission::{Admission, Asked, Denial, admit, ask};
-pub use event::{FolderEvent, Held, Refusal};
+pub use admission::{Admission, ListedPlugin, NotServed, admit, load_plugin};
+pub use event::{FolderEvent, Held, Refusal, load_hint};
 pub use extensions::{Capabilities, Extensions, method_name};
 pub use files::{plugin_files, plugin_of};
 pub use folder::{Folder, PluginSettings};
@@ -36,21 +36,21 @@ use crate::plugin::{Digest, PluginId, Provider};
 pub struct Member {
     pub provider: Arc<dyn Provider>,
     pub naming: Naming,
-    /// The hash of the surface that it must keep while it serves; `None`: it may change it.
-    pub surface: Option<Digest>,
+    /// The digest of the surface that it must keep while it serves; `None`: it may change.
+    pub pinned_surface: Option<Digest>,
 }
 
-/// What a plugin in service is to run under.
+/// A change of settings for a plugin in service.
 pub struct NewSettings {
     pub id: PluginId,
-    /// `None`: they stay.
+    /// `None`: unchanged.
     pub settings: Option<PluginSettings>,
-    /// As [`Member::surface`].
-    pub surface: Option<Digest>,
+    /// As [`Member::pinned_surface`].
+    pub pinned_surface: Option<Digest>,
 }
 
-/// The plugins in service. Readers take a [`Snapshot`] and keep it for as long as they
-/// need it; a change swaps the whole snapshot.
+/// The plugins in service. Readers hold a [`Snapshot`] for as long as they need it; a change swaps the
+/// whole snapshot.
 pub struct Catalog {
     current: ArcSwap<Snapshot>,
     /// Serialises writers; readers never take it.
@@ -59,18 +59,18 @@ pub struct Catalog {
     first_scan: watch::Sender<FirstScan>,
     /// A file that is being loaded will offer completions.
     completions_expected: AtomicBool,
-    /// Plugins that are being listed again, and whether they must be once more.
-    listing: Mutex<HashMap<PluginId, bool>>,
+    /// Plugins that are being listed again; `true`: and must be once more after that.
+    relisting: Mutex<HashMap<PluginId, bool>>,
 }
 
 /// Progress of the first scan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FirstScan {
-    Ahead,
-    /// It is known which files there are.
-    Looked,
-    /// Each of them is in service or refused.
-    Over,
+    Pending,
+    /// The plugin files are known, but not loaded.
+    FilesKnown,
+    /// Each file is in service or refused.
+    Complete,
 }
 
 impl Default for Catalog {
@@ -79,26 +79,26 @@ impl Default for Catalog {
             current: ArcSwap::from_pointee(Snapshot::default()),
             writing: Mutex::new(()),
             listings: watch::Sender::new(Listings::default()),
-            first_scan: watch::Sender::new(FirstScan::Ahead),
+            first_scan: watch::Sender::new(FirstScan::Pending),
             completions_expected: AtomicBool::new(false),
-            listing: Mutex::default(),
+            relisting: Mutex::default(),
         }
     }
 }
 
 impl Catalog {
-    /// What is in service now.
+    /// The current snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Puts a plugin into service in place of the one with its id, if there is one. Calls
-    /// in flight finish on what they started with.
+    /// Puts a plugin into service, replacing the one with its id. Calls in flight finish on the provider
+    /// that they started with.
     pub fn put(&self, member: Member) -> Vec<Warning> {
         self.put_all(vec![member])
     }
 
-    /// The same for several, in one change.
+    /// As [`Catalog::put`] for several, in one change.
     pub fn put_all(&self, new: Vec<Member>) -> Vec<Warning> {
         if new.is_empty() {
             return Vec::new();
@@ -111,23 +111,23 @@ impl Catalog {
         })
     }
 
-    /// Applies new settings to plugins, from their next call on, all in one change. Returns those that
-    /// it took out of service because their surface is not the one they must keep.
+    /// Applies new settings to plugins, from their next call on, all in one change. Also returns the
+    /// plugins that were taken out of service because their surface is not the pinned one.
     pub fn reconfigure(&self, settings: Vec<NewSettings>) -> (Vec<Warning>, Vec<PluginId>) {
-        let mut unfit = Vec::new();
+        let mut mismatched = Vec::new();
         if settings.is_empty() {
-            return (Vec::new(), unfit);
+            return (Vec::new(), mismatched);
         }
         let mut settings: HashMap<PluginId, NewSettings> =
             settings.into_iter().map(|new| (new.id.clone(), new)).collect();
         let warnings = self.change(|members| {
             members.retain_mut(|member| {
                 let Some(new) = settings.remove(member.provider.id()) else { return true };
-                if new.surface.is_some_and(|fixed| fixed != member.provider.surface().digest()) {
-                    unfit.push(new.id);
+                if new.pinned_surface.is_some_and(|pinned| pinned != member.provider.surface().digest()) {
+                    mismatched.push(new.id);
                     return false;
                 }
-                member.surface = new.surface;
+                member.pinned_surface = new.pinned_surface;
                 if let Some(PluginSettings { limits, grants, naming }) = new.settings {
                     member.naming = naming;
                     if let Some(provider) = member.provider.with_settings(limits, grants) {
@@ -138,11 +138,11 @@ impl Catalog {
             });
             true
         });
-        (warnings, unfit)
+        (warnings, mismatched)
     }
 
-    /// Whether the host's own tools use that plugin name.
-    fn host_uses(&self, id: &PluginId) -> bool {
+    /// Whether the plugin name is used by the host's own tools.
+    fn is_host_name(&self, id: &PluginId) -> bool {
         self.current.load().members().iter().any(|member| member.provider.is_host() && member.provider.id() == id)
     }
 
@@ -155,8 +155,8 @@ impl Catalog {
         })
     }
 
-    /// Swaps the whole snapshot, if `edit` returns that it changed something. The cost grows with all
-    /// that is listed, so simultaneous changes are made together.
+    /// Swaps the whole snapshot if `edit` returns that it changed something. The cost is proportional to
+    /// the size of all lists, so simultaneous changes are batched.
     fn change(&self, edit: impl FnOnce(&mut Vec<Member>) -> bool) -> Vec<Warning> {
         let _writing = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let before = self.current.load_full();
@@ -164,65 +164,64 @@ impl Catalog {
         if !edit(&mut members) {
             return Vec::new();
         }
-        let (after, warnings) = before.succeed(members, self.is_ready());
+        let (after, warnings) = before.next(members, self.is_ready());
         let listings = after.listings();
         self.current.store(Arc::new(after));
-        self.listings.send_if_modified(|seen| {
-            let changed = *seen != listings;
-            *seen = listings;
+        self.listings.send_if_modified(|last| {
+            let changed = *last != listings;
+            *last = listings;
             changed
         });
         warnings
     }
 
-    fn listing(&self) -> MutexGuard<'_, HashMap<PluginId, bool>> {
-        self.listing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn relisting(&self) -> MutexGuard<'_, HashMap<PluginId, bool>> {
+        self.relisting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The generations of the lists, and a wake-up when one of them moves.
+    /// The generations of the lists; wakes when one of them changes.
     pub fn watch(&self) -> watch::Receiver<Listings> {
         self.listings.subscribe()
     }
 
     /// Marks the first scan as complete: every file has been loaded or refused.
     pub fn set_ready(&self) {
-        self.first_scan.send_replace(FirstScan::Over);
+        self.first_scan.send_replace(FirstScan::Complete);
     }
 
     pub fn is_ready(&self) -> bool {
-        *self.first_scan.borrow() == FirstScan::Over
+        *self.first_scan.borrow() == FirstScan::Complete
     }
 
-    /// Waits for the first scan, at most for `limit`; what is loaded after that is
-    /// announced as a change.
+    /// Waits for the end of the first scan, at most for `limit`. What is loaded after that is announced
+    /// as a change.
     pub async fn ready(&self, limit: Duration) {
-        self.scanned(FirstScan::Over, limit).await;
+        self.wait_for_scan(FirstScan::Complete, limit).await;
     }
 
-    /// Waits until it is known which files there are, which takes milliseconds, and at most
-    /// for `limit`.
-    pub async fn looked(&self, limit: Duration) {
-        self.scanned(FirstScan::Looked, limit).await;
+    /// Waits until the plugin files are known, which takes milliseconds, at most for `limit`.
+    pub async fn files_known(&self, limit: Duration) {
+        self.wait_for_scan(FirstScan::FilesKnown, limit).await;
     }
 
-    async fn scanned(&self, wanted: FirstScan, limit: Duration) {
+    async fn wait_for_scan(&self, wanted: FirstScan, limit: Duration) {
         let mut first_scan = self.first_scan.subscribe();
-        // An error means that the sender is gone, but `self` owns it.
+        // The only error is a dropped sender, but `self` owns it.
         let _ = tokio::time::timeout(limit, first_scan.wait_for(|now| *now >= wanted)).await;
     }
 
-    /// Whether a plugin offers completions, or is about to: it is known of a file long before
-    /// the plugin is in service.
+    /// Whether a plugin offers completions, or one that is being loaded will: a file's exports are known
+    /// long before the plugin is in service.
     pub fn offers_completions(&self) -> bool {
         self.completions_expected.load(Ordering::Relaxed)
             || self.current.load().members().iter().any(|member| member.provider.surface().completions)
     }
 
-    /// Marks the set of files as known.
-    pub fn set_looked(&self) {
+    /// Marks the plugin files as known.
+    pub fn set_files_known(&self) {
         self.first_scan.send_if_modified(|now| {
-            let first = *now == FirstScan::Ahead;
-            *now = (*now).max(FirstScan::Looked);
+            let first = *now == FirstScan::Pending;
+            *now = (*now).max(FirstScan::FilesKnown);
             first
         });
     }

@@ -1,6 +1,6 @@
 //! The configuration file and its defaults.
 //!
-//! Never read from the current folder or the plugin folder: writing a file there must not grant
+//! Never read from the current folder or the plugin folder: creating a file there must not grant
 //! anything.
 
 mod audit;
@@ -36,12 +36,12 @@ pub use trust::{SignaturesConfig, TrustConfig};
 use crate::os::files;
 use crate::plugin::{Grants, Limits, PluginId};
 
-/// Bytes of the largest file.
+/// Maximum bytes of the configuration file.
 const MAX_SIZE: u64 = 1 << 20;
-/// Characters of the shortest state key: 128 bits in hexadecimal.
-const SHORTEST_STATE_KEY: usize = 32;
+/// Minimum characters of a state key: 128 bits in hexadecimal.
+const MIN_STATE_KEY: usize = 32;
 
-/// The file as a whole. Every key is optional; an unknown one is an error.
+/// The whole file. Every key is optional; an unknown one is an error.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
@@ -53,12 +53,12 @@ pub struct Config {
     pub plugins: BTreeMap<String, PluginConfig>,
     /// The sources of the secrets that grants name.
     pub secrets: BTreeMap<String, SecretConfig>,
-    /// Where it was read, or would have been.
+    /// The path that it was read from, or would have been.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
 
-/// How the server presents itself.
+/// `[server]`.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ServerConfig {
@@ -70,7 +70,7 @@ pub struct ServerConfig {
     pub page_size: usize,
     /// Offer two tools that find and call the others, for clients that list tools only once.
     pub discovery: bool,
-    /// The key shared by several processes that serve the same clients; else each generates its own.
+    /// The key shared by several processes that serve the same clients; otherwise each generates its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_key: Option<SecretConfig>,
     /// Which versions of plugins run without approval; the default depends on the listen address.
@@ -107,16 +107,16 @@ impl Default for SandboxConfig {
     }
 }
 
-/// The settings of one plugin, by the stem of its file name.
+/// `[plugins.NAME]`; NAME is the stem of the plugin's file name.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PluginConfig {
-    /// Whether its tools are called `<plugin>_<tool>`.
+    /// Whether its tools are named `<plugin>_<tool>`.
     pub prefix: bool,
     /// The naming scheme of its tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NamesConfig>,
-    /// The only content that runs, `blake3:` and 64 hexadecimal digits.
+    /// The only digest that may run: `blake3:` and 64 hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
     pub limits: LimitsConfig,
@@ -137,7 +137,7 @@ pub enum NamesConfig {
     Wassette,
 }
 
-/// What is wrong with a configuration, with an optional hint.
+/// Why a configuration is invalid. Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
 #[error("read the configuration: {reason}")]
 pub struct ConfigError {
@@ -174,9 +174,9 @@ impl Config {
         if config.server.page_size == 0 {
             return Err(ConfigError { reason: "server.page-size: must be at least 1".into(), hint: None });
         }
-        if config.server.state_key.as_ref().is_some_and(|key| !key.is_somewhere()) {
+        if config.server.state_key.as_ref().is_some_and(|key| !key.has_one_source()) {
             return Err(ConfigError {
-                reason: "server.state-key: it needs either env or file".into(),
+                reason: "server.state-key: needs either env or file".into(),
                 hint: Some("write { env = \"WHARF_STATE_KEY\" } or { file = \"state-key\" }".into()),
             });
         }
@@ -186,8 +186,8 @@ impl Config {
         Ok(config)
     }
 
-    /// A path of the file, which may be written from the file's own folder.
-    pub fn beside(&self, path: &Path) -> PathBuf {
+    /// Resolves a path of the file, which may be relative to the file's folder.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
         self.file.as_ref().and_then(|file| file.parent()).map_or_else(|| path.to_owned(), |folder| folder.join(path))
     }
 
@@ -197,7 +197,7 @@ impl Config {
     /// If it is missing or too short.
     pub fn state_key(&self) -> Result<Option<[u8; 32]>, ConfigError> {
         let Some(key) = &self.server.state_key else { return Ok(None) };
-        let secret = key.read(self, "server.state-key: the key", SHORTEST_STATE_KEY)?;
+        let secret = key.read(self, "server.state-key: the key", MIN_STATE_KEY)?;
         Ok(Some(blake3::derive_key("wharf state key v1", secret.as_bytes())))
     }
 
@@ -224,7 +224,7 @@ impl Config {
         self.plugins.get(id.as_ref()).is_none_or(|own| own.prefix)
     }
 
-    /// Its naming scheme, if not the default.
+    /// The naming scheme of a plugin's tools, if not the default.
     pub fn names(&self, id: &PluginId) -> Option<NamesConfig> {
         self.plugins.get(id.as_ref())?.names
     }
@@ -240,7 +240,7 @@ impl Config {
 
 const HEADER: &str = "\
 # Wharf's defaults. Keep what you change; delete the rest.
-# Read from --config FILE, else from $XDG_CONFIG_HOME/wharf/wharf.toml.
+# Read from --config FILE, otherwise from $XDG_CONFIG_HOME/wharf/wharf.toml.
 
 ";
 
@@ -268,19 +268,19 @@ const EXAMPLES: &str = "
 
 # In [audit], what is recorded of calls and plugins:
 # enabled = false             # or true: serve nothing without it
-# path = \"audit.jsonl\"        # else $XDG_STATE_HOME/wharf/audit.jsonl
+# path = \"audit.jsonl\"        # otherwise $XDG_STATE_HOME/wharf/audit.jsonl
 
-# For one plugin, by the name of its file without '.wasm':
+# For one plugin; its name is the file name without '.wasm':
 # [plugins.example]
-# prefix = true               # tools are called example_<tool>
+# prefix = true               # tools are named example_<tool>
 # names = \"wassette\"        # a plain component's tools are <package>_<interface>_<function>
 # pin = \"blake3:…\"           # only this version runs; wharf status shows it
 # [plugins.example.limits]    # any of [limits]
 # timeout = \"5s\"
 # [plugins.example.grants]    # what it may access; nothing by default
-# keyvalue = true             # keep values between calls, 1MiB in all; or { quota = \"4MiB\" }
-# http = [\"https://api.example.com/v1\"]  # GET and HEAD there; see docs/configuration.md for more
-# secrets = [\"weather\"]       # read this one of [secrets]
+# keyvalue = true             # keep values between calls, 1MiB in total; or { quota = \"4MiB\" }
+# http = [\"https://api.example.com/v1\"]  # GET and HEAD below that URL; more in docs/configuration.md
+# secrets = [\"weather\"]       # read these entries of [secrets]
 # elicit = true               # ask the user, with forms and pages
 # sample = true               # ask the client's model
 # roots = true                # ask which folders the user works in
@@ -290,7 +290,7 @@ const EXAMPLES: &str = "
 # change-lists = true         # change its tool descriptions at any time, while it holds grants
 ";
 
-/// Sizes as people write them: `64MiB`, `1500`.
+/// Writes sizes as `64MiB`, `16KiB` or `1500`.
 fn plain_size<S: serde::Serializer>(
     size: &(impl Copy + Into<Option<ByteSize>>),
     serializer: S,
@@ -304,7 +304,7 @@ fn plain_size<S: serde::Serializer>(
     }
 }
 
-/// Durations as people write them: `30s`, `1m 30s`, `250ms`.
+/// Durations as `30s`, `1m 30s` or `250ms`.
 mod duration {
     use std::time::Duration;
 

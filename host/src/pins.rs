@@ -1,7 +1,7 @@
 //! Which version of a plugin may run: the pins of earlier versions, in one file for all processes,
 //! and the rules that check a version against them.
 //!
-//! It loads nothing and knows no folder; a surface is opaque text here.
+//! Loads no plugins and knows no plugin folder; a surface is opaque text here.
 
 mod decision;
 mod file;
@@ -10,8 +10,8 @@ mod pin;
 mod surfaces;
 mod verdict;
 
-pub use decision::{Reason, Rules, Seen, Trust, decide};
-pub use file::{Lock, LockError};
-pub use guard::{Guard, Known, Version, Watch};
+pub use decision::{Reason, Rules, Trust, VersionInfo, decide};
+pub use file::{PinFile, PinFileError};
+pub use guard::{Guard, KnownPins, ListedVersion, Watch};
 pub use pin::{Pin, Pins};
-pub use verdict::{Decision, Outcome, approval, shell_word};
+pub use verdict::{AdmittedAs, Decision, approve_command, shell_word};

@@ -17,7 +17,7 @@ pub(crate) use self::log::Log;
 use self::progress::Progress;
 use crate::catalog::{FolderEvent, Held, Refusal};
 use crate::config::{Config, ConfigError};
-use crate::pins::Outcome;
+use crate::pins::AdmittedAs;
 
 pub(crate) fn refusal(refusal: &Refusal) {
     let still = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
@@ -50,14 +50,14 @@ pub(crate) fn start_log(filter: &str, log: Option<&Log>) -> Result<(), Failure> 
 /// Logs an event of the plugin folder.
 pub(crate) fn log(event: &FolderEvent) {
     match event {
-        FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::Settled => {}
+        FolderEvent::Found(_) | FolderEvent::Loading(_) | FolderEvent::FirstScanDone => {}
         FolderEvent::Loaded { id, digest, tools, took, .. } => {
             tracing::info!(plugin = %id, version = %digest.short(), tools, ms = took.as_millis() as u64, "loaded");
         }
         FolderEvent::Admitted(decision) => {
             let (plugin, version) = (&decision.plugin, decision.content.short());
             match decision.outcome {
-                Ok(Outcome::Followed { other_words: true }) => {
+                Ok(AdmittedAs::Updated { surface_changed: true }) => {
                     tracing::info!(%plugin, version, "tool descriptions changed from the previous version");
                 }
                 _ => tracing::debug!(%plugin, version, "admitted: {}", decision.event()),
@@ -98,7 +98,7 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
 pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, tell: impl Fn(&FolderEvent)) {
     let progress = Progress::start();
     while let Some(event) = events.recv().await {
-        if matches!(event, FolderEvent::Settled) {
+        if matches!(event, FolderEvent::FirstScanDone) {
             break;
         }
         progress.show(&event);

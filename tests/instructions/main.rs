@@ -60,9 +60,9 @@ fn calls(count: u64) {
     let loading = sandbox.load(id, component, Limits::default(), Grants::default());
     let plugin = Arc::new(runtime.block_on(loading).expect("a plugin"));
     let catalog = Arc::new(Catalog::default());
-    catalog.set_looked();
+    catalog.set_files_known();
     catalog.set_ready();
-    catalog.put(Member { provider: plugin, naming: Naming::Prefixed, surface: None });
+    catalog.put(Member { provider: plugin, naming: Naming::Prefixed, pinned_surface: None });
     let (outbox, mut messages) = mpsc::channel::<Outgoing>(1);
     let connection = Server::new(catalog, Settings::default()).connect(outbox, "local");
     answer(&runtime, &connection, &mut messages, HELLO);

@@ -331,7 +331,7 @@ fn it_is_there_as_the_configuration_says() {
     home.configure("");
     let mut client = Client::start(&home);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    client.process().log_with("calls are not audited: failed to trust the audit log: other users can write it");
+    client.process().log_with("calls are not audited: failed to open the audit log: other users can write it");
     home.configure("[audit]\nenabled = true\n");
     let output = run(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
     assert_eq!(output.status.code(), Some(1));

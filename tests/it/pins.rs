@@ -305,9 +305,9 @@ fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
     fs::create_dir_all(home.path("state/wharf")).expect("a folder");
     let file = home.path("state/wharf/lock.toml");
     for (damaged, mode, said) in [
-        ("version = 1\n[plugins.p]\ncontent = \"blake3", 0o600, "failed to read the pins, line 3"),
-        ("version = 2\n", 0o600, "failed to read pins of format 2"),
-        ("version = 1\n", 0o666, "other users can write the file"),
+        ("version = 1\n[plugins.p]\ncontent = \"blake3", 0o600, "failed to read the pin file, line 3"),
+        ("version = 2\n", 0o600, "failed to read the pin file: unknown format version 2"),
+        ("version = 1\n", 0o666, "other users can write it"),
     ] {
         fs::write(&file, damaged).expect("a file");
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("its mode");

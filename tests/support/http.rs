@@ -45,7 +45,7 @@ impl Front {
 
     fn with(runtime: Runtime, catalog: Arc<Catalog>, settings: Settings) -> Self {
         // Otherwise each handshake waits for a look at a folder that is not there.
-        catalog.set_looked();
+        catalog.set_files_known();
         let server = Server::new(catalog.clone(), ServerSettings::default());
         let stop = CancellationToken::new();
         let listen = || Listener::bind(&"127.0.0.1:0".parse().expect("an address"));

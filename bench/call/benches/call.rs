@@ -40,9 +40,9 @@ fn calls(criterion: &mut Criterion) {
     });
 
     let catalog = Arc::new(Catalog::default());
-    catalog.set_looked();
+    catalog.set_files_known();
     catalog.set_ready();
-    catalog.put(Member { provider: plugin, naming: Naming::Prefixed, surface: None });
+    catalog.put(Member { provider: plugin, naming: Naming::Prefixed, pinned_surface: None });
     let (outbox, mut messages) = mpsc::channel::<Outgoing>(1);
     let connection = Server::new(catalog, Settings::default()).connect(outbox, "local");
     runtime.block_on(connection.receive(HELLO.as_bytes()));

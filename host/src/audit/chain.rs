@@ -1,8 +1,8 @@
-//! Checks that lines hang together: that none was changed, removed, added or moved.
+//! Verifies the hash chain: that no line was changed, removed, added or moved.
 //!
-//! It cannot tell that the last lines are missing, nor that everything was written anew, unless
-//! the process that wrote them was still there and has said so: the chain has no key. Who needs
-//! that keeps the last hash elsewhere.
+//! The chain has no key: lines missing at the end, or a whole log written again, are detected only if
+//! the process that wrote them was still running and recorded it (`altered`). To detect them anyway, keep
+//! the last hash elsewhere.
 
 use std::io::{self, BufRead};
 
@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::line::{ALTERED, Link};
 
-/// Changes of a file that are told.
-const TOLD: usize = 16;
+/// Maximum number of `altered` lines returned.
+const MAX_REPORTED: usize = 16;
 
-/// What a line says of its place, and of the file.
+/// The fields of a line that verification needs.
 #[derive(Deserialize)]
-struct Place {
+struct Header {
     seq: u64,
     prev: String,
     #[serde(default)]
@@ -24,41 +24,41 @@ struct Place {
     reason: Option<String>,
 }
 
-/// What was found in a file.
+/// The result of verifying a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Records that are in their place.
+    /// Valid records before the first break.
     pub records: u64,
-    /// The first one that is not, if there is one.
-    pub broken: Option<Break>,
-    /// Lines in which a server says that the file was changed under it, and how.
+    /// The first break; verification stops there.
+    pub broken: Option<ChainBreak>,
+    /// `altered` lines, with line number and reason: a server found that the file had been changed by
+    /// something else.
     pub altered: Vec<(u64, String)>,
-    /// Bytes of a last line that has no end, as a process leaves it that was killed, or a full
-    /// disk.
+    /// Bytes of an incomplete last line, left by a killed process or a full disk.
     pub cut: u64,
-    /// The number and the hash of the last record.
+    /// The sequence number and hash of the last record.
     pub last: Option<(u64, String)>,
 }
 
-/// Where a chain does not hold.
+/// Where the chain is broken.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Break {
+pub struct ChainBreak {
     /// From 1.
     pub line: u64,
     pub why: &'static str,
 }
 
-/// Reads the place of a line without its end.
+/// The link of a line, given without its line break.
 pub(super) fn link(line: &[u8]) -> Option<Link> {
-    let place: Place = serde_json::from_slice(line).ok()?;
-    Some(Link { seq: place.seq, hash: blake3::hash(line) })
+    let header: Header = serde_json::from_slice(line).ok()?;
+    Some(Link { seq: header.seq, hash: blake3::hash(line) })
 }
 
-/// Reads lines until the end or the first break. `after` is the last one of the file before, if
-/// this one goes on from there; afterwards it is the last one of this.
+/// Verifies lines until the end or the first break. `after` is the last record of the previous file, if
+/// known; on return, the last record of this one.
 ///
 /// # Errors
-/// If they cannot be read.
+/// If the lines cannot be read.
 pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io::Result<Verified> {
     let mut found = Verified::default();
     let mut line = Vec::new();
@@ -71,14 +71,14 @@ pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io:
             return Ok(found);
         }
         match check(&line, after.as_ref()) {
-            Ok((place, altered)) => {
-                *after = Some(place);
-                if let Some(how) = altered.filter(|_| found.altered.len() < TOLD) {
+            Ok((header, altered)) => {
+                *after = Some(header);
+                if let Some(how) = altered.filter(|_| found.altered.len() < MAX_REPORTED) {
                     found.altered.push((found.records + 1, how));
                 }
             }
             Err(why) => {
-                found.broken = Some(Break { line: found.records + 1, why });
+                found.broken = Some(ChainBreak { line: found.records + 1, why });
                 return Ok(found);
             }
         }
@@ -86,23 +86,23 @@ pub fn verify(mut lines: impl BufRead, after: &mut Option<(u64, String)>) -> io:
     }
 }
 
-/// The place of a line, and what it says of changes of the file.
-type Checked = ((u64, String), Option<String>);
+/// The sequence number and hash of a line; and its reason, if it is an `altered` line.
+type CheckedLine = ((u64, String), Option<String>);
 
-fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<Checked, &'static str> {
-    let place: Place = serde_json::from_slice(line).map_err(|_| "it is not a record")?;
+fn check(line: &[u8], after: Option<&(u64, String)>) -> Result<CheckedLine, &'static str> {
+    let header: Header = serde_json::from_slice(line).map_err(|_| "it is not a record")?;
     let start = Link::START;
     let start = (start.seq, start.hash.to_hex().to_string());
-    // A file whose predecessor is not at hand is believed its first line, unless that is the first of all.
-    let before = after.or((place.seq == 1).then_some(&start));
+    // Without the previous file, the first line is accepted as it is, unless its number is 1.
+    let before = after.or((header.seq == 1).then_some(&start));
     if let Some((seq, hash)) = before {
-        if place.prev != *hash {
+        if header.prev != *hash {
             return Err("it does not follow the record before it, or that one was changed");
         }
-        if place.seq != seq + 1 {
+        if header.seq != seq + 1 {
             return Err("its number does not follow the one before it");
         }
     }
-    let altered = (place.event == ALTERED).then(|| place.reason.unwrap_or_default());
-    Ok(((place.seq, blake3::hash(line).to_hex().to_string()), altered))
+    let altered = (header.event == ALTERED).then(|| header.reason.unwrap_or_default());
+    Ok(((header.seq, blake3::hash(line).to_hex().to_string()), altered))
 }

@@ -1,14 +1,14 @@
 //! The file of the log: one for all processes of a user, appended to under a lock.
 //!
-//! A lock file of its own holds the lock, since the log itself is put aside when it is large.
-//! Each batch looks anew at what is there: another process may have written, or somebody may
-//! have moved the file away or changed it, which is told.
+//! The lock is on a separate file, since the log itself is rotated. Each batch checks the file again:
+//! another process may have appended to it, or something else may have moved or changed it, which is
+//! recorded.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::Settings;
+use super::AuditSettings;
 use super::chain;
 use super::line::Link;
 use crate::os::files::{self, FileError, Links};
@@ -16,65 +16,80 @@ use crate::os::private::{self, Distrust, For, Rule};
 use crate::os::stamp::Identity;
 use crate::os::{self, limits};
 
-/// How much of a file is looked at first for its last line.
-const TAIL: u64 = 4 << 10;
+/// Bytes read first to find the last line of a file.
+const TAIL_SIZE: u64 = 4 << 10;
 
-/// For the records of all calls that may run at once, some 160, of up to 600 bytes each.
+/// Bytes reserved for the records of all concurrent calls, about 160 of up to 600 bytes.
 const RESERVE: u64 = 256 << 10;
-/// The same with arguments and results.
+/// As [`RESERVE`], with arguments and results.
 const RESERVE_BODIES: u64 = 8 << 20;
 
-/// Why there is no log.
+/// Why the log cannot be opened or written. Reads after "failed to".
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("open the audit log: {0}")]
     Io(#[from] io::Error),
-    #[error("trust the audit log: {why}: {}", .path.display())]
-    Untrusted { path: PathBuf, why: &'static str },
+    #[error("open the audit log: {why}: {}", .path.display())]
+    Untrusted {
+        path: PathBuf,
+        why: &'static str,
+        /// The command that repairs this, to which the path has to be appended.
+        repair: Option<&'static str>,
+    },
     #[error("reserve space for the audit log: {error}: {}", .path.display())]
-    NoRoom { path: PathBuf, error: io::Error },
+    NoSpace { path: PathBuf, error: io::Error },
 }
 
-/// The log of this process's settings.
+/// The log file.
 pub(super) struct LogFile {
     path: PathBuf,
     lock: File,
     size: u64,
     files: u32,
-    /// How this process left the file.
-    left: Option<Left>,
-    /// Bytes on the disk that are kept free for the next lines. Records of calls that have begun
-    /// then find their place, however full the disk gets meanwhile.
+    /// The state of the file after this process last wrote to it.
+    last_write: Option<LastWrite>,
+    /// Bytes that are kept allocated after the end, so that records of running calls can be written even
+    /// if the disk gets full. 0: none.
     reserve: u64,
-    /// Of this file, up to here.
+    /// The file that space was last reserved in, and the end of that.
     reserved: Option<(Identity, u64)>,
-    /// The file that was written last.
+    /// The file last written to, if space is reserved in it.
     current: Option<File>,
 }
 
 #[derive(Clone, Copy)]
-struct Left {
+struct LastWrite {
     file: Identity,
     length: u64,
     last: Link,
 }
 
-/// What was found in the file before a batch.
-pub(super) struct Found {
-    /// The last line had no end.
-    pub(super) cut: bool,
+/// The state of the file before a batch.
+pub(super) struct FoundState {
+    /// The last line was incomplete, and was removed.
+    pub(super) incomplete: bool,
     pub(super) altered: Option<Altered>,
 }
 
-/// Somebody else changed what this process had written.
+/// Something else changed what this process had written.
 pub(super) struct Altered {
     pub(super) why: &'static str,
-    /// The last record that this process knows of.
+    /// The last record that this process wrote.
     pub(super) last: Link,
 }
 
+impl OpenError {
+    /// The command that repairs the cause, and the path that it is to be run with.
+    pub fn repair(&self) -> Option<(&'static str, &Path)> {
+        match self {
+            Self::Untrusted { path, repair, .. } => repair.map(|command| (command, path.as_path())),
+            Self::Io(_) | Self::NoSpace { .. } => None,
+        }
+    }
+}
+
 impl LogFile {
-    pub(super) fn open(settings: &Settings) -> Result<Self, OpenError> {
+    pub(super) fn open(settings: &AuditSettings) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private::make_folder(folder)
@@ -83,6 +98,7 @@ impl LogFile {
                 return Err(OpenError::Untrusted {
                     path: folder.to_owned(),
                     why: "other users can write to its folder",
+                    repair: Some("chmod go-w"),
                 });
             }
         }
@@ -94,58 +110,58 @@ impl LogFile {
             (true, true) => RESERVE_BODIES,
         };
         let files = settings.files.max(2);
-        Ok(Self { path, lock, size: settings.size, files, left: None, reserve, reserved: None, current: None })
+        Ok(Self { path, lock, size: settings.size, files, last_write: None, reserve, reserved: None, current: None })
     }
 
-    /// Appends whole lines, which `lines` puts into its second argument. They follow its first,
-    /// which it moves on; its third is what was found there. If this fails, the file is as it
-    /// was.
+    /// Appends complete lines. `lines` gets the link of the last line, which it advances, the buffer to
+    /// append to, and the state of the file. If this fails, the file is unchanged.
     ///
     /// # Errors
-    /// If it cannot be opened, locked or written, or is not to be trusted any more.
-    pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &Found)) -> Result<(), OpenError> {
-        // Another process would lock the file that stands there now.
+    /// If the file cannot be opened, locked or written, or other users can write it.
+    pub(super) fn append(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &FoundState)) -> Result<(), OpenError> {
+        // If the lock file was replaced, other processes lock the new one.
         if os::is_removed(&self.lock)? {
             (self.lock, _) = open(&with_suffix(&self.path, "lock"))?;
         }
         self.lock.lock()?;
         let appended = self.append_locked(lines);
-        // The lock goes with the process at the latest.
+        // On an error, the lock ends with the process at the latest.
         let _ = self.lock.unlock();
         appended
     }
 
-    fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &Found)) -> Result<(), OpenError> {
+    fn append_locked(&mut self, lines: impl FnOnce(&mut Link, &mut Vec<u8>, &FoundState)) -> Result<(), OpenError> {
         let (mut file, found) = open(&self.path)?;
         let identity = Identity::of_open(&file)?;
-        let same = |left: &Left| (left.file, left.length) == (identity, found.len());
-        let (mut link, whole, altered) = match self.left {
-            Some(left) if same(&left) => (left.last, found.len(), None),
-            left => {
-                let (link, whole) = self.end(&mut file, found.len())?;
-                let why = left.map(|left| self.altered(&left, &mut file, &found)).transpose()?.flatten();
-                (link, whole, left.zip(why).map(|(left, why)| Altered { why, last: left.last }))
+        let same = |last_write: &LastWrite| (last_write.file, last_write.length) == (identity, found.len());
+        let (mut link, complete, altered) = match self.last_write {
+            Some(last_write) if same(&last_write) => (last_write.last, found.len(), None),
+            last_write => {
+                let (link, complete) = self.end(&mut file, found.len())?;
+                let why =
+                    last_write.map(|last_write| self.altered(&last_write, &mut file, &found)).transpose()?.flatten();
+                (link, complete, last_write.zip(why).map(|(last_write, why)| Altered { why, last: last_write.last }))
             }
         };
-        let cut = whole < found.len();
-        if cut {
-            file.set_len(whole)?;
+        let incomplete = complete < found.len();
+        if incomplete {
+            file.set_len(complete)?;
         }
         let mut bytes = Vec::new();
-        lines(&mut link, &mut bytes, &Found { cut, altered });
+        lines(&mut link, &mut bytes, &FoundState { incomplete, altered });
         if let Err(error) = file.write_all(&bytes) {
-            // That gives up what was reserved, too.
+            // Truncating also frees the reserved space.
             self.reserved = None;
-            file.set_len(whole)?;
+            file.set_len(complete)?;
             return Err(error.into());
         }
-        let length = whole + bytes.len() as u64;
-        self.left = Some(Left { file: identity, length, last: link });
+        let length = complete + bytes.len() as u64;
+        self.last_write = Some(LastWrite { file: identity, length, last: link });
         if length >= self.size {
             if self.reserve > 0 {
                 file.set_len(length)?;
             }
-            if let Err(error) = self.put_aside() {
+            if let Err(error) = self.rotate() {
                 tracing::warn!("failed to rotate the audit log, it keeps growing: {error}: {}", self.path.display());
             }
         }
@@ -153,60 +169,62 @@ impl LogFile {
         Ok(())
     }
 
-    /// How the file was changed since this process left it, if not by one that appends to it and
-    /// puts it aside as this one does.
-    fn altered(&self, left: &Left, file: &mut File, found: &Metadata) -> io::Result<Option<&'static str>> {
-        let is_left = |file: &File| Identity::of_open(file).map(|file| file == left.file);
+    /// How the file was changed since this process wrote to it, other than by processes that append to it
+    /// and rotate it.
+    fn altered(&self, last_write: &LastWrite, file: &mut File, found: &Metadata) -> io::Result<Option<&'static str>> {
+        let is_same = |file: &File| Identity::of_open(file).map(|file| file == last_write.file);
         let holds = |file: &mut File, found: &Metadata| -> io::Result<bool> {
-            let line = if found.len() < left.length { None } else { last_line(file, left.length)? };
-            Ok(line.map_or(Link::START, |(line, _)| link(&line)) == left.last)
+            let line = if found.len() < last_write.length { None } else { last_line(file, last_write.length)? };
+            Ok(line.map_or(Link::START, |(line, _)| link(&line)) == last_write.last)
         };
-        if is_left(file)? {
-            let shorter = found.len() < left.length;
+        if is_same(file)? {
+            let shorter = found.len() < last_write.length;
             return Ok(match holds(file, found)? {
                 true => None,
                 false if shorter => Some("it was truncated"),
                 false => Some("records in it were changed"),
             });
         }
-        let mut aside = 0;
+        let mut rotated = 0;
         for number in 1..self.files {
             let Ok((mut file, found)) = files::open(&generation(&self.path, number), Links::Followed) else { continue };
-            if is_left(&file)? {
+            if is_same(&file)? {
                 return Ok((!holds(&mut file, &found)?).then_some("records were changed after rotation"));
             }
-            aside += 1;
+            rotated += 1;
         }
-        // The oldest one goes. A file that nothing was ever written to is not missed.
-        let went = aside == self.files - 1 || left.last == Link::START;
-        Ok((!went).then_some("it was removed, moved or replaced"))
+        // The oldest file is deleted by rotation. An empty file does not matter.
+        let was_rotated_out = rotated == self.files - 1 || last_write.last == Link::START;
+        Ok((!was_rotated_out).then_some("it was removed, moved or replaced"))
     }
 
-    /// Reserves room on the disk for the next lines, where the file system can do that.
+    /// Reserves disk space for the next lines, if the file system supports that.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no space.
     pub(super) fn reserve(&mut self) -> Result<(), OpenError> {
-        let (Some(file), Some(left)) = (&self.current, &self.left) else { return Ok(()) };
-        let enough = |(file, end): (Identity, u64)| file == left.file && end >= left.length + self.reserve / 2;
+        let (Some(file), Some(last_write)) = (&self.current, &self.last_write) else { return Ok(()) };
+        let enough =
+            |(file, end): (Identity, u64)| file == last_write.file && end >= last_write.length + self.reserve / 2;
         if self.reserved.is_some_and(enough) {
             return Ok(());
         }
-        let end = left.length + self.reserve;
+        let end = last_write.length + self.reserve;
         let reserved = match limits::file_size() {
             Some(limit) if end > limit => Err(io::ErrorKind::FileTooLarge.into()),
-            _ => os::reserve(file, left.length, self.reserve),
+            _ => os::reserve(file, last_write.length, self.reserve),
         };
         match reserved {
             Ok(()) => {
-                self.reserved = Some((left.file, end));
+                self.reserved = Some((last_write.file, end));
                 Ok(())
             }
-            Err(error) => Err(OpenError::NoRoom { path: self.path.clone(), error }),
+            Err(error) => Err(OpenError::NoSpace { path: self.path.clone(), error }),
         }
     }
 
-    /// The last line, and where it ends. In an empty file that is the last one of the file before.
+    /// The link of the last complete line, and where it ends. In an empty file: that of the last rotated
+    /// file, and 0.
     fn end(&self, file: &mut File, length: u64) -> io::Result<(Link, u64)> {
         if let Some((line, end)) = last_line(file, length)? {
             return Ok((link(&line), end));
@@ -219,8 +237,8 @@ impl LogFile {
         Ok((line.map_or(Link::START, |(line, _)| link(&line)), 0))
     }
 
-    /// Makes room for the next file; the oldest one goes.
-    fn put_aside(&self) -> io::Result<()> {
+    /// Rotates the files; the oldest one is overwritten.
+    fn rotate(&self) -> io::Result<()> {
         for number in (1..self.files).rev() {
             let younger = if number == 1 { self.path.clone() } else { generation(&self.path, number - 1) };
             match fs::rename(younger, generation(&self.path, number)) {
@@ -232,15 +250,14 @@ impl LogFile {
     }
 }
 
-/// A line that is no record is followed all the same: where the chain breaks is for
-/// [`super::verify`] to say.
+/// Also links to a line that is not a record: [`super::verify`] reports that break.
 fn link(line: &[u8]) -> Link {
     chain::link(line).unwrap_or(Link { seq: 0, hash: blake3::hash(line) })
 }
 
-/// The last whole line without its end, and the place behind that.
+/// The last complete line without its line break, and the position after that.
 fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
-    let mut size = TAIL;
+    let mut size = TAIL_SIZE;
     loop {
         let start = length.saturating_sub(size);
         let mut tail = Vec::new();
@@ -258,13 +275,15 @@ fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>>
     }
 }
 
-/// Opens a file for appending that nobody else can write; makes it if it is not there.
+/// Opens or creates a file for appending that no other user can write.
 fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
-    let untrusted = |why| OpenError::Untrusted { path: path.to_owned(), why };
+    let untrusted = |why, repair| OpenError::Untrusted { path: path.to_owned(), why, repair };
     private::open(path, For::Appending).map_err(|error| match error {
-        FileError::NotAFile(_) => untrusted("it is not a regular file"),
-        FileError::Untrusted(Distrust::OtherOwner) => untrusted("it belongs to another user"),
-        FileError::Untrusted(Distrust::OthersWrite) => untrusted("other users can write it"),
+        FileError::NotAFile(_) => untrusted("it is not a regular file", None),
+        FileError::Untrusted(Distrust::OtherOwner) => {
+            untrusted("another user owns it", Some("sudo chown \"$(id -un)\""))
+        }
+        FileError::Untrusted(Distrust::OthersWrite) => untrusted("other users can write it", Some("chmod go-w")),
         FileError::System(error) => io::Error::new(error.kind(), format!("{error}: {}", path.display())).into(),
         error => io::Error::other(format!("{error}: {}", path.display())).into(),
     })
@@ -277,13 +296,13 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The file that was put aside so many files ago.
+/// The path of the `number`th rotated file; 1 is the newest.
 fn generation(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, &number.to_string())
 }
 
-/// The files of a log that are there, the oldest first.
+/// The existing files of a log, the oldest first.
 pub fn generations(path: &Path, files: u32) -> Vec<PathBuf> {
-    let aside = (1..files).rev().map(|number| generation(path, number));
-    aside.chain([path.to_owned()]).filter(|path| path.exists()).collect()
+    let rotated = (1..files).rev().map(|number| generation(path, number));
+    rotated.chain([path.to_owned()]).filter(|path| path.exists()).collect()
 }

@@ -1,6 +1,6 @@
-//! One record as one line: JSON in plain ASCII, so that nothing in it steers a terminal.
+//! One record as one line: JSON in printable ASCII, so that it cannot contain terminal escapes.
 //!
-//! Whoever records renders it, and the writer gives it its place in the chain.
+//! The caller renders a record; the writer adds its position in the chain.
 
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -11,26 +11,26 @@ use serde_json::ser::{Formatter, Serializer};
 use super::file::Altered;
 use super::{Body, Record};
 
-/// Characters of a body's hash: 128 bits are enough to find it by.
-const HASH: usize = 32;
+/// Hexadecimal digits recorded of a body's hash: 128 bits identify it.
+const BODY_HASH_LENGTH: usize = 32;
 
-/// The event of a line that says that the file was changed.
+/// The event of a line which records that the file was changed.
 pub(super) const ALTERED: &str = "altered";
 
-/// Where a line stands in its chain.
+/// The position of a line in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) seq: u64,
-    /// Of the line, without its end.
+    /// Of the line, without its line break.
     pub(super) hash: blake3::Hash,
 }
 
 impl Link {
-    /// What the first line of all follows.
+    /// The predecessor of the first line of a log.
     pub(super) const START: Self = Self { seq: 0, hash: blake3::Hash::from_bytes([0; 32]) };
 }
 
-/// What a line says beside its time and its place.
+/// The members of a line besides its time and its link.
 #[derive(Serialize)]
 struct Members<'a> {
     event: &'static str,
@@ -68,10 +68,10 @@ struct Members<'a> {
     output: Option<&'a str>,
 }
 
-/// Between the time and the members of what has no place yet. Neither has one.
-const GAP: u8 = b'\t';
+/// Separates the time from the members of a rendered record; occurs in neither.
+const SEPARATOR: u8 = b'\t';
 
-/// A record as it is before it has a place: one line without its end.
+/// Renders a record without its link and its line break.
 pub(super) fn render(record: &Record) -> Vec<u8> {
     let bytes = |body: &Option<Body>| body.as_ref().map(|body| body.bytes);
     let hash = |body: &Option<Body>| body.as_ref().map(|body| body.hash.to_hex());
@@ -87,20 +87,20 @@ pub(super) fn render(record: &Record) -> Vec<u8> {
         id: record.id.as_deref(),
         dur_us: record.took.map(|took| took.as_micros() as u64),
         in_bytes: bytes(&record.input),
-        in_hash: in_hash.as_ref().map(|hash| &hash[..HASH]),
+        in_hash: in_hash.as_ref().map(|hash| &hash[..BODY_HASH_LENGTH]),
         out_bytes: bytes(&record.output),
-        out_hash: out_hash.as_ref().map(|hash| &hash[..HASH]),
+        out_hash: out_hash.as_ref().map(|hash| &hash[..BODY_HASH_LENGTH]),
         code: record.code,
         access: record.access,
         reason: record.reason.as_deref(),
         input: record.input.as_ref().and_then(|body| body.text.as_deref()),
         output: record.output.as_ref().and_then(|body| body.text.as_deref()),
     };
-    unplaced(record.at, &members)
+    render_members(record.at, &members)
 }
 
-/// The same for word that so many records are missing, and that so many calls were not made since
-/// they could not have been recorded.
+/// Renders a line on `count` lost records, and on calls refused because they could not have been
+/// recorded.
 pub(super) fn render_lost(count: u64, refused: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Lost {
@@ -109,14 +109,14 @@ pub(super) fn render_lost(count: u64, refused: u64) -> Vec<u8> {
         #[serde(skip_serializing_if = "is_zero")]
         refused: u64,
     }
-    unplaced(SystemTime::now(), &Lost { event: "lost", count, refused })
+    render_members(SystemTime::now(), &Lost { event: "lost", count, refused })
 }
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The same for word that somebody else has changed the file.
+/// Renders a line on a change of the file by something else.
 pub(super) fn render_altered(altered: &Altered) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -127,40 +127,40 @@ pub(super) fn render_altered(altered: &Altered) -> Vec<u8> {
     }
     let Altered { why, last } = altered;
     let hash = last.hash.to_hex();
-    unplaced(SystemTime::now(), &Line { event: ALTERED, reason: why, after: last.seq, hash: &hash })
+    render_members(SystemTime::now(), &Line { event: ALTERED, reason: why, after: last.seq, hash: &hash })
 }
 
-fn unplaced(at: SystemTime, members: &impl Serialize) -> Vec<u8> {
+fn render_members(at: SystemTime, members: &impl Serialize) -> Vec<u8> {
     let mut line = Vec::with_capacity(512);
-    // Into memory, and of nothing but texts and numbers: it cannot fail.
+    // Infallible: strings and numbers are written to memory.
     let _ = write!(line, "{}", humantime::format_rfc3339_micros(at));
-    line.push(GAP);
+    line.push(SEPARATOR);
     let _ = members.serialize(&mut Serializer::with_formatter(&mut line, Ascii));
     line
 }
 
-/// Gives what was rendered its place, and puts that line with its end behind what is there.
-pub(super) fn place(rendered: &[u8], after: &mut Link, into: &mut Vec<u8>) {
+/// Appends a rendered record to `into` as the line after `after`, with its line break; advances `after`.
+pub(super) fn append(rendered: &[u8], after: &mut Link, into: &mut Vec<u8>) {
     let start = into.len();
-    let gap = memchr::memchr(GAP, rendered).unwrap_or_default();
+    let gap = memchr::memchr(SEPARATOR, rendered).unwrap_or_default();
     let (time, members) = (&rendered[..gap], &rendered[gap + 1..]);
     let seq = after.seq + 1;
     into.extend_from_slice(br#"{"ts":""#);
     into.extend_from_slice(time);
     let _ = write!(into, r#"","seq":{seq},"prev":"{}","#, after.hash.to_hex());
-    // Behind its opening brace.
+    // Without the opening brace.
     into.extend_from_slice(&members[1..]);
     *after = Link { seq, hash: blake3::hash(&into[start..]) };
     into.push(b'\n');
 }
 
-/// Escapes whatever is not ASCII. Controls are escaped in any JSON, but for the last one.
+/// Escapes non-ASCII characters and DEL. The other controls are always escaped in JSON.
 struct Ascii;
 
 impl Formatter for Ascii {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let as_it_is = |c: char| c.is_ascii() && c != '\u{7f}';
-        // Almost always all of it.
+        // The common case.
         if fragment.bytes().all(|byte| as_it_is(char::from(byte))) {
             return writer.write_all(fragment.as_bytes());
         }

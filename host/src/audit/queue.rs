@@ -1,4 +1,4 @@
-//! What waits to be written, and who waits until it is.
+//! The queue of lines to be written, and the futures that wait until they are.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,51 +6,51 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Bytes that wait for the disk; a record that finds no room is dropped and counted.
-pub(super) const QUEUE: usize = 8 << 20;
-/// Between two looks at a log that must be there, for what became of it while nobody called.
-const LOOK: Duration = Duration::from_secs(1);
-/// Between two attempts to write what could not be written.
-pub(super) const RETRY: Duration = Duration::from_millis(250);
+/// Maximum bytes in the queue; a record that does not fit is dropped and counted.
+pub(super) const CAPACITY: usize = 8 << 20;
+/// Interval between checks of a required log while there is nothing to write.
+const IDLE_CHECK: Duration = Duration::from_secs(1);
+/// Interval between attempts to write lines that could not be written.
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A record could not be written, and must be.
+/// The log is required, and a record could not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unrecorded;
 
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Nothing is done that is not recorded.
+    /// Nothing is served without a record.
     required: bool,
-    waiting: Mutex<Waiting>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
-    /// What `line::render` has made, each with a line's end.
+struct State {
+    /// Lines of `line::render`, each with its line break.
     lines: Vec<u8>,
-    /// Records that found no room.
+    /// Records dropped since the last batch.
     dropped: u64,
-    /// Calls that were not made, since they could not have been recorded.
+    /// Calls refused since the last batch, because they could not have been recorded.
     refused: u64,
-    /// The thread has nothing to do, and is to be woken.
+    /// The writer's thread waits and has to be notified.
     idle: bool,
     closing: bool,
-    /// Records that found room, since the start.
-    put: u64,
-    /// The first of those, which are in the file.
+    /// Records accepted since the start; the number of the last one.
+    accepted: u64,
+    /// The number of the last record that is in the file.
     written: u64,
-    /// Nothing can be written at the moment.
+    /// The last write failed.
     failing: bool,
     wakers: Vec<Waker>,
 }
 
-/// What the thread is to do next.
-pub(super) struct Taken {
+/// What was taken from the queue, besides the lines.
+pub(super) struct Batch {
     pub(super) dropped: u64,
     pub(super) refused: u64,
-    /// How many records there were until now.
-    pub(super) put: u64,
+    /// The number of the last record taken.
+    pub(super) accepted: u64,
     pub(super) last: bool,
 }
 
@@ -63,91 +63,90 @@ impl Queue {
         self.required
     }
 
-    /// Puts a line without its end into the queue, or counts that there was no room for it.
-    /// Gives its number.
+    /// Queues a line without its line break and returns its number. `None`: the queue is full; the record
+    /// is dropped and counted.
     pub(super) fn put(&self, rendered: &[u8]) -> Option<u64> {
-        let mut waiting = self.waiting();
-        let fits = waiting.lines.len() + rendered.len() < QUEUE;
+        let mut state = self.state();
+        let fits = state.lines.len() + rendered.len() < CAPACITY;
         if fits {
-            waiting.lines.extend_from_slice(rendered);
-            waiting.lines.push(b'\n');
-            waiting.put += 1;
+            state.lines.extend_from_slice(rendered);
+            state.lines.push(b'\n');
+            state.accepted += 1;
         } else {
-            waiting.dropped += 1;
+            state.dropped += 1;
         }
-        let number = waiting.put;
-        let idle = std::mem::take(&mut waiting.idle);
-        drop(waiting);
+        let number = state.accepted;
+        let idle = std::mem::take(&mut state.idle);
+        drop(state);
         if idle {
             self.changed.notify_one();
         }
         fits.then_some(number)
     }
 
-    /// Whether something may be begun that must be recorded. Counts what may not.
+    /// Whether a call that must be recorded may start. Counts refusals.
     pub(super) fn admits(&self) -> bool {
         if !self.required {
             return true;
         }
-        let mut waiting = self.waiting();
-        // The other half is for those who have begun.
-        let admits = !waiting.failing && waiting.lines.len() < QUEUE / 2;
-        waiting.refused += u64::from(!admits);
+        let mut state = self.state();
+        // The other half is for the records of running calls.
+        let admits = !state.failing && state.lines.len() < CAPACITY / 2;
+        state.refused += u64::from(!admits);
         admits
     }
 
-    /// Waits for something to do. What waits is put into `lines`, which is empty.
-    pub(super) fn take(&self, lines: &mut Vec<u8>) -> Taken {
-        let nothing = |waiting: &mut Waiting| {
-            waiting.idle = waiting.lines.is_empty() && waiting.dropped == 0 && !waiting.closing;
-            waiting.idle
+    /// Waits for something to do, and moves the queued lines into `lines`, which must be empty.
+    pub(super) fn take(&self, lines: &mut Vec<u8>) -> Batch {
+        let nothing = |state: &mut State| {
+            state.idle = state.lines.is_empty() && state.dropped == 0 && !state.closing;
+            state.idle
         };
-        let waiting = self.waiting();
-        let mut waiting = if self.required {
-            let patience = if waiting.failing { RETRY } else { LOOK };
-            let waited = self.changed.wait_timeout_while(waiting, patience, nothing);
+        let state = self.state();
+        let mut state = if self.required {
+            let timeout = if state.failing { RETRY_INTERVAL } else { IDLE_CHECK };
+            let waited = self.changed.wait_timeout_while(state, timeout, nothing);
             waited.unwrap_or_else(PoisonError::into_inner).0
         } else {
-            self.changed.wait_while(waiting, nothing).unwrap_or_else(PoisonError::into_inner)
+            self.changed.wait_while(state, nothing).unwrap_or_else(PoisonError::into_inner)
         };
-        waiting.idle = false;
-        std::mem::swap(&mut waiting.lines, lines);
-        Taken {
-            dropped: std::mem::take(&mut waiting.dropped),
-            refused: std::mem::take(&mut waiting.refused),
-            put: waiting.put,
-            last: waiting.closing,
+        state.idle = false;
+        std::mem::swap(&mut state.lines, lines);
+        Batch {
+            dropped: std::mem::take(&mut state.dropped),
+            refused: std::mem::take(&mut state.refused),
+            accepted: state.accepted,
+            last: state.closing,
         }
     }
 
-    /// Lets some time go by, unless the end has come; whether it has.
+    /// Waits for `time` or until the queue is closed; returns whether it is.
     pub(super) fn pause(&self, time: Duration) -> bool {
-        let waited = self.changed.wait_timeout_while(self.waiting(), time, |waiting| !waiting.closing);
+        let waited = self.changed.wait_timeout_while(self.state(), time, |state| !state.closing);
         waited.unwrap_or_else(PoisonError::into_inner).0.closing
     }
 
-    /// Tells those who wait what has become of it.
-    pub(super) fn wrote(&self, written: Option<u64>, failing: bool) {
-        let mut waiting = self.waiting();
-        waiting.written = written.unwrap_or(waiting.written);
-        waiting.failing = failing;
-        let wakers = std::mem::take(&mut waiting.wakers);
-        drop(waiting);
+    /// Records the result of a write, and wakes the waiting futures.
+    pub(super) fn report_write(&self, written: Option<u64>, failing: bool) {
+        let mut state = self.state();
+        state.written = written.unwrap_or(state.written);
+        state.failing = failing;
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn close(&self) {
-        self.waiting().closing = true;
+        self.state().closing = true;
         self.changed.notify_one();
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ready when a record is in the file, or is not and will not be soon. Of a log that need not be
-/// there, at once.
+/// Ready when a record is in the file, or writing failed; at once if the log is not required.
 #[must_use]
 pub struct Commit(pub(super) Option<(Arc<Queue>, Option<u64>)>);
 
@@ -158,11 +157,11 @@ impl Future for Commit {
         let Some((queue, number)) = self.0.as_ref().filter(|(queue, _)| queue.required) else {
             return Poll::Ready(Ok(()));
         };
-        let mut waiting = queue.waiting();
+        let mut state = queue.state();
         match number {
-            Some(number) if *number <= waiting.written => Poll::Ready(Ok(())),
-            Some(_) if !waiting.failing => {
-                waiting.wakers.push(context.waker().clone());
+            Some(number) if *number <= state.written => Poll::Ready(Ok(())),
+            Some(_) if !state.failing => {
+                state.wakers.push(context.waker().clone());
                 Poll::Pending
             }
             _ => Poll::Ready(Err(Unrecorded)),
@@ -170,7 +169,7 @@ impl Future for Commit {
     }
 }
 
-/// Ready while records can be written; at once of a log that need not be there.
+/// Ready when records can be written; at once if the log is not required.
 #[must_use]
 pub struct Recording(pub(super) Option<Arc<Queue>>);
 
@@ -179,11 +178,11 @@ impl Future for Recording {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Some(queue) = self.0.as_ref().filter(|queue| queue.required) else { return Poll::Ready(()) };
-        let mut waiting = queue.waiting();
-        if !waiting.failing {
+        let mut state = queue.state();
+        if !state.failing {
             return Poll::Ready(());
         }
-        waiting.wakers.push(context.waker().clone());
+        state.wakers.push(context.waker().clone());
         Poll::Pending
     }
 }

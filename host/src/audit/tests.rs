@@ -8,27 +8,27 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::queue::QUEUE;
+use super::queue::CAPACITY;
 use super::*;
 
-/// However busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Generous, for busy machines.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-fn settings(folder: &TempDir) -> Settings {
-    Settings { path: folder.path().join("audit.jsonl"), bodies: false, size: 64 << 20, files: 8, required: false }
+fn settings(folder: &TempDir) -> AuditSettings {
+    AuditSettings { path: folder.path().join("audit.jsonl"), bodies: false, size: 64 << 20, files: 8, required: false }
 }
 
 fn call(name: &str) -> Record {
     Record { tool: Some(name.into()), code: Some("ok"), ..Record::new(Event::Call) }
 }
 
-/// Records so many calls and ends.
-fn record(settings: &Settings, names: impl IntoIterator<Item = String>) {
+/// Records one call for each name, and closes the log.
+fn record(settings: &AuditSettings, names: impl IntoIterator<Item = String>) {
     let (audit, writer) = Audit::open(settings.clone()).expect("a log");
     for name in names {
         audit.record(&call(&name));
     }
-    writer.close(PATIENCE);
+    writer.close(TIMEOUT);
 }
 
 fn lines(path: &Path) -> Vec<Value> {
@@ -41,7 +41,7 @@ fn verified(text: &[u8]) -> Verified {
 }
 
 #[test]
-fn any_change_but_of_the_end_is_found() {
+fn every_change_before_the_last_record_is_detected() {
     let folder = TempDir::new().expect("a folder");
     let settings = settings(&folder);
     record(&settings, (0..5).map(|n| format!("tool-{n}")));
@@ -53,7 +53,7 @@ fn any_change_but_of_the_end_is_found() {
     for at in 0..ends[3] {
         let mut changed = text.clone();
         changed[at] ^= 1;
-        assert!(verified(&changed).broken.is_some(), "byte {at} is another, and nobody notices");
+        assert!(verified(&changed).broken.is_some(), "a change of byte {at} is not detected");
     }
     let line = |n: usize| &text[if n == 0 { 0 } else { ends[n - 1] }..ends[n]];
     let of = |order: &[usize]| verified(&order.iter().flat_map(|n| line(*n)).copied().collect::<Vec<_>>());
@@ -62,13 +62,13 @@ fn any_change_but_of_the_end_is_found() {
     {
         assert_eq!(of(order).broken.expect("a break").line, broken, "{order:?}");
     }
-    // A file that was put aside is the beginning of no chain.
+    // The first line of a later file has a predecessor.
     assert_eq!(of(&[2, 3, 4]).broken, None);
     assert_eq!(verified(&text[..text.len() - 7]).cut, line(4).len() as u64 - 7);
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_the_end_and_the_next_process_goes_on() {
+fn an_incomplete_last_line_is_replaced_by_the_next_process() {
     let folder = TempDir::new().expect("a folder");
     let settings = settings(&folder);
     record(&settings, ["before".into()]);
@@ -85,9 +85,9 @@ fn a_line_that_was_cut_off_is_the_end_and_the_next_process_goes_on() {
 }
 
 #[test]
-fn several_writers_make_one_chain_over_all_files() {
+fn concurrent_writers_make_one_chain_over_all_files() {
     let folder = TempDir::new().expect("a folder");
-    let settings = Settings { size: 64 << 10, files: 100, ..settings(&folder) };
+    let settings = AuditSettings { size: 64 << 10, files: 100, ..settings(&folder) };
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let settings = &settings;
@@ -105,14 +105,17 @@ fn several_writers_make_one_chain_over_all_files() {
     assert_eq!(after.expect("a last record").0, 2000);
     for writer in 0..4 {
         let of_one: Vec<&String> = tools.iter().filter(|tool| tool.starts_with(&format!("{writer}-"))).collect();
-        assert!((0..500).map(|n| format!("{writer}-{n}")).eq(of_one.into_iter().cloned()), "in its own order");
+        assert!(
+            (0..500).map(|n| format!("{writer}-{n}")).eq(of_one.into_iter().cloned()),
+            "in the order of each writer"
+        );
     }
 }
 
 #[test]
-fn the_oldest_file_goes() {
+fn rotation_deletes_the_oldest_file() {
     let folder = TempDir::new().expect("a folder");
-    let settings = Settings { size: 16 << 10, files: 3, ..settings(&folder) };
+    let settings = AuditSettings { size: 16 << 10, files: 3, ..settings(&folder) };
     for round in 0..10 {
         record(&settings, (0..128).map(|n| format!("{round}-{n}")));
     }
@@ -125,21 +128,21 @@ fn the_oldest_file_goes() {
     assert_eq!(after.expect("a last record").0, 1280);
 }
 
-/// Whoever records never waits, however long the disk takes.
+/// Callers never wait, however slow the disk is.
 #[test]
-fn a_full_queue_drops_counts_and_says_so() {
+fn records_dropped_from_a_full_queue_are_counted_in_the_log() {
     let folder = TempDir::new().expect("a folder");
     let settings = settings(&folder);
     let (audit, writer) = Audit::open(settings.clone()).expect("a log");
     let lock = File::open(folder.path().join("audit.jsonl.lock")).expect("the lock");
-    flock(&lock, FlockOperation::LockExclusive).expect("nobody holds it");
-    // What the writer has taken, what waits, and as much again.
-    let all = 3 * (QUEUE / TEXT) as u64;
+    flock(&lock, FlockOperation::LockExclusive).expect("it is free");
+    // What the writer has taken, a full queue, and as much again.
+    let all = 3 * (CAPACITY / MAX_TEXT) as u64;
     for n in 0..all {
-        audit.record(&Record { reason: Some("x".repeat(TEXT)), ..call(&n.to_string()) });
+        audit.record(&Record { reason: Some("x".repeat(MAX_TEXT)), ..call(&n.to_string()) });
     }
     flock(&lock, FlockOperation::Unlock).expect("it is held");
-    writer.close(PATIENCE);
+    writer.close(TIMEOUT);
     let lines = lines(&settings.path);
     let lost: u64 =
         lines.iter().filter(|line| line["event"] == "lost").map(|line| line["count"].as_u64().unwrap()).sum();
@@ -153,16 +156,16 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// Waits as a request does that must be recorded.
+/// Waits for a record as a request does.
 fn commit(audit: &Audit, record: &Record) -> Result<(), Unrecorded> {
     wait(audit.commit(record))
 }
 
 #[test]
-fn where_it_is_required_nothing_is_acknowledged_that_is_not_in_the_file() {
+fn a_required_log_acknowledges_only_records_in_the_file() {
     let folder = TempDir::new().expect("a folder");
     let place = folder.path().join("log");
-    let settings = Settings { path: place.join("audit.jsonl"), required: true, ..settings(&folder) };
+    let settings = AuditSettings { path: place.join("audit.jsonl"), required: true, ..settings(&folder) };
     let (audit, writer) = Audit::open(settings.clone()).expect("a log");
     for n in 0..100 {
         assert_eq!((audit.admit(), commit(&audit, &call(&n.to_string()))), (Ok(()), Ok(())));
@@ -170,18 +173,18 @@ fn where_it_is_required_nothing_is_acknowledged_that_is_not_in_the_file() {
     }
     let away = folder.path().join("away");
     fs::rename(&place, &away).expect("my folder");
-    assert_eq!(commit(&audit, &call("begun before it was known")), Err(Unrecorded));
+    assert_eq!(commit(&audit, &call("started before the failure")), Err(Unrecorded));
     for _ in 0..10 {
         assert_eq!(audit.admit(), Err(Unrecorded));
     }
     fs::rename(&away, &place).expect("my folder");
     wait(audit.recording());
     assert_eq!((audit.admit(), commit(&audit, &call("after"))), (Ok(()), Ok(())));
-    assert!(writer.close(PATIENCE));
-    // What had begun is recorded after all, and what was not is counted.
+    assert!(writer.close(TIMEOUT));
+    // The started call is recorded later, and refused ones are counted.
     let lines = lines(&settings.path);
     let tools: Vec<&Value> = lines[100..].iter().map(|line| &line["tool"]).filter(|tool| !tool.is_null()).collect();
-    assert_eq!(tools, ["begun before it was known", "after"]);
+    assert_eq!(tools, ["started before the failure", "after"]);
     let refused: u64 = lines.iter().filter_map(|line| line["refused"].as_u64()).sum();
     let lost: u64 = lines.iter().filter(|line| line["event"] == "lost").filter_map(|line| line["count"].as_u64()).sum();
     assert_eq!((refused, lost), (10, 0));
@@ -190,25 +193,25 @@ fn where_it_is_required_nothing_is_acknowledged_that_is_not_in_the_file() {
 }
 
 #[test]
-fn where_it_is_required_it_does_not_open_without_room() {
+fn a_required_log_reserves_space_or_does_not_open() {
     let folder = TempDir::new().expect("a folder");
-    let settings = Settings { required: true, ..settings(&folder) };
+    let settings = AuditSettings { required: true, ..settings(&folder) };
     let (audit, writer) = Audit::open(settings.clone()).expect("a log");
     commit(&audit, &call("one")).expect("room");
-    assert!(writer.close(PATIENCE));
-    // On Linux there is room beyond its end, which no other file can take.
+    assert!(writer.close(TIMEOUT));
+    // On Linux, space is allocated beyond the end.
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::fs::MetadataExt as _;
         let found = fs::metadata(&settings.path).expect("the log");
         assert!(found.blocks() * 512 >= found.len() + 128 * 1024, "{} blocks", found.blocks());
     }
-    let gone = Settings { path: "/proc/self/audit.jsonl".into(), ..settings };
+    let gone = AuditSettings { path: "/proc/self/audit.jsonl".into(), ..settings };
     assert!(Audit::open(gone).is_err());
 }
 
 #[test]
-fn a_log_that_is_changed_while_it_is_written_is_told() {
+fn a_change_by_something_else_is_recorded() {
     type Change = fn(&Path);
     let changes: [(&str, Change); 5] = [
         ("it was truncated", |path| drop(File::create(path).expect("the log"))),
@@ -231,14 +234,14 @@ fn a_log_that_is_changed_while_it_is_written_is_told() {
     ];
     for (why, change) in changes {
         let folder = TempDir::new().expect("a folder");
-        let settings = Settings { required: true, ..settings(&folder) };
+        let settings = AuditSettings { required: true, ..settings(&folder) };
         let (audit, writer) = Audit::open(settings.clone()).expect("a log");
         commit(&audit, &call("one")).expect("a disk");
         commit(&audit, &call("two")).expect("a disk");
         let last = verified(&fs::read(&settings.path).expect("a log")).last.expect("a record");
         change(&settings.path);
         commit(&audit, &call("three")).expect("a disk");
-        writer.close(PATIENCE);
+        writer.close(TIMEOUT);
         let line = lines(&settings.path).into_iter().find(|line| line["event"] == "altered").expect(why);
         assert_eq!((&line["reason"], &line["after"], &line["hash"]), (&why.into(), &last.0.into(), &last.1.into()));
         if why != "records in it were changed" {
@@ -251,28 +254,31 @@ fn a_log_that_is_changed_while_it_is_written_is_told() {
 #[test]
 fn lines_are_plain_ascii_and_texts_are_capped() {
     let folder = TempDir::new().expect("a folder");
-    let settings = Settings { bodies: true, ..settings(&folder) };
+    let settings = AuditSettings { bodies: true, ..settings(&folder) };
     let (audit, writer) = Audit::open(settings.clone()).expect("a log");
     let odd = "a\n\u{1b}[31m\u{7f}\u{85}\u{202e}é🦀\"\\";
     let record = Record {
         tool: Some(Record::capped(&(odd.to_owned() + &"x".repeat(10_000)))),
         input: Some(audit.body(odd)),
-        output: Some(audit.body(&"é".repeat(BODY))),
+        output: Some(audit.body(&"é".repeat(MAX_BODY))),
         ..Record::new(Event::Call)
     };
     audit.record(&record);
-    writer.close(PATIENCE);
+    writer.close(TIMEOUT);
     let text = fs::read(&settings.path).expect("a log");
     assert!(text[..text.len() - 1].iter().all(|byte| (0x20..0x7f).contains(byte)));
     let line = lines(&settings.path).remove(0);
-    assert!(line["tool"].as_str().is_some_and(|tool| tool.starts_with(odd) && tool.len() <= TEXT));
+    assert!(line["tool"].as_str().is_some_and(|tool| tool.starts_with(odd) && tool.len() <= MAX_TEXT));
     assert_eq!(line["in"], odd);
     assert_eq!(line["in_hash"], blake3::hash(odd.as_bytes()).to_hex()[..32]);
-    assert_eq!((line["out_bytes"].as_u64(), line["out"].as_str().map(str::len)), (Some(2 * BODY as u64), Some(BODY)));
+    assert_eq!(
+        (line["out_bytes"].as_u64(), line["out"].as_str().map(str::len)),
+        (Some(2 * MAX_BODY as u64), Some(MAX_BODY))
+    );
 }
 
 #[test]
-fn what_others_can_write_is_refused() {
+fn a_log_that_others_can_write_is_refused() {
     let folder = TempDir::new().expect("a folder");
     let settings = settings(&folder);
     record(&settings, ["one".into()]);
@@ -288,10 +294,9 @@ fn what_others_can_write_is_refused() {
     assert!(matches!(Audit::open(settings), Err(OpenError::Untrusted { .. })));
 }
 
-/// Generous: a hundred times what it takes. It is there to notice a wait, or work that belongs
-/// to the writer.
+/// The bound is a hundred times the usual cost: it detects waiting, or work that belongs to the writer.
 #[test]
-fn recording_costs_little() {
+fn recording_is_cheap() {
     let folder = TempDir::new().expect("a folder");
     let (audit, writer) = Audit::open(settings(&folder)).expect("a log");
     let began = Instant::now();
@@ -300,6 +305,6 @@ fn recording_costs_little() {
         audit.record(&Record { input: body(), output: body(), id: Some(n.to_string()), ..call("math_add") });
     }
     let each = began.elapsed() / 1000;
-    writer.close(PATIENCE);
+    writer.close(TIMEOUT);
     assert!(each < Duration::from_micros(500), "{each:?}");
 }

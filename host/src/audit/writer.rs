@@ -1,7 +1,7 @@
-//! The one thread that writes the log.
+//! The thread that writes the log.
 //!
-//! What it cannot write it counts, and says so in the log when it can write again. Of a log that
-//! must be there it keeps what it could not write, and tries again.
+//! Records that cannot be written are counted, and the count is recorded when writing works again. A
+//! required log keeps them instead, and retries.
 
 use std::io;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use std::time::Duration;
 
 use super::file::LogFile;
 use super::line;
-use super::queue::{Queue, RETRY};
+use super::queue::{Queue, RETRY_INTERVAL};
 use crate::os::process::yield_to_others;
 
-/// Bytes that are written together, and by which a file may be larger than it should.
-const BATCH: usize = 64 << 10;
-/// Between two looks: whoever records must not wake the thread each time.
+/// Bytes written at once; a file may exceed its maximum size by as much.
+const BATCH_SIZE: usize = 64 << 10;
+/// Interval between batches, so that callers do not wake the thread for each record.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The thread, for whoever ends it.
-pub struct Writer {
+/// The handle of the writer's thread.
+pub struct AuditWriter {
     queue: Arc<Queue>,
-    /// Says at the end how many records could not be written.
+    /// Receives the number of lost records when the thread ends.
     ended: Receiver<u64>,
 }
 
-impl Writer {
+impl AuditWriter {
     pub(super) fn start(file: LogFile, queue: Arc<Queue>) -> io::Result<Self> {
         let (end, ended) = std::sync::mpsc::channel();
         let thread = Thread { file, queue: queue.clone(), lost: 0, refused: 0, failing: false };
         thread::Builder::new().name("wharf-audit".into()).spawn(move || {
             let lost = thread.run();
-            // Nobody may be waiting.
+            // The handle may have been dropped.
             let _ = end.send(lost);
         })?;
         Ok(Self { queue, ended })
     }
 
-    /// Writes what is in the queue, if that takes no longer. Whether all of it is in the file.
-    pub fn close(self, patience: Duration) -> bool {
+    /// Writes the queued records and ends the thread, within `timeout`. Returns whether all were written.
+    pub fn close(self, timeout: Duration) -> bool {
         self.queue.close();
-        match self.ended.recv_timeout(patience) {
+        match self.ended.recv_timeout(timeout) {
             Ok(0) => true,
             Ok(lost) => {
                 tracing::error!(lost, "the end of the audit log could not be written");
@@ -55,8 +55,8 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
-    /// Without [`Writer::close`] nobody waits for what is in the queue.
+impl Drop for AuditWriter {
+    /// Ends the thread without waiting for the queued records.
     fn drop(&mut self) {
         self.queue.close();
     }
@@ -65,20 +65,20 @@ impl Drop for Writer {
 struct Thread {
     file: LogFile,
     queue: Arc<Queue>,
-    /// Records that are not in the file, of which it does not say so yet.
+    /// Lost records that the log does not count yet.
     lost: u64,
-    /// Calls that were not made for want of a record, of which it does not say so yet.
+    /// Refused calls that the log does not count yet.
     refused: u64,
     failing: bool,
 }
 
 impl Thread {
-    /// Gives how many records could not be written in the end.
+    /// Returns the number of records that were lost at the end.
     fn run(mut self) -> u64 {
         let required = self.queue.is_required();
-        // Whoever serves a call goes before the record of another: with less weight there is still
-        // more time for records than they need. Where that cannot be had, calls wait a little more
-        // often. Where answers wait for it, it goes before nobody and behind nobody.
+        // Lower priority: serving a call comes before recording another. Even so there is more CPU time than
+        // records need; where the priority cannot be set, calls wait a little more often. A required log
+        // keeps the normal priority, since responses wait for it.
         if !required {
             yield_to_others();
         }
@@ -89,77 +89,78 @@ impl Thread {
             self.refused += taken.refused;
             let mut done = self.write_all(&lines);
             while required && done < lines.len() {
-                self.queue.wrote(None, true);
-                let closing = taken.last || self.queue.pause(RETRY);
+                self.queue.report_write(None, true);
+                let closing = taken.last || self.queue.pause(RETRY_INTERVAL);
                 done += self.write_all(&lines[done..]);
                 if closing {
                     break;
                 }
             }
-            self.lost += each(&lines[done..]).count() as u64;
-            let unsaid = self.lost + self.refused > 0 && (lines.is_empty() || taken.last);
-            if unsaid || (required && lines.is_empty()) {
+            self.lost += records_of(&lines[done..]).count() as u64;
+            let has_unreported = self.lost + self.refused > 0 && (lines.is_empty() || taken.last);
+            if has_unreported || (required && lines.is_empty()) {
                 self.write(&[]);
             }
             let whole = done == lines.len();
-            self.queue.wrote(whole.then_some(taken.put), self.failing);
+            self.queue.report_write(whole.then_some(taken.accepted), self.failing);
             if taken.last {
                 return self.lost;
             }
             lines.clear();
-            // A burst is over some time.
-            lines.shrink_to(BATCH);
+            // Frees the memory of a burst.
+            lines.shrink_to(BATCH_SIZE);
             if !required {
                 self.queue.pause(PAUSE);
             }
         }
     }
 
-    /// Writes lines in batches; how many bytes of them are in the file.
+    /// Writes lines in batches; returns how many bytes are done: written, or counted as lost.
     fn write_all(&mut self, lines: &[u8]) -> usize {
         let mut done = 0;
         while done < lines.len() {
             let rest = &lines[done..];
-            let end = memchr::memchr(b'\n', &rest[rest.len().min(BATCH) - 1..]);
-            let end = end.map_or(rest.len(), |at| rest.len().min(BATCH) + at);
+            let end = memchr::memchr(b'\n', &rest[rest.len().min(BATCH_SIZE) - 1..]);
+            let end = end.map_or(rest.len(), |at| rest.len().min(BATCH_SIZE) + at);
             if !self.write(&rest[..end]) {
                 if self.queue.is_required() {
                     return done;
                 }
-                self.lost += each(&rest[..end]).count() as u64;
+                self.lost += records_of(&rest[..end]).count() as u64;
             }
             done += end;
         }
         done
     }
 
-    /// Appends a batch, and what is to be said before it; whether that went well.
+    /// Appends a batch, preceded by lines on lost records and changes of the file. Returns whether that
+    /// succeeded. An empty batch writes only these lines.
     fn write(&mut self, batch: &[u8]) -> bool {
-        // Where room is reserved, that is looked for first: a record of each attempt would fill what
-        // little is left.
-        let looks = batch.is_empty() && self.failing && self.queue.is_required();
+        // While a required log fails, first check whether space can be reserved: a line for each attempt
+        // would fill the little that is left.
+        let is_probe = batch.is_empty() && self.failing && self.queue.is_required();
         let (lost, refused) = (&mut self.lost, self.refused);
         let written = self.file.append(|link, bytes, found| {
-            // At least the one of the line that was cut off.
-            *lost += u64::from(found.cut);
+            // At least one: that of the incomplete line.
+            *lost += u64::from(found.incomplete);
             if let Some(altered) = &found.altered {
-                line::place(&line::render_altered(altered), link, bytes);
+                line::append(&line::render_altered(altered), link, bytes);
             }
-            if !looks && *lost + refused > 0 {
-                line::place(&line::render_lost(*lost, refused), link, bytes);
+            if !is_probe && *lost + refused > 0 {
+                line::append(&line::render_lost(*lost, refused), link, bytes);
             }
-            for rendered in each(batch) {
-                line::place(rendered, link, bytes);
+            for rendered in records_of(batch) {
+                line::append(rendered, link, bytes);
             }
         });
-        let room = match &written {
+        let reserved = match &written {
             Ok(()) => self.file.reserve(),
             Err(_) => Ok(()),
         };
-        if written.is_ok() && !looks {
+        if written.is_ok() && !is_probe {
             (self.lost, self.refused) = (0, 0);
         }
-        let failure = written.as_ref().err().or(room.as_ref().err());
+        let failure = written.as_ref().err().or(reserved.as_ref().err());
         let failed = std::mem::replace(&mut self.failing, failure.is_some());
         match failure {
             Some(error) if !failed && self.queue.is_required() => {
@@ -169,14 +170,14 @@ impl Thread {
             None if failed => tracing::warn!("audit log working again"),
             _ => {}
         }
-        if looks && !self.failing {
+        if is_probe && !self.failing {
             return self.write(&[]);
         }
         written.is_ok()
     }
 }
 
-/// The lines of a batch, without their ends.
-fn each(batch: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The lines of a batch, without their line breaks.
+fn records_of(batch: &[u8]) -> impl Iterator<Item = &[u8]> {
     batch.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end)
 }

@@ -1,4 +1,4 @@
-//! Admission of a file: read, check its signature, list it, check it against the pins, pin it.
+//! Admission of a file: read it, verify its signature, list it, check it against the pins, pin it.
 //!
 //! A version that is not pinned is listed without its plugin's grants.
 
@@ -6,50 +6,49 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::PluginSettings;
-use crate::pins::{Decision, Guard, Outcome, Reason, Seen, Version};
+use crate::pins::{AdmittedAs, Decision, Guard, ListedVersion, Reason, VersionInfo};
 use crate::plugin::{
     Digest, Limits, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
 };
 
-/// A plugin that has been listed. It may not serve before it is pinned.
-pub struct Asked {
+/// A plugin that was loaded and listed. It must not serve before it is pinned.
+pub struct ListedPlugin {
     plugin: Plugin,
-    version: Version,
+    version: ListedVersion,
 }
 
-/// A plugin that may serve.
+/// A plugin that may serve, and is pinned.
 pub struct Admission {
     pub plugin: Plugin,
-    pub seen: Seen,
+    pub info: VersionInfo,
     pub decision: Decision,
 }
 
 /// Why a file is not served.
 #[derive(Debug)]
-pub enum Denial {
+pub enum NotServed {
     Refused(LoadError),
-    /// Pending approval.
-    Held(Box<(Seen, Decision)>),
+    Held(Box<(VersionInfo, Decision)>),
 }
 
-impl From<LoadError> for Denial {
+impl From<LoadError> for NotServed {
     fn from(error: LoadError) -> Self {
         Self::Refused(error)
     }
 }
 
-/// Loads a file. `None`: its bytes are those that serve already.
+/// Loads and lists a plugin file. `None`: its digest is `serving`, the one in service.
 ///
 /// # Errors
-/// If it is no plugin, or one that may not run.
-pub async fn ask(
+/// If it is not a valid plugin, or is held.
+pub async fn load_plugin(
     sandbox: &Arc<Sandbox>,
     guard: &Arc<Guard>,
     path: &Path,
     id: &PluginId,
     settings: &PluginSettings,
     serving: Option<Digest>,
-) -> Result<Option<Asked>, Denial> {
+) -> Result<Option<ListedPlugin>, NotServed> {
     let component = read_component(path).await?;
     let content = Digest::of(&component);
     if serving == Some(content) {
@@ -60,60 +59,63 @@ pub async fn ask(
     let (signer, component) = verified.map_err(|error| LoadError::Host(error.to_string()))?;
     let signer = match signer {
         Ok(signer) => signer,
-        Err(error) => return Err(denial(component, &settings.limits, error.into()).await),
+        Err(error) => return Err(not_served(component, &settings.limits, error.into()).await),
     };
-    let mut seen = Seen { content, signer, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
-    let held = |seen: &Seen, reason: Reason| held(id, seen, reason);
-    let trusted = match guard.may_ask(id, &seen).await {
-        Ok(trusted) => trusted,
-        Err(reason) => return Err(denial(component, &settings.limits, held(&seen, reason)).await),
+    let mut info =
+        VersionInfo { content, signer, grants: settings.grants.kinds(), surface: None, needs: Default::default() };
+    let held = |info: &VersionInfo, reason: Reason| held(id, info, reason);
+    let with_grants = match guard.may_list(id, &info).await {
+        Ok(with_grants) => with_grants,
+        Err(reason) => return Err(not_served(component, &settings.limits, held(&info, reason)).await),
     };
-    let grants = if trusted { settings.grants.clone() } else { settings.grants.none() };
+    let grants = if with_grants { settings.grants.clone() } else { settings.grants.none() };
     let limits = settings.limits.clone();
     let mut plugin = match sandbox.load(id.clone(), component, limits.clone(), grants).await {
         Ok(plugin) => plugin,
-        Err(error) if error.is_of_listing() && !trusted && !seen.grants.is_empty() => {
-            return Err(held(&seen, Reason::Silent));
+        Err(error) if error.is_of_listing() && !with_grants && !info.grants.is_empty() => {
+            return Err(held(&info, Reason::ListingNeedsGrants));
         }
         Err(error) => return Err(error.into()),
     };
-    seen.needs = plugin.needs().clone();
-    let mut words = plugin.surface().canonical();
-    seen.surface = Some(Digest::of(words.as_bytes()));
-    if !trusted && !seen.grants.is_empty() {
-        guard.may_ask(id, &seen).await.map_err(|reason| held(&seen, reason))?;
-        // Its surface equals the pinned one; with its grants it must be the same.
+    info.needs = plugin.needs().clone();
+    let mut surface_text = plugin.surface().canonical();
+    info.surface = Some(Digest::of(surface_text.as_bytes()));
+    if !with_grants && !info.grants.is_empty() {
+        guard.may_list(id, &info).await.map_err(|reason| held(&info, reason))?;
+        // Its surface without grants equals the pinned one. The one with grants is checked by `admit`.
         plugin = plugin.granted(limits, settings.grants.clone()).await?;
-        words = plugin.surface().canonical();
-        seen.surface = Some(Digest::of(words.as_bytes()));
+        surface_text = plugin.surface().canonical();
+        info.surface = Some(Digest::of(surface_text.as_bytes()));
     }
-    Ok(Some(Asked { plugin, version: Version { seen, words } }))
+    Ok(Some(ListedPlugin { plugin, version: ListedVersion { info, surface_text } }))
 }
 
-/// Pins those that may run, together: all that is pinned is on the disk when this returns. Of each
-/// of them, the plugin or why it is held.
-pub async fn admit(guard: &Arc<Guard>, asked: Vec<Asked>) -> Vec<Result<Admission, Denial>> {
-    let versions = asked.iter().map(|asked| (asked.plugin.id().clone(), asked.version.clone()));
+/// Pins the plugins that may serve, in one write that is on disk when this returns. One result for each
+/// plugin, in order.
+pub async fn admit(guard: &Arc<Guard>, listed: Vec<ListedPlugin>) -> Vec<Result<Admission, NotServed>> {
+    let versions = listed.iter().map(|listed| (listed.plugin.id().clone(), listed.version.clone()));
     let outcomes = guard.admit(versions.collect()).await;
-    let admitted = |(Asked { plugin, version: Version { seen, .. } }, outcome): (Asked, Result<Outcome, Reason>)| {
-        let outcome = outcome.map_err(|reason| held(plugin.id(), &seen, reason))?;
-        let decision = Decision::new(plugin.id().clone(), &seen, Ok(outcome));
-        Ok(Admission { plugin, seen, decision })
+    let admitted = |(ListedPlugin { plugin, version: ListedVersion { info, .. } }, outcome): (
+        ListedPlugin,
+        Result<AdmittedAs, Reason>,
+    )| {
+        let outcome = outcome.map_err(|reason| held(plugin.id(), &info, reason))?;
+        let decision = Decision::new(plugin.id().clone(), &info, Ok(outcome));
+        Ok(Admission { plugin, info, decision })
     };
-    asked.into_iter().zip(outcomes).map(admitted).collect()
+    listed.into_iter().zip(outcomes).map(admitted).collect()
 }
 
-/// Why a file is not served. A file that cannot be a plugin is reported as such first: no signature or
-/// approval would let it run.
-async fn denial(component: Vec<u8>, limits: &Limits, denial: Denial) -> Denial {
+/// Replaces the reason if the file cannot be a plugin at all: no signature or approval would let it run.
+async fn not_served(component: Vec<u8>, limits: &Limits, reason: NotServed) -> NotServed {
     let limits = limits.clone();
     match tokio::task::spawn_blocking(move || could_be_plugin(&component, &limits)).await {
-        Ok(Ok(())) => denial,
+        Ok(Ok(())) => reason,
         Ok(Err(error)) => error.into(),
         Err(error) => LoadError::Host(error.to_string()).into(),
     }
 }
 
-fn held(id: &PluginId, seen: &Seen, reason: Reason) -> Denial {
-    Denial::Held(Box::new((seen.clone(), Decision::new(id.clone(), seen, Err(reason)))))
+fn held(id: &PluginId, info: &VersionInfo, reason: Reason) -> NotServed {
+    NotServed::Held(Box::new((info.clone(), Decision::new(id.clone(), info, Err(reason)))))
 }

@@ -1,6 +1,6 @@
-//! Lists a plugin again when it announces that one of its lists has changed.
+//! Lists a plugin again when it announces that one of its lists changed.
 //!
-//! New files are handled by the folder.
+//! New files are handled by `folder`.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use super::{Catalog, Item, Member};
 use crate::plugin::abi::{Prompt, ResourceDescription};
 use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider, Surface};
 
-/// Minimum interval between two listings of one plugin, however often it announces changes.
-const PAUSE: Duration = Duration::from_millis(250);
+/// Minimum interval between two listings of one plugin.
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Catalog {
-    /// Returns at once. Calls coalesce: a plugin is listed once at a time, and once more at the end.
-    /// What is listed is the version serving then: another version, or the same under other
-    /// settings, may have replaced it.
+    /// Lists a plugin again in the background. Calls coalesce: one listing runs at a time, and one more
+    /// follows. Each lists the provider that is current then: another version, or the same under other
+    /// settings, may have replaced the previous one.
     pub fn list_again(self: &Arc<Self>, id: &PluginId) {
-        let mut listing = self.listing();
+        let mut listing = self.relisting();
         if let Some(again) = listing.get_mut(id) {
             *again = true;
             return;
@@ -30,39 +30,39 @@ impl Catalog {
         let (catalog, id) = (self.clone(), id.clone());
         tokio::spawn(async move {
             loop {
-                // A panic is a bug of the host, and must not prevent later listings.
-                let current = AssertUnwindSafe(catalog.ask(&id)).catch_unwind().await.unwrap_or_else(|_| {
+                // A panic is a host bug, and must not prevent later listings.
+                let current = AssertUnwindSafe(catalog.list_current(&id)).catch_unwind().await.unwrap_or_else(|_| {
                     tracing::error!(plugin = %id, "host panic while listing again, keeping the previous lists");
                     true
                 });
                 if !current {
-                    catalog.listing().insert(id.clone(), true);
+                    catalog.relisting().insert(id.clone(), true);
                 }
-                tokio::time::sleep(PAUSE).await;
-                if !catalog.another(&id) {
+                tokio::time::sleep(MIN_INTERVAL).await;
+                if !catalog.must_list_once_more(&id) {
                     return;
                 }
             }
         });
     }
 
-    /// Whether the listed version was still serving at the end of the listing.
-    async fn ask(self: &Arc<Self>, plugin: &PluginId) -> bool {
-        let Some(asked) = self.provider(plugin) else { return true };
-        match asked.list_again().await {
+    /// Whether the listed provider was still in service at the end of the listing.
+    async fn list_current(self: &Arc<Self>, plugin: &PluginId) -> bool {
+        let Some(listed) = self.provider(plugin) else { return true };
+        match listed.list_again().await {
             Ok(None) => true,
             Ok(Some(newer)) => {
                 let catalog = self.clone();
-                // The larger the catalog, the longer it takes.
-                let taken_up = tokio::task::spawn_blocking(move || catalog.take_up(&asked, newer)).await;
-                taken_up.unwrap_or_else(|failed| match failed.try_into_panic() {
+                // Takes longer the larger the catalog is.
+                let applied = tokio::task::spawn_blocking(move || catalog.apply_listing(&listed, newer)).await;
+                applied.unwrap_or_else(|error| match error.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
                     // The process is shutting down.
                     Err(_) => true,
                 })
             }
             Err(error) => {
-                let current = self.provider(plugin).is_none_or(|now| Arc::ptr_eq(&now, &asked));
+                let current = self.provider(plugin).is_none_or(|now| Arc::ptr_eq(&now, &listed));
                 if current {
                     tracing::warn!(%plugin, "failed to list again, keeping the previous lists: {error}");
                 }
@@ -76,12 +76,12 @@ impl Catalog {
         snapshot.members().iter().find(|member| member.provider.id() == id).map(|member| member.provider.clone())
     }
 
-    fn take_up(&self, asked: &Arc<dyn Provider>, newer: Arc<dyn Provider>) -> bool {
+    fn apply_listing(&self, listed: &Arc<dyn Provider>, newer: Arc<dyn Provider>) -> bool {
         let mut current = true;
-        let warnings = self.change(|members| match replace(members, asked, newer) {
-            Replaced::Taken => true,
-            Replaced::Same => false,
-            Replaced::Outdated => {
+        let warnings = self.change(|members| match replace(members, listed, newer) {
+            Replacement::Applied => true,
+            Replacement::Unchanged => false,
+            Replacement::Outdated => {
                 current = false;
                 false
             }
@@ -92,9 +92,9 @@ impl Catalog {
         current
     }
 
-    /// Whether the plugin must be listed once more; if not, it is done.
-    fn another(&self, id: &PluginId) -> bool {
-        let mut listing = self.listing();
+    /// Whether the plugin must be listed once more; if not, its entry is removed.
+    fn must_list_once_more(&self, id: &PluginId) -> bool {
+        let mut listing = self.relisting();
         match listing.get_mut(id) {
             Some(again) if *again => {
                 *again = false;
@@ -109,35 +109,35 @@ impl Catalog {
 }
 
 #[derive(Debug, PartialEq)]
-enum Replaced {
-    Taken,
-    /// Nothing changed, or the change is not allowed.
-    Same,
-    /// Another version serves by now; this listing does not apply to it.
+enum Replacement {
+    Applied,
+    /// The lists are the same, or must not change.
+    Unchanged,
+    /// Another provider is in service by now; this listing does not apply to it.
     Outdated,
 }
 
-/// Replaces a member with its newly listed version. One with a pinned surface keeps it.
-fn replace(members: &mut [Member], asked: &Arc<dyn Provider>, newer: Arc<dyn Provider>) -> Replaced {
-    let Some(member) = members.iter_mut().find(|member| member.provider.id() == asked.id()) else {
-        return Replaced::Same;
+/// Replaces a member's provider with the newly listed one, unless that changes a pinned surface.
+fn replace(members: &mut [Member], listed: &Arc<dyn Provider>, newer: Arc<dyn Provider>) -> Replacement {
+    let Some(member) = members.iter_mut().find(|member| member.provider.id() == listed.id()) else {
+        return Replacement::Unchanged;
     };
-    if !Arc::ptr_eq(&member.provider, asked) {
-        return Replaced::Outdated;
+    if !Arc::ptr_eq(&member.provider, listed) {
+        return Replacement::Outdated;
     }
-    if member.surface.is_some_and(|fixed| fixed != newer.surface().digest()) {
+    if member.pinned_surface.is_some_and(|pinned| pinned != newer.surface().digest()) {
         let plugin = newer.id();
         tracing::warn!(%plugin, "tool descriptions changed from the approved ones; keeping the approved ones");
-        return Replaced::Same;
+        return Replacement::Unchanged;
     }
     if list_alike(member.provider.surface(), newer.surface()) {
-        return Replaced::Same;
+        return Replacement::Unchanged;
     }
     member.provider = newer;
-    Replaced::Taken
+    Replacement::Applied
 }
 
-/// Whether clients see no difference between the two.
+/// Whether clients see no difference between the surfaces.
 fn list_alike(one: &Surface, other: &Surface) -> bool {
     fn same<T: Item>(one: &Surface, other: &Surface) -> bool {
         let (one, other) = (T::all(one), T::all(other));

@@ -1,10 +1,10 @@
-//! Events of a plugin folder, for logs and records.
+//! Events of a plugin folder, for the log and the audit log.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::pins::Decision;
-use crate::plugin::{Digest, PluginId};
+use crate::pins::{Decision, shell_word};
+use crate::plugin::{Digest, LoadError, PluginId};
 
 /// Why a file is not served.
 #[derive(Clone, Debug)]
@@ -17,19 +17,32 @@ pub struct Refusal {
     pub still_serving: bool,
 }
 
-/// A version that is pending approval.
+/// What to do about a file that cannot be loaded.
+pub fn load_hint(error: &LoadError, file: &Path) -> Option<String> {
+    let word = shell_word(file);
+    Some(match error {
+        LoadError::WritableByOthers => format!("check where the file comes from, then run: chmod go-w {word}"),
+        LoadError::ForeignOwner => {
+            format!("check where the file comes from, then run: sudo chown \"$(id -un)\" {word}")
+        }
+        LoadError::Unsigned => format!("sign it: minisign -S -m {word}"),
+        error => error.hint()?.to_owned(),
+    })
+}
+
+/// A version that is held, most often until it is approved.
 #[derive(Clone, Debug)]
 pub struct Held {
     pub path: PathBuf,
     pub decision: Decision,
-    /// What a person can do: which command to run.
+    /// Which command to run, or what to change.
     pub hint: String,
     /// The previous version keeps serving.
     pub still_serving: bool,
 }
 
 impl Held {
-    /// The same as a refusal, for callers that do not distinguish the two.
+    /// As a refusal, for callers that do not distinguish the two.
     pub fn refusal(&self) -> Refusal {
         let (path, hint) = (self.path.clone(), Some(self.hint.clone()));
         Refusal { path, reason: self.decision.refusal(), hint, still_serving: self.still_serving }
@@ -42,20 +55,20 @@ pub enum FolderEvent {
     /// The number of files found by the first scan.
     Found(usize),
     Loading(PluginId),
-    /// All that the first scan found is in service or refused.
-    Settled,
+    /// Every file that the first scan found is in service or refused.
+    FirstScanDone,
     Loaded {
         id: PluginId,
         digest: Digest,
-        /// Other content of it was in service.
+        /// Another version was in service.
         swapped: bool,
         tools: usize,
         took: Duration,
     },
-    /// It may run; `Loaded` follows when it does.
+    /// The version may run; `Loaded` follows once it is in service.
     Admitted(Decision),
     Held(Held),
-    /// It keeps serving under other limits or grants.
+    /// The plugin keeps serving under changed limits, grants or names.
     Reconfigured(PluginId),
     Removed(PluginId),
     Refused(Refusal),

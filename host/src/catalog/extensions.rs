@@ -1,6 +1,6 @@
 //! The methods and capabilities that plugins add to the protocol.
 //!
-//! It does not know which names the protocol itself uses.
+//! Does not know which names the protocol itself uses.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub struct Extensions {
     pub extensions: Capabilities,
 }
 
-/// By name: who declares it, and the text of its settings. What two plugins declare is the
-/// first one's.
+/// By name: the declaring plugin, and the settings as JSON text. Of two plugins that declare the same
+/// name, the first one owns it.
 pub type Capabilities = BTreeMap<String, (PluginId, String)>;
 
 impl Extensions {
@@ -43,7 +43,7 @@ impl Extensions {
     }
 }
 
-/// The name that clients call a plugin's own method by.
+/// The public name of a plugin's method.
 pub fn method_name(plugin: &PluginId, own: &str) -> String {
     format!("{plugin}/{own}")
 }

@@ -1,6 +1,6 @@
 //! Which files of a folder are plugins: `*.wasm` in it and in its direct subfolders.
 //!
-//! It looks at names only; contents are read when a file is loaded.
+//! Checks names only; contents are read when a file is loaded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,28 +9,29 @@ use std::time::Duration;
 
 use crate::plugin::PluginId;
 
-/// Plugins are few; a folder that holds more than this is a mistake or an attack.
+/// Maximum number of plugins; a folder with more is a mistake or an attack.
 pub(super) const MAX_PLUGINS: usize = 256;
 
-/// Maximum entries that a scan reads in all folders together, and maximum subfolders. The rest is
-/// ignored: a folder with more is not a plugin folder.
+/// Maximum entries that a scan reads in all folders together. The rest is ignored: a folder with more
+/// is not a plugin folder.
 pub(super) const MAX_ENTRIES: usize = 32_768;
+/// Maximum subfolders that a scan reads.
 const MAX_FOLDERS: usize = 256;
+/// A file modified within this time may still be written to.
+const RECENT: Duration = Duration::from_millis(500);
 
-const FRESH: Duration = Duration::from_millis(500);
-
-/// What a scan found, in path order, however many there are.
+/// What a scan found, in path order, without a limit on plugins.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) plugins: BTreeMap<PathBuf, PluginId>,
     /// Names that look like plugins but are invalid, with the reason: a fragment that reads
     /// after "failed to".
     pub(super) ignored: Vec<(PathBuf, String)>,
-    /// The folder itself and its subfolders: what has to be watched.
+    /// The folder itself and its subfolders, which have to be watched.
     pub(super) folders: Vec<PathBuf>,
     /// A limit was reached; not everything was read.
-    pub(super) cut: bool,
-    /// Those that are looked at later, since they are still being written.
+    pub(super) truncated: bool,
+    /// Plugins that are still being written, and are handled later.
     pub(super) unfinished: BTreeSet<PathBuf>,
     read: usize,
 }
@@ -43,15 +44,15 @@ pub fn plugin_of(path: &Path) -> Option<Result<PluginId, String>> {
     let Some(stem) = path.file_stem()?.to_str() else {
         return Some(Err("read the file name, which is not UTF-8".into()));
     };
-    // Editors and copying programs keep unfinished work in dot files.
+    // Editors and copy programs write temporary dot files.
     if stem.starts_with('.') {
         return None;
     }
     Some(PluginId::parse(stem).map_err(|invalid| invalid.to_string()))
 }
 
-/// The file that a path is the signature of, or else the path itself.
-pub(super) fn signed(path: &Path) -> PathBuf {
+/// The signed file, if the path is a signature; otherwise the path itself.
+pub(super) fn signed_file(path: &Path) -> PathBuf {
     if path.extension().is_some_and(|extension| extension == "minisig") {
         path.with_extension("")
     } else {
@@ -59,8 +60,7 @@ pub(super) fn signed(path: &Path) -> PathBuf {
     }
 }
 
-/// The plugin files of a folder, by what they are called: the first ones, if there are too
-/// many, and of two with one name the first.
+/// The plugin files of a folder by id: at most [`MAX_PLUGINS`], and of two with the same id the first.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -82,33 +82,33 @@ pub(super) fn scan(root: &Path) -> io::Result<Scan> {
     let mut subfolders = scan.read(root)?;
     if subfolders.len() > MAX_FOLDERS {
         subfolders.truncate(MAX_FOLDERS);
-        scan.cut = true;
+        scan.truncated = true;
     }
     for folder in subfolders {
         if scan.read >= MAX_ENTRIES {
-            scan.cut = true;
+            scan.truncated = true;
             break;
         }
         if let Err(error) = scan.read(&folder) {
             scan.ignored.push((folder, format!("read the folder: {error}")));
         }
     }
-    if scan.cut {
+    if scan.truncated {
         let reason = format!("scan more than {MAX_ENTRIES} files and {MAX_FOLDERS} subfolders");
         scan.ignored.push((root.to_owned(), reason));
     }
     Ok(scan)
 }
 
-/// Whether a file was written to so recently that its writer may not be done.
-pub(super) fn is_fresh(path: &Path) -> bool {
+/// Whether a file was modified so recently that its writer may not have finished.
+pub(super) fn is_recent(path: &Path) -> bool {
     let modified = std::fs::symlink_metadata(path).and_then(|file| file.modified());
-    modified.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < FRESH))
+    modified.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < RECENT))
 }
 
 impl Scan {
-    /// Leaves those files for later.
-    pub(super) fn unfinished(&mut self, mut is_unfinished: impl FnMut(&Path) -> bool) {
+    /// Marks the plugins that are handled later.
+    pub(super) fn mark_unfinished(&mut self, mut is_unfinished: impl FnMut(&Path) -> bool) {
         self.unfinished = self.plugins.keys().filter(|path| is_unfinished(path)).cloned().collect();
     }
 
@@ -116,7 +116,7 @@ impl Scan {
         let mut subfolders = Vec::new();
         for entry in std::fs::read_dir(folder)? {
             if self.read >= MAX_ENTRIES {
-                self.cut = true;
+                self.truncated = true;
                 break;
             }
             self.read += 1;
@@ -127,7 +127,7 @@ impl Scan {
                     self.plugins.insert(path, id);
                 }
                 Some(Err(reason)) => self.ignored.push((path, reason)),
-                // A link to a folder is not followed: it may lead out of the plugin folder.
+                // A symbolic link to a folder is not followed: it may lead out of the plugin folder.
                 None if entry.file_type().is_ok_and(|kind| kind.is_dir())
                     && !entry.file_name().as_encoded_bytes().starts_with(b".") =>
                 {

@@ -1,6 +1,6 @@
-//! Keeps the catalog equal to a folder of plugin files.
+//! Keeps the catalog in sync with a folder of plugin files.
 //!
-//! A new version is loaded beside the old one and swapped in atomically; if it fails, the old one
+//! A new version is loaded beside the old one and swapped in atomically; if that fails, the old one
 //! keeps serving. This module decides when to load, not how.
 
 mod decide;
@@ -26,16 +26,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::files;
 use super::watcher::{Signal, Watcher};
-use super::{Admission, Asked, Catalog, Denial, FolderEvent, Naming, ask};
-use crate::pins::{Guard, Reason, Seen};
+use super::{Admission, Catalog, FolderEvent, ListedPlugin, Naming, NotServed, load_plugin};
+use crate::pins::{Guard, Reason, VersionInfo};
 use crate::plugin::{Digest, Grants, Limits, PluginId, Sandbox, Signatures};
 use reprieve::Reprieve;
 use unserved::Unserved;
 
-/// Concurrent loads: one that compiles must not block those that need not.
+/// Concurrent loads: one that compiles must not block those that are in the cache.
 const PARALLEL_LOADS: usize = 4;
 
-/// How a plugin is run and named.
+/// The configured settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginSettings {
     pub limits: Limits,
@@ -43,7 +43,7 @@ pub struct PluginSettings {
     pub naming: Naming,
 }
 
-/// A plugin folder, and what is needed to load from it.
+/// A plugin folder that is kept in sync with a catalog.
 pub struct Folder {
     root: PathBuf,
     catalog: Arc<Catalog>,
@@ -52,68 +52,68 @@ pub struct Folder {
     gate: Gate,
     settings: Box<dyn Fn(&PluginId) -> PluginSettings + Send + Sync>,
     events: mpsc::UnboundedSender<FolderEvent>,
-    /// Files that belong to a plugin in service or being loaded.
+    /// The files of plugins that are in service, held, refused or being loaded.
     files: BTreeMap<PathBuf, File>,
-    /// Which file owns a plugin id; a second file of the same name waits for it.
+    /// Which file owns a plugin id; a second file of that name is ignored while the first exists.
     owners: HashMap<PluginId, PathBuf>,
-    /// Ignored files that were reported already.
+    /// Ignored files, already reported or in `unserved`.
     ignored: HashSet<PathBuf>,
-    /// Files over the limit, until one of the others is removed.
-    surplus: BTreeSet<PathBuf>,
-    /// Those of both that are not reported yet.
+    /// Files over the limit; one is loaded when another is removed.
+    over_limit: BTreeSet<PathBuf>,
+    /// Files of these two sets that are not reported yet.
     unserved: Unserved,
-    loads: JoinSet<Loaded>,
-    /// What each of them loads.
+    loads: JoinSet<LoadResult>,
+    /// By task of `loads`.
     loading: HashMap<Id, Load>,
-    /// Loads that wait for those before them to be pinned.
-    asked: Vec<(Load, Asked)>,
-    /// At most one: what is pinned at the same time.
-    pinning: JoinSet<Vec<Result<Admission, Denial>>>,
-    /// What that pins.
+    /// Listed plugins, to be pinned after the current batch.
+    listed: Vec<(Load, ListedPlugin)>,
+    /// At most one task, which pins a batch.
+    pinning: JoinSet<Vec<Result<Admission, NotServed>>>,
+    /// The loads of that batch, in its order.
     to_pin: Vec<Load>,
-    /// Incremented whenever decisions of people may have changed.
-    decisions: u64,
-    /// Number of files seen so far.
-    taken_up: u64,
+    /// Incremented whenever approvals, revocations or configured pins may have changed.
+    decision_epoch: u64,
+    /// The last [`File::number`].
+    last_number: u64,
 }
 
-/// Awaited before anything new is put into service.
+/// Awaited before a new version is pinned and put into service.
 type Gate = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 struct File {
     id: PluginId,
-    /// Distinguishes it from an earlier file at its path.
+    /// Distinguishes the file from an earlier one at the same path.
     number: u64,
-    state: State,
-    /// What serves, if the last load went well.
+    state: LoadState,
+    /// The digest in service, if the last load succeeded.
     loaded: Option<Digest>,
-    /// What serves does so under these.
+    /// The settings of the version in service.
     settings: Option<PluginSettings>,
-    /// The surface that the serving version must keep.
-    surface: Option<Digest>,
-    /// What was seen of what serves.
-    seen: Option<Seen>,
-    /// What was seen of a version that is held, and why it is.
-    held: Option<(Seen, Reason)>,
-    /// Whose signatures counted when one was refused for its own.
-    unsigned: Option<Signatures>,
+    /// The surface that the version in service must keep.
+    pinned_surface: Option<Digest>,
+    /// Of the version in service.
+    serving_info: Option<VersionInfo>,
+    /// The held version, and why it is held.
+    held: Option<(VersionInfo, Reason)>,
+    /// The trusted signers when a version was refused for its signature.
+    refused_signers: Option<Signatures>,
     serving: bool,
-    /// According to its exports; the serving version may be another one.
+    /// Whether the file exports completions; the version in service may be another one.
     completions: bool,
-    /// The serving version is no longer allowed, and serves until the allowed one is loaded.
+    /// The version in service is no longer pinned, and serves until the pinned one is loaded.
     reprieve: Option<Reprieve>,
-    /// There is no file of that name any more; until when it serves on.
-    gone: Option<time::Instant>,
+    /// The file was removed; the plugin serves until then.
+    removal_at: Option<time::Instant>,
 }
 
 #[derive(PartialEq)]
-enum State {
-    Resting,
-    /// To be loaded when there is room.
-    Waiting,
+enum LoadState {
+    Idle,
+    /// To be loaded when fewer than [`PARALLEL_LOADS`] run.
+    Queued,
     Loading,
-    /// It changed while it was being loaded.
-    LoadingAgain,
+    /// It changed while it was being loaded, and is loaded again after that.
+    Reloading,
 }
 
 /// One load.
@@ -121,16 +121,16 @@ struct Load {
     path: PathBuf,
     /// [`File::number`]
     number: u64,
-    began: Instant,
+    started: Instant,
     settings: PluginSettings,
-    /// Whose signatures counted when it began.
+    /// The trusted signers when it started.
     signatures: Signatures,
-    /// [`Folder::decisions`] when it began.
-    decisions: u64,
+    /// [`Folder::decision_epoch`] when it started.
+    decision_epoch: u64,
 }
 
-/// How a load ended. `None`: the file's bytes are those that serve already.
-type Loaded = Result<Option<Asked>, Denial>;
+/// The result of a load. `None`: the file's digest is the one in service.
+type LoadResult = Result<Option<ListedPlugin>, NotServed>;
 
 impl Folder {
     /// `events` receives every event; its receiver may be dropped.
@@ -142,60 +142,60 @@ impl Folder {
         events: mpsc::UnboundedSender<FolderEvent>,
     ) -> Self {
         Self {
-            // The watcher reports absolute paths, and paths are compared by their spelling.
+            // The watcher reports absolute paths, and paths are compared as text.
             root: std::path::absolute(&root).unwrap_or(root),
             catalog,
             sandbox,
-            guard: Arc::new(Guard::open()),
+            guard: Arc::new(Guard::permissive()),
             gate: Arc::new(|| Box::pin(std::future::ready(()))),
             settings: Box::new(settings),
             events,
             files: BTreeMap::new(),
             owners: HashMap::new(),
             ignored: HashSet::new(),
-            surplus: BTreeSet::new(),
+            over_limit: BTreeSet::new(),
             unserved: Unserved::default(),
             loads: JoinSet::new(),
             loading: HashMap::new(),
-            asked: Vec::new(),
+            listed: Vec::new(),
             pinning: JoinSet::new(),
             to_pin: Vec::new(),
-            decisions: 0,
-            taken_up: 0,
+            decision_epoch: 0,
+            last_number: 0,
         }
     }
 
-    /// Checks versions against the pins; otherwise every version runs.
-    pub fn guarded(self, guard: Guard) -> Self {
+    /// Checks versions against the pins. Without a guard, every version runs.
+    pub fn with_guard(self, guard: Guard) -> Self {
         Self { guard: Arc::new(guard), ..self }
     }
 
-    /// Puts nothing new into service before the future returned by `gate` is ready.
-    pub fn gated(self, gate: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+    /// Pins and serves new versions only after the future returned by `gate`.
+    pub fn with_gate(self, gate: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
         Self { gate: Arc::new(gate), ..self }
     }
 
-    /// Loads what is there now, and returns when all of it is in service or refused.
+    /// Loads the current files, and returns when each is in service or refused.
     ///
     /// # Errors
     /// If the folder cannot be read.
     pub async fn load_once(&mut self) -> io::Result<()> {
         let scan = files::scan(&self.root)?;
-        self.tell(FolderEvent::Found(scan.plugins.len()));
-        self.take_up(scan);
+        self.emit(FolderEvent::Found(scan.plugins.len()));
+        self.apply_scan(scan);
         loop {
             tokio::select! {
-                Some(load) = self.loads.join_next_with_id() => self.finish(load),
-                Some(pinned) = self.pinning.join_next() => self.pinned(pinned),
+                Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
+                Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
                 else => break,
             }
         }
-        self.settled();
+        self.finish_first_scan();
         Ok(())
     }
 
-    /// Watches the folder forever, on a dedicated thread: scanning files and rebuilding lists is slow
-    /// for many. A deleted folder empties the catalog, and is loaded again when it is back.
+    /// Watches the folder forever, on a dedicated thread: scanning many files and rebuilding large lists
+    /// is slow. A deleted folder empties the catalog; it is loaded again when it is re-created.
     /// `settings_changed` signals that the settings must be read again.
     ///
     /// # Errors
@@ -203,13 +203,13 @@ impl Folder {
     pub async fn follow(self, settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let (sender, ended) = oneshot::channel();
         let dropped = CancellationToken::new();
-        let _ends_it = dropped.clone().drop_guard();
+        let _cancel_on_drop = dropped.clone().drop_guard();
         thread::Builder::new().name("wharf-folder".into()).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
             let failed = runtime.and_then(|runtime| {
                 runtime.block_on(async {
                     tokio::select! {
-                        failed = self.follow_here(settings_changed) => failed.map(Some),
+                        failed = self.follow_on_this_thread(settings_changed) => failed.map(Some),
                         () = dropped.cancelled() => Ok(None),
                     }
                 })
@@ -220,7 +220,7 @@ impl Folder {
         match ended.await {
             Ok(Err(error)) => Err(error),
             Ok(Ok(Some(never))) => match never {},
-            // A bug of the host; loaded plugins keep serving.
+            // A host bug; loaded plugins keep serving.
             Ok(Ok(None)) | Err(_) => {
                 tracing::error!("host panic while watching the plugin folder; changes are no longer detected");
                 std::future::pending().await
@@ -228,52 +228,52 @@ impl Folder {
         }
     }
 
-    async fn follow_here(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
+    async fn follow_on_this_thread(mut self, mut settings_changed: watch::Receiver<()>) -> io::Result<Infallible> {
         let mut watcher = Watcher::new(self.root.clone());
         let mut pins = self.guard.watch();
         // Watch, then scan: a change in between is seen twice rather than missed.
         watcher.watch(&files::scan(&self.root)?.folders);
         let scan = files::scan(&self.root)?;
         watcher.watch(&scan.folders);
-        self.tell(FolderEvent::Found(scan.plugins.len()));
-        self.take_up(scan);
+        self.emit(FolderEvent::Found(scan.plugins.len()));
+        self.apply_scan(scan);
         loop {
             if self.loads.is_empty() && self.pinning.is_empty() && !self.catalog.is_ready() {
-                self.settled();
+                self.finish_first_scan();
             }
-            let due = self.due();
+            let due = self.next_due();
             tokio::select! {
-                Some(load) = self.loads.join_next_with_id() => self.finish(load),
-                Some(pinned) = self.pinning.join_next() => self.pinned(pinned),
+                Some(load) = self.loads.join_next_with_id() => self.finish_loads(load),
+                Some(pinned) = self.pinning.join_next() => self.finish_pinning(pinned),
                 Ok(()) = settings_changed.changed() => {
                     self.reconfigure();
-                    self.decisions += 1;
-                    self.decide_again();
+                    self.decision_epoch += 1;
+                    self.apply_decisions();
                 }
                 () = pins.changed() => {
-                    self.decisions += 1;
-                    self.decide_again();
+                    self.decision_epoch += 1;
+                    self.apply_decisions();
                 }
                 signal = watcher.next() => match signal {
-                    Signal::Look(path) => self.look(path),
-                    Signal::Gone(path) => if !self.is_there(&path) {
-                        self.miss(&path);
+                    Signal::Changed(path) => self.sync_path(path),
+                    Signal::Gone(path) => if !self.exists(&path) {
+                        self.mark_gone(&path);
                     },
                     Signal::Rescan => self.rescan(&mut watcher),
                 },
                 () = time::sleep_until(due.unwrap_or_else(time::Instant::now)), if due.is_some() => {
-                    self.on_time(&watcher);
+                    self.on_timer(&watcher);
                 }
             }
         }
     }
 
-    /// Scans the current folder and handles every file.
+    /// Scans the folder and handles every file.
     fn rescan(&mut self, watcher: &mut Watcher) {
         watcher.watch(&files::scan(&self.root).unwrap_or_default().folders);
-        // Again, for what appeared in a new subfolder before it was watched.
+        // Again: files may have appeared in a new subfolder before it was watched.
         let mut scan = match files::scan(&self.root) {
-            // One that cannot be read is not empty.
+            // A folder that cannot be read is not an empty one.
             Err(error) if self.root.exists() => {
                 let reason = format!("read the plugin folder; loaded plugins keep serving: {error}");
                 return self.ignore(self.root.clone(), reason);
@@ -281,33 +281,33 @@ impl Folder {
             scan => scan.unwrap_or_default(),
         };
         self.ignored.remove(&self.root);
-        scan.unfinished(|path| {
-            let fresh = !self.files.contains_key(path) && files::is_fresh(path);
-            if fresh {
+        scan.mark_unfinished(|path| {
+            let recent = !self.files.contains_key(path) && files::is_recent(path);
+            if recent {
                 watcher.settle(path.to_owned());
             }
-            fresh || watcher.is_written(path)
+            recent || watcher.is_being_written(path)
         });
-        self.take_up(scan);
+        self.apply_scan(scan);
     }
 
-    /// When there is something to do, whatever happens until then.
-    fn due(&self) -> Option<time::Instant> {
-        self.unserved.due().into_iter().chain(self.next_end()).min()
+    /// When [`Folder::on_timer`] has to be called next.
+    fn next_due(&self) -> Option<time::Instant> {
+        self.unserved.next_due().into_iter().chain(self.next_grace_end()).min()
     }
 
-    fn on_time(&mut self, watcher: &Watcher) {
+    fn on_timer(&mut self, watcher: &Watcher) {
         let now = time::Instant::now();
-        if self.unserved.due().is_some_and(|due| due <= now) {
-            self.tell_unserved();
+        if self.unserved.next_due().is_some_and(|due| due <= now) {
+            self.emit_unserved();
         }
-        self.end_graces(now, |path| watcher.is_written(path));
+        self.end_grace_periods(now, |path| watcher.is_being_written(path));
     }
 
-    fn settled(&mut self) {
-        self.tell_unserved();
+    fn finish_first_scan(&mut self) {
+        self.emit_unserved();
         self.catalog.set_ready();
-        self.tell(FolderEvent::Settled);
+        self.emit(FolderEvent::FirstScanDone);
     }
 
     fn start_loads(&mut self) {
@@ -315,35 +315,38 @@ impl Folder {
             if self.loads.len() >= PARALLEL_LOADS {
                 break;
             }
-            if file.state != State::Waiting {
+            if file.state != LoadState::Queued {
                 continue;
             }
-            file.state = State::Loading;
+            file.state = LoadState::Loading;
             if !file.serving {
                 let _ = self.events.send(FolderEvent::Loading(file.id.clone()));
             }
             let load = Load {
                 path: path.clone(),
                 number: file.number,
-                began: Instant::now(),
+                started: Instant::now(),
                 settings: (self.settings)(&file.id),
                 signatures: self.guard.signatures(),
-                decisions: self.decisions,
+                decision_epoch: self.decision_epoch,
             };
             let (sandbox, guard, path) = (self.sandbox.clone(), self.guard.clone(), path.clone());
             let (id, settings, loaded) = (file.id.clone(), load.settings.clone(), file.loaded);
-            let task = self.loads.spawn(async move { ask(&sandbox, &guard, &path, &id, &settings, loaded).await }).id();
+            let task = self
+                .loads
+                .spawn(async move { load_plugin(&sandbox, &guard, &path, &id, &settings, loaded).await })
+                .id();
             self.loading.insert(task, load);
         }
     }
 
     fn warn(&self, warnings: Vec<super::Warning>) {
         for warning in warnings {
-            self.tell(FolderEvent::Warned(warning.to_string()));
+            self.emit(FolderEvent::Warned(warning.to_string()));
         }
     }
 
-    fn tell(&self, event: FolderEvent) {
+    fn emit(&self, event: FolderEvent) {
         // The receiver may have been dropped.
         let _ = self.events.send(event);
     }

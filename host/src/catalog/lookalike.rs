@@ -1,30 +1,32 @@
-//! Whether a person may confuse two plugin names.
+//! Whether two plugin names are easily confused.
 //!
 //! Names are lowercase ASCII, digits and `-`, so Unicode confusables do not matter here.
 
-/// Names of fewer characters differ by one all the time.
-const LONG: usize = 5;
+/// Shorter names often differ in one character only.
+const MIN_LENGTH: usize = 5;
 
-/// Whether the names read alike, or differ in one character.
+/// Whether the names look the same, or differ in one character.
 pub(super) fn look_alike(one: &str, other: &str) -> bool {
-    one != other && (skeleton(one) == skeleton(other) || one.len() >= LONG && other.len() >= LONG && near(one, other))
+    one != other
+        && (skeleton(one) == skeleton(other)
+            || one.len() >= MIN_LENGTH && other.len() >= MIN_LENGTH && is_near(one, other))
 }
 
-/// The name with one character for each group that looks the same.
+/// The name with each group of similar characters replaced by one of them.
 fn skeleton(name: &str) -> String {
     let name = name.replace("rn", "m").replace("vv", "w").replace("cl", "d");
-    let same = |c| match c {
+    let representative = |c| match c {
         '0' => Some('o'),
         '1' | 'i' => Some('l'),
         '5' => Some('s'),
         '-' => None,
         c => Some(c),
     };
-    name.chars().filter_map(same).collect()
+    name.chars().filter_map(representative).collect()
 }
 
-/// One character inserted, deleted, replaced or transposed; but not just another number.
-fn near(one: &str, other: &str) -> bool {
+/// Whether one character was inserted, deleted, replaced or transposed, except for a digit by a digit.
+fn is_near(one: &str, other: &str) -> bool {
     let numbered = one.len() == other.len()
         && one.bytes().zip(other.bytes()).all(|(a, b)| a == b || (a.is_ascii_digit() && b.is_ascii_digit()));
     !numbered && strsim::osa_distance(one, other) == 1
@@ -35,7 +37,7 @@ mod tests {
     use super::look_alike;
 
     #[test]
-    fn what_a_person_takes_for_the_same() {
+    fn similar_names_look_alike() {
         for (one, other) in [
             ("tool", "too1"),
             ("notes", "n0tes"),

@@ -1,6 +1,6 @@
-//! One list of all plugins together: the public name of each item, and its plugin.
+//! The combined list of all plugins: the public name of each item, and its plugin.
 //!
-//! Generic over the kind of item, which implements [`Item`].
+//! Generic over the kind of item, an [`Item`].
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -17,11 +17,11 @@ pub trait Item: 'static {
     fn all(surface: &Surface) -> &[Self]
     where
         Self: Sized;
-    /// What the plugin calls it: a name, or a URI.
+    /// The name within the plugin, or the URI.
     fn own_name(&self) -> &str;
-    /// Whether that gets the plugin's own name before it.
+    /// Whether the public name is prefixed with the plugin's.
     const PREFIXED: bool;
-    /// What it may be called in place of both.
+    /// The public name under [`Naming::Long`].
     fn long_name(&self) -> Option<&str> {
         None
     }
@@ -94,8 +94,8 @@ impl Item for FrozenTemplate {
     }
 }
 
-/// `scheme://authority` of a URI or a template, or as much of it as is there. What a
-/// template leaves open in it is part of the claim as it is spelt.
+/// `scheme://authority` of a URI or a template, or `scheme:` without an authority. Variables of a
+/// template are part of it as they are written.
 fn scheme_and_authority(uri: &str) -> &str {
     let scheme = uri.find(':').map_or(uri.len(), |colon| colon + 1);
     match uri[scheme..].strip_prefix("//") {
@@ -107,7 +107,7 @@ fn scheme_and_authority(uri: &str) -> &str {
     }
 }
 
-/// How the tools and prompts of a plugin are called.
+/// How the public names of a plugin's tools and prompts are formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// `<plugin>_<tool>`.
@@ -115,7 +115,7 @@ pub enum Naming {
     Prefixed,
     /// `<tool>`.
     Plain,
-    /// `<package>_<interface>_<function>`, where a tool comes from such; else as prefixed.
+    /// `<package>_<interface>_<function>` for tools made of functions; otherwise as prefixed.
     Long,
 }
 
@@ -124,8 +124,8 @@ pub enum Naming {
 pub struct PublicName(Arc<str>);
 
 impl PublicName {
-    /// `<plugin>_<name>`, or just `<plugin>` for what bears its plugin's own name. A plugin
-    /// id has no underscore, so the first one divides.
+    /// `<plugin>_<name>`, or `<plugin>` if the name equals the plugin's. A plugin id has no underscore, so
+    /// the first one separates the two.
     fn new(plugin: &PluginId, name: &str, prefix: bool) -> Self {
         if !prefix || plugin.as_ref() == name { Self(name.into()) } else { Self(format!("{plugin}_{name}").into()) }
     }
@@ -188,14 +188,14 @@ impl<T: Item> Entry<T> {
     }
 }
 
-/// A warning that an item is served differently from what its author or user may expect.
+/// An item is served differently from what its author or user may expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// The name is in use; its owner keeps it.
+    /// Another plugin owns the name.
     NameTaken { name: PublicName, owner: PluginId, refused: PluginId },
-    /// Another plugin declares that capability; its settings are used.
+    /// Another plugin declares the same capability; its settings are used.
     CapabilityTaken { name: String, owner: PluginId, refused: PluginId },
-    /// Some clients refuse names of more than 64 characters.
+    /// Some clients reject names of more than 64 characters.
     NameLong { name: PublicName },
 }
 
@@ -217,7 +217,7 @@ impl fmt::Display for Warning {
 pub struct Names<T> {
     entries: Vec<Entry<T>>,
     index: HashMap<PublicName, usize>,
-    /// How often it has changed since the start; equal generations mean equal lists.
+    /// The number of changes since the start; equal generations mean equal lists.
     generation: u64,
     digest: u64,
 }
@@ -241,8 +241,8 @@ impl<T: Item> Names<T> {
         self.generation
     }
 
-    /// Of the names in their order: lists of several processes in which every item has the same
-    /// place have the same. Descriptions of items may differ.
+    /// A digest of the names in order. Equal in all processes whose lists have the same names in the same
+    /// order; descriptions may differ.
     pub fn digest(&self) -> u64 {
         self.digest
     }
@@ -252,12 +252,11 @@ impl<T: Item> Names<T> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The list that follows this one when `members` are in service. An item whose claim
-    /// another plugin holds is left out.
-    pub(super) fn succeed(&self, members: &[Member], owners: &Owners, warnings: &mut Vec<Warning>) -> Self {
+    /// The list with `members` in service. An item whose claim belongs to another plugin is left out.
+    pub(super) fn next(&self, members: &[Member], owners: &Owners, warnings: &mut Vec<Warning>) -> Self {
         let mut entries: Vec<Entry<T>> = Vec::new();
         for entry in members.iter().flat_map(Entry::of) {
-            if let Some(owner) = owners.other_than(entry.provider.id(), T::claim(entry.name.as_str())) {
+            if let Some(owner) = owners.owner_other_than(entry.provider.id(), T::claim(entry.name.as_str())) {
                 warnings.push(Warning::NameTaken {
                     name: entry.name,
                     owner: owner.clone(),
@@ -282,7 +281,7 @@ fn digest<T>(entries: &[Entry<T>]) -> u64 {
     let mut hash = blake3::Hasher::new();
     for entry in entries {
         let name = entry.name.as_str().as_bytes();
-        // With its length, so that no two lists of names run together to the same.
+        // Prefixed with its length, so that different lists do not concatenate to the same bytes.
         hash.update(&(name.len() as u64).to_le_bytes()).update(name);
     }
     let mut digest = [0; 8];
@@ -290,24 +289,25 @@ fn digest<T>(entries: &[Entry<T>]) -> u64 {
     u64::from_le_bytes(digest)
 }
 
-/// Which plugin owns which name. A name claimed by two plugins stays with the one that clients have
-/// seen, else goes to the first by order: the result of a first scan does not depend on load times.
+/// Which plugin owns which name. A name claimed by two plugins stays with the one that was published to
+/// clients, otherwise it goes to the first in order: the result of a first scan does not depend on load
+/// times.
 #[derive(Default)]
 pub(super) struct Owners(HashMap<Box<str>, PluginId>);
 
 impl Owners {
-    /// Adds what the items of one kind claim.
-    pub(super) fn claim<T: Item>(&mut self, before: &Names<T>, members: &[Member], told: bool) {
-        let wanted: Vec<Entry<T>> = members.iter().flat_map(Entry::of).collect();
-        let wants: HashSet<(&PluginId, &str)> =
-            wanted.iter().map(|entry| (entry.provider.id(), T::claim(entry.name.as_str()))).collect();
-        for entry in before.entries().iter().filter(|_| told) {
+    /// Adds the claims of one kind of item.
+    pub(super) fn claim<T: Item>(&mut self, before: &Names<T>, members: &[Member], published: bool) {
+        let entries: Vec<Entry<T>> = members.iter().flat_map(Entry::of).collect();
+        let claims: HashSet<(&PluginId, &str)> =
+            entries.iter().map(|entry| (entry.provider.id(), T::claim(entry.name.as_str()))).collect();
+        for entry in before.entries().iter().filter(|_| published) {
             let (claim, id) = (T::claim(entry.name.as_str()), entry.provider.id());
-            if wants.contains(&(id, claim)) {
+            if claims.contains(&(id, claim)) {
                 self.0.entry(claim.into()).or_insert_with(|| id.clone());
             }
         }
-        for entry in &wanted {
+        for entry in &entries {
             self.0.entry(T::claim(entry.name.as_str()).into()).or_insert_with(|| entry.provider.id().clone());
         }
     }
@@ -317,7 +317,7 @@ impl Owners {
         self.0.get(scheme_and_authority(uri))
     }
 
-    fn other_than(&self, id: &PluginId, claim: &str) -> Option<&PluginId> {
+    fn owner_other_than(&self, id: &PluginId, claim: &str) -> Option<&PluginId> {
         self.0.get(claim).filter(|owner| *owner != id)
     }
 }

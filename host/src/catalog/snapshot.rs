@@ -1,6 +1,7 @@
 //! An immutable snapshot of all plugins: every list, and which plugin owns each entry.
 //!
-//! Ordered: the host's own first, then by plugin id, then as the plugin lists; so equal folders list equally.
+//! Lists are ordered: the host's own entries first, then by plugin id, then as the plugin lists them. So
+//! equal folders give equal lists.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::plugin::{FrozenTemplate, FrozenTool, PluginId, Provider};
 pub struct Listings {
     pub tools: u64,
     pub prompts: u64,
-    /// Of resources and of their templates.
+    /// Of resources and templates together.
     pub resources: u64,
 }
 
@@ -28,7 +29,7 @@ pub struct Snapshot {
     pub resources: Names<ResourceDescription>,
     pub templates: Names<FrozenTemplate>,
     pub extensions: Extensions,
-    /// Of schemes and authorities.
+    /// The owners of schemes and authorities.
     uris: Owners,
 }
 
@@ -37,9 +38,9 @@ impl Snapshot {
         &self.members
     }
 
-    /// The plugin that serves a URI: the one that listed it, else one with a matching template. Of
-    /// several templates the one with the most literal characters wins; of equals the first. No
-    /// plugin serves another's scheme and authority.
+    /// The plugin that serves a URI: the one that listed it, otherwise the one with the matching template
+    /// that has the most literal characters, the first one on a tie. No plugin serves a URI whose scheme
+    /// and authority another one owns.
     pub fn provider_of(&self, uri: &str) -> Option<Arc<dyn Provider>> {
         if let Some(entry) = self.resources.get(uri) {
             return Some(entry.provider.clone());
@@ -58,8 +59,8 @@ impl Snapshot {
         nearest.map(|entry| entry.provider.clone())
     }
 
-    /// Whether another plugin than `id` holds the URI's scheme and authority.
-    pub fn is_of_another(&self, uri: &str, id: &PluginId) -> bool {
+    /// Whether a plugin other than `id` owns the URI's scheme and authority.
+    pub fn is_owned_by_other(&self, uri: &str, id: &PluginId) -> bool {
         self.uris.of_uri(uri).is_some_and(|owner| owner != id)
     }
 
@@ -71,21 +72,21 @@ impl Snapshot {
         }
     }
 
-    /// The next snapshot, with `members` in service, and the warnings about names that were not in
-    /// this one. Names already `told` to clients stay with their owners.
-    pub(super) fn succeed(&self, mut members: Vec<Member>, told: bool) -> (Self, Vec<Warning>) {
+    /// The next snapshot, with `members` in service, and warnings about its names. If this one was
+    /// `published` to clients, names stay with their owners.
+    pub(super) fn next(&self, mut members: Vec<Member>, published: bool) -> (Self, Vec<Warning>) {
         members.sort_by_key(|member| (!member.provider.is_host(), member.provider.id().clone()));
         let mut warnings = Vec::new();
         let (mut tools, mut prompts, mut uris) = (Owners::default(), Owners::default(), Owners::default());
-        tools.claim(&self.tools, &members, told);
-        prompts.claim(&self.prompts, &members, told);
-        uris.claim(&self.resources, &members, told);
-        uris.claim(&self.templates, &members, told);
+        tools.claim(&self.tools, &members, published);
+        prompts.claim(&self.prompts, &members, published);
+        uris.claim(&self.resources, &members, published);
+        uris.claim(&self.templates, &members, published);
         let next = Self {
-            tools: self.tools.succeed(&members, &tools, &mut warnings),
-            prompts: self.prompts.succeed(&members, &prompts, &mut warnings),
-            resources: self.resources.succeed(&members, &uris, &mut warnings),
-            templates: self.templates.succeed(&members, &uris, &mut warnings),
+            tools: self.tools.next(&members, &tools, &mut warnings),
+            prompts: self.prompts.next(&members, &prompts, &mut warnings),
+            resources: self.resources.next(&members, &uris, &mut warnings),
+            templates: self.templates.next(&members, &uris, &mut warnings),
             extensions: Extensions::of(&members, &mut warnings),
             uris,
             members,

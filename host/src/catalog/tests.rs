@@ -8,13 +8,13 @@ use super::{Catalog, Listings, Member, Naming, NewSettings, Warning};
 use crate::plugin::abi::{Capability, Offer, ResourceDescription, ResourceTemplate, Tool};
 use crate::plugin::{Digest, FrozenTemplate, FrozenTool, PluginId, Provider, Schema, Surface, UriTemplate, Wrapping};
 
-/// A plugin that only lists.
+/// A plugin that has a surface and cannot be called.
 struct Listed {
     id: PluginId,
     digest: Digest,
     surface: Surface,
-    /// How often that was looked at.
-    looks: Arc<AtomicUsize>,
+    /// How often `surface` was read.
+    reads: Arc<AtomicUsize>,
 }
 
 pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
@@ -30,9 +30,9 @@ pub(super) fn member(id: &str, tools: &[(&str, &str)], prefix: bool) -> Member {
     let id = PluginId::parse(id).expect("an id");
     let naming = if prefix { Naming::Prefixed } else { Naming::Plain };
     Member {
-        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, looks: Arc::default() }),
+        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, reads: Arc::default() }),
         naming,
-        surface: None,
+        pinned_surface: None,
     }
 }
 
@@ -45,7 +45,7 @@ impl Provider for Listed {
         &self.digest
     }
     fn surface(&self) -> &Surface {
-        self.looks.fetch_add(1, Ordering::Relaxed);
+        self.reads.fetch_add(1, Ordering::Relaxed);
         &self.surface
     }
 }
@@ -59,20 +59,20 @@ fn owner(catalog: &Catalog, name: &str) -> String {
 }
 
 #[test]
-fn order_is_by_plugin_and_then_as_listed_whatever_comes_first() {
+fn order_is_by_plugin_and_then_as_listed_in_any_load_order() {
     let members = [member("b", &[("z", ""), ("a", "")], true), member("a", &[("one", ""), ("a", "")], true)];
     for order in [[0, 1], [1, 0]] {
         let catalog = Catalog::default();
         for at in order {
             assert_eq!(catalog.put(members[at].clone()), []);
         }
-        // A tool with its plugin's own name is just that.
+        // A tool with its plugin's name has no prefix.
         assert_eq!(names(&catalog), ["a_one", "a", "b_z", "b_a"]);
     }
 }
 
 #[test]
-fn a_name_stays_with_its_owner_until_it_goes() {
+fn a_name_stays_with_its_owner_until_that_is_removed() {
     let catalog = Catalog::default();
     catalog.set_ready();
     catalog.put(member("late", &[("find", "")], false));
@@ -83,7 +83,7 @@ fn a_name_stays_with_its_owner_until_it_goes() {
         "{warnings:?}"
     );
     assert_eq!(owner(&catalog, "find"), "late");
-    // A new version of the owner keeps what it had.
+    // A new version of the owner keeps the name.
     catalog.put(member("late", &[("find", "better")], false));
     assert_eq!(owner(&catalog, "find"), "late");
     catalog.remove(&[id("late")]);
@@ -91,7 +91,7 @@ fn a_name_stays_with_its_owner_until_it_goes() {
 }
 
 #[test]
-fn names_of_the_first_scan_do_not_hang_on_who_loads_first() {
+fn names_of_the_first_scan_do_not_depend_on_load_order() {
     for order in [["early", "late"], ["late", "early"]] {
         let catalog = Catalog::default();
         for id in order {
@@ -103,14 +103,14 @@ fn names_of_the_first_scan_do_not_hang_on_who_loads_first() {
 }
 
 #[test]
-fn generations_move_only_when_the_list_does() {
+fn a_generation_changes_only_with_its_list() {
     let catalog = Catalog::default();
     let mut listings = catalog.watch();
     let generation = || catalog.snapshot().listings().tools;
     catalog.put(member("a", &[("x", "old words")], true));
     assert!(listings.has_changed().expect("the catalog lives"));
     assert_eq!(*listings.borrow_and_update(), Listings { tools: 1, ..Listings::default() });
-    // The same list of another file: another program, the same tools.
+    // Another version with the same list.
     catalog.put(member("a", &[("x", "old words")], true));
     catalog.put(member("empty", &[], true));
     assert_eq!(generation(), 1);
@@ -122,7 +122,7 @@ fn generations_move_only_when_the_list_does() {
 }
 
 #[test]
-fn a_digest_is_of_names_in_their_places_whatever_came_before() {
+fn a_digest_depends_on_the_order_of_names_only() {
     let catalogs = [Catalog::default(), Catalog::default()];
     let digest = |at: usize| catalogs[at].snapshot().tools.digest();
     catalogs[0].put(member("b", &[("x", "")], true));
@@ -138,7 +138,7 @@ fn a_digest_is_of_names_in_their_places_whatever_came_before() {
 }
 
 #[test]
-fn a_call_in_flight_keeps_what_it_started_with() {
+fn a_call_in_flight_keeps_its_snapshot() {
     let catalog = Catalog::default();
     catalog.put(member("a", &[("x", "old")], true));
     let before = catalog.snapshot();
@@ -158,7 +158,7 @@ async fn waiting_for_the_first_scan_is_bounded() {
 }
 
 /// A plugin that lists these resources and templates.
-fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
+fn resource_member(id: &str, uris: &[&str], templates: &[&str]) -> Member {
     let resource = |uri: &&str| ResourceDescription::new(*uri, *uri);
     let template = |uri: &&str| FrozenTemplate {
         template: ResourceTemplate {
@@ -180,18 +180,18 @@ fn holding(id: &str, uris: &[&str], templates: &[&str]) -> Member {
     };
     let id = PluginId::parse(id).expect("an id");
     Member {
-        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, looks: Arc::default() }),
+        provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, reads: Arc::default() }),
         naming: Naming::Prefixed,
-        surface: None,
+        pinned_surface: None,
     }
 }
 
 #[test]
-fn uris_of_one_scheme_and_authority_are_one_plugins() {
+fn one_plugin_owns_a_scheme_and_authority() {
     let catalog = Catalog::default();
     catalog.set_ready();
-    catalog.put(holding("b", &["notes://home/1", "notes://home/2", "mem:x"], &[]));
-    let warnings = catalog.put(holding("a", &["notes://home/3", "notes://work/1", "mem:y"], &[]));
+    catalog.put(resource_member("b", &["notes://home/1", "notes://home/2", "mem:x"], &[]));
+    let warnings = catalog.put(resource_member("a", &["notes://home/3", "notes://work/1", "mem:y"], &[]));
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     let uris = || catalog.snapshot().resources.names().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(uris(), ["notes://work/1", "notes://home/1", "notes://home/2", "mem:x"]);
@@ -201,7 +201,7 @@ fn uris_of_one_scheme_and_authority_are_one_plugins() {
 }
 
 #[test]
-fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
+fn the_first_plugin_owns_a_capability_and_methods_are_separate() {
     let offering = |id: &str, settings: &str| {
         let capability = |name: &str| Capability { name: name.into(), settings: settings.into() };
         let offer = Offer {
@@ -212,9 +212,9 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
         let surface = Surface { offer: Some(offer), ..Surface::default() };
         let id = PluginId::parse(id).expect("an id");
         Member {
-            provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, looks: Arc::default() }),
+            provider: Arc::new(Listed { id, digest: Digest::of(b""), surface, reads: Arc::default() }),
             naming: Naming::Plain,
-            surface: None,
+            pinned_surface: None,
         }
     };
     let catalog = Catalog::default();
@@ -227,10 +227,10 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
     let declared: Vec<_> = snapshot.extensions.experimental.iter().map(|(name, (id, _))| (&**name, id)).collect();
     assert_eq!(declared, [("a", &id("a")), ("b", &id("b")), ("thing", &id("a"))]);
     assert_eq!(snapshot.extensions.extensions["vendor.example/thing"], (id("a"), r#"{"n":1}"#.into()));
-    let answers = |name| snapshot.extensions.method(name).map(|(provider, own)| (provider.id().clone(), own));
-    assert_eq!(answers("b/echo"), Some((id("b"), "echo")));
+    let handler = |name| snapshot.extensions.method(name).map(|(provider, own)| (provider.id().clone(), own));
+    assert_eq!(handler("b/echo"), Some((id("b"), "echo")));
     for unknown in ["c/echo", "echo", "b/other", "b/echo/more", "b_echo"] {
-        assert_eq!(answers(unknown), None, "{unknown}");
+        assert_eq!(handler(unknown), None, "{unknown}");
     }
 
     catalog.remove(&[id("a")]);
@@ -238,63 +238,63 @@ fn a_capability_is_the_first_plugins_and_methods_are_each_ones_own() {
 }
 
 #[test]
-fn a_uri_is_asked_of_whoever_listed_it_or_has_the_nearest_template() {
+fn a_uri_is_served_by_its_lister_or_the_most_literal_template() {
     let catalog = Catalog::default();
-    catalog.put(holding("a", &["notes://home/listed"], &["notes://home/{id}", "open://{host}/{id}"]));
-    catalog.put(holding("b", &["open://b/x"], &["notes://{place}/{id}/b", "notes://{+all}", "open://b/{id}"]));
-    catalog.put(holding("c", &[], &["notes://{+any}", "open://{host}/{id}/longer"]));
+    catalog.put(resource_member("a", &["notes://home/listed"], &["notes://home/{id}", "open://{host}/{id}"]));
+    catalog.put(resource_member("b", &["open://b/x"], &["notes://{place}/{id}/b", "notes://{+all}", "open://b/{id}"]));
+    catalog.put(resource_member("c", &[], &["notes://{+any}", "open://{host}/{id}/longer"]));
     let snapshot = catalog.snapshot();
-    let asked = |uri: &str| snapshot.provider_of(uri).map(|provider| provider.id().to_string());
+    let provider = |uri: &str| snapshot.provider_of(uri).map(|provider| provider.id().to_string());
     for (uri, plugin) in [
         ("notes://home/listed", Some("a")),
         ("notes://home/7", Some("a")),
-        // Its scheme and authority are another's.
+        // Another plugin owns its scheme and authority.
         ("notes://home/7/b", None),
         ("notes://work/7/b", Some("b")),
-        // Of equals, the first plugin's.
+        // A tie: the first plugin's.
         ("notes://work/7", Some("b")),
         ("open://c/7", Some("a")),
         ("open://b/7", Some("b")),
-        // The template that makes it was left out, being of another's.
+        // The matching template was left out: another plugin owns its scheme and authority.
         ("open://c/7/longer", None),
         ("open://c/ 7", None),
         ("other://c", None),
     ] {
-        assert_eq!(asked(uri).as_deref(), plugin, "{uri}");
+        assert_eq!(provider(uri).as_deref(), plugin, "{uri}");
     }
 }
 
-/// What is done for each plugin does not depend on how many there are.
+/// The work for each plugin does not depend on how many there are.
 #[test]
-fn what_comes_together_is_one_change() {
-    let looks = |many: usize| {
+fn a_batch_is_one_change() {
+    let reads_per_plugin = |many: usize| {
         let catalog = Catalog::default();
-        let looks = Arc::new(AtomicUsize::new(0));
+        let reads = Arc::new(AtomicUsize::new(0));
         let id = |number: usize| PluginId::parse(&format!("p{number}")).expect("an id");
         let plugin = |number: usize| {
             let surface = Surface { tools: Some(Vec::new()), ..Surface::default() };
-            let listed = Listed { id: id(number), digest: Digest::of(b""), surface, looks: looks.clone() };
-            Member { provider: Arc::new(listed), naming: Naming::Plain, surface: None }
+            let listed = Listed { id: id(number), digest: Digest::of(b""), surface, reads: reads.clone() };
+            Member { provider: Arc::new(listed), naming: Naming::Plain, pinned_surface: None }
         };
         catalog.put_all((0..many).map(plugin).collect());
-        let new = |number| NewSettings { id: id(number), settings: None, surface: None };
-        let (warnings, unfit) = catalog.reconfigure((0..many).map(new).collect());
-        assert!(warnings.is_empty() && unfit.is_empty());
+        let new = |number| NewSettings { id: id(number), settings: None, pinned_surface: None };
+        let (warnings, mismatched) = catalog.reconfigure((0..many).map(new).collect());
+        assert!(warnings.is_empty() && mismatched.is_empty());
         catalog.remove(&(0..many / 2).map(id).collect::<Vec<_>>());
         assert_eq!(catalog.snapshot().members().len(), many - many / 2);
-        looks.load(Ordering::Relaxed) / many
+        reads.load(Ordering::Relaxed) / many
     };
-    assert_eq!(looks(250), looks(10));
+    assert_eq!(reads_per_plugin(250), reads_per_plugin(10));
 }
 
-/// Who may say what it likes while it holds nothing does not take that into a time when it may not.
+/// A surface that changed while the plugin had no grants does not keep serving once it is pinned.
 #[test]
-fn who_says_other_things_than_it_must_keep_to_leaves_the_service() {
+fn a_plugin_whose_surface_is_not_the_pinned_one_is_removed() {
     let catalog = Catalog::default();
     catalog.put_all(vec![member("kept", &[("t", "Does.")], true), member("other", &[("t", "Lies.")], true)]);
     let surface = Some(member("kept", &[("t", "Does.")], true).provider.surface().digest());
     let id = |id| PluginId::parse(id).expect("an id");
-    let new = |name| NewSettings { id: id(name), settings: None, surface };
-    let (_, unfit) = catalog.reconfigure(vec![new("kept"), new("other")]);
-    assert_eq!((unfit, names(&catalog)), (vec![id("other")], vec!["kept_t".to_owned()]));
+    let new = |name| NewSettings { id: id(name), settings: None, pinned_surface: surface };
+    let (_, mismatched) = catalog.reconfigure(vec![new("kept"), new("other")]);
+    assert_eq!((mismatched, names(&catalog)), (vec![id("other")], vec!["kept_t".to_owned()]));
 }

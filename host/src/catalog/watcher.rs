@@ -1,7 +1,7 @@
 //! Reports when a plugin file is ready to be loaded.
 //!
-//! It never reads a file. Where the system reports that a writer closed a file, the file is ready
-//! then; elsewhere when two stamps of it, an interval apart, are equal.
+//! Never reads a file. Where the system reports that a writer closed a file, the file is ready then;
+//! elsewhere when two stamps of it, [`SETTLE`] apart, are equal.
 
 mod polled;
 
@@ -22,19 +22,19 @@ use polled::Polled;
 
 /// Interval between two checks of a file whose close is not reported.
 const SETTLE: Duration = Duration::from_millis(150);
-/// Between two looks at whether folders are still those that are watched, and at what is in those
-/// that the system cannot watch.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval between checks whether watched folders were replaced, and polls of the folders that the
+/// system cannot watch.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// After this long without an event, an open writer is assumed to be gone.
-const SILENT: Duration = Duration::from_secs(60);
+/// After this long without an event, a file is no longer assumed to be open for writing.
+const WRITER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What has to be done.
+/// A change that the folder has to handle.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     /// This path appeared or changed.
-    Look(PathBuf),
-    /// The file at this path is gone. A new file there is reported separately: it may be incomplete.
+    Changed(PathBuf),
+    /// The file at this path was removed. A new file there is reported separately: it may be incomplete.
     Gone(PathBuf),
     /// Events were lost, or a folder appeared or disappeared: scan everything.
     Rescan,
@@ -42,46 +42,46 @@ pub(super) enum Signal {
 
 pub(super) struct Watcher {
     root: PathBuf,
-    /// The root as some systems spell it in events.
+    /// The root without symbolic links, as some systems report it in events; `None`: the same.
     canonical: Option<PathBuf>,
-    /// `None`: no file watch handles left.
+    /// `None`: the system has no watch handles left.
     notify: Option<Box<dyn notify::Watcher + Send>>,
     /// Whether the system reports that a writer closed a file.
-    hears_close: bool,
+    reports_close: bool,
     events: mpsc::UnboundedReceiver<notify::Result<Event>>,
-    /// So that there is one also where nothing is watched.
+    /// Keeps the channel open where `notify` is `None`.
     _sender: mpsc::UnboundedSender<notify::Result<Event>>,
-    folders: HashMap<PathBuf, Followed>,
-    /// When they are looked at next.
-    look_at: Instant,
+    folders: HashMap<PathBuf, WatchedFolder>,
+    /// When the folders are checked next.
+    poll_at: Instant,
     /// Files that were just created; the next open of one is its writer.
     created: HashSet<PathBuf>,
-    /// Files open for writing as far as reported, and when that was last; their close will follow.
+    /// Files that are open for writing according to events, and when the last event was. A close follows.
     writing: HashMap<PathBuf, Instant>,
-    /// Files that may still be written to, and how they looked last.
+    /// Files that may still be written to, and their last stamp.
     settling: HashMap<PathBuf, Option<Stamp>>,
-    /// When these are looked at next.
+    /// When these are checked next.
     settle_at: Option<Instant>,
     ready: VecDeque<PathBuf>,
-    /// Whether the polling of folders was logged.
-    told: bool,
+    /// Whether it was logged that folders are polled.
+    polling_logged: bool,
 }
 
-/// A folder that is followed.
-struct Followed {
+/// A watched folder.
+struct WatchedFolder {
     identity: Identity,
-    /// What was last seen in it, if the system cannot watch it.
+    /// Its content at the last poll, if the system cannot watch it.
     polled: Option<Polled>,
 }
 
 impl Watcher {
-    /// Where no file watch handles left, they are polled.
+    /// Without watch handles, folders are polled.
     pub(super) fn new(root: PathBuf) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
-        let heard = sender.clone();
+        let to_events = sender.clone();
         let handler = move |event| {
             // The receiver is gone only during shutdown.
-            let _ = heard.send(event);
+            let _ = to_events.send(event);
         };
         let notify = notify::recommended_watcher(handler)
             .inspect_err(|error| tracing::debug!(%error, "no file watch handles left"));
@@ -89,79 +89,78 @@ impl Watcher {
             root,
             canonical: None,
             notify: notify.ok().map(|native| Box::new(native) as _),
-            hears_close: HEARS_CLOSE,
+            reports_close: HEARS_CLOSE,
             events,
             _sender: sender,
             folders: HashMap::new(),
-            look_at: Instant::now() + LOOK,
+            poll_at: Instant::now() + POLL_INTERVAL,
             created: HashSet::new(),
             writing: HashMap::new(),
             settling: HashMap::new(),
             settle_at: None,
             ready: VecDeque::new(),
-            told: false,
+            polling_logged: false,
         }
     }
 
-    /// Watches exactly these folders. Must be called before they are scanned, so that
-    /// nothing falls between the scan and the watch.
+    /// Watches exactly these folders. Must be called before they are scanned, so that no change between
+    /// the scan and the watch is missed.
     pub(super) fn watch(&mut self, folders: &[PathBuf]) {
         let wanted: HashSet<&PathBuf> = folders.iter().collect();
         let gone: Vec<PathBuf> = self.folders.keys().filter(|folder| !wanted.contains(folder)).cloned().collect();
         for folder in gone {
-            self.forget(&folder);
+            self.remove_folder(&folder);
         }
         for folder in folders {
             if !self.folders.contains_key(folder) {
-                self.follow(folder);
+                self.add_folder(folder);
             }
         }
-        self.tell_polled();
+        self.warn_of_polling();
     }
 
-    fn follow(&mut self, folder: &Path) {
-        // The identity first: a folder that is replaced right now is seen at the next look.
+    fn add_folder(&mut self, folder: &Path) {
+        // The identity first: if the folder is replaced right now, the next check detects it.
         let Some(identity) = self.identity(folder) else { return };
-        let polled = match self.hear(folder) {
+        let polled = match self.watch_natively(folder) {
             true => None,
-            false => Some(Polled::look(folder)),
+            false => Some(Polled::read(folder)),
         };
         if folder == self.root {
             self.canonical = folder.canonicalize().ok().filter(|canonical| canonical != folder);
         }
-        self.folders.insert(folder.to_owned(), Followed { identity, polled });
+        self.folders.insert(folder.to_owned(), WatchedFolder { identity, polled });
     }
 
-    /// Whether the system reports events of that folder from here on.
-    fn hear(&mut self, folder: &Path) -> bool {
+    /// Whether the system reports events of the folder from now on.
+    fn watch_natively(&mut self, folder: &Path) -> bool {
         let Some(notify) = &mut self.notify else { return false };
-        let heard = notify.watch(folder, RecursiveMode::NonRecursive);
-        heard.inspect_err(|error| tracing::debug!(folder = %folder.display(), %error, "watch a folder")).is_ok()
+        let watched = notify.watch(folder, RecursiveMode::NonRecursive);
+        watched.inspect_err(|error| tracing::debug!(folder = %folder.display(), %error, "watch a folder")).is_ok()
     }
 
-    fn forget(&mut self, folder: &Path) {
+    fn remove_folder(&mut self, folder: &Path) {
         if self.folders.remove(folder).is_some()
             && let Some(notify) = &mut self.notify
         {
-            // The system forgets a folder that was deleted by itself.
+            // An error is expected: the system drops the watch of a deleted folder.
             let _ = notify.unwatch(folder);
         }
     }
 
-    /// The plugin folder may be reached by a link; a subfolder that is one is not followed.
+    /// The plugin folder may be a symbolic link; a subfolder that is one is not watched.
     fn identity(&self, folder: &Path) -> Option<Identity> {
         Identity::of_folder(folder, if folder == self.root { Links::Followed } else { Links::NotFollowed })
     }
 
-    fn tell_polled(&mut self) {
-        let mut polled =
-            self.folders.iter().filter(|(_, followed)| followed.polled.is_some()).map(|(folder, _)| folder);
+    fn warn_of_polling(&mut self) {
+        let mut polled = self.folders.iter().filter(|(_, watched)| watched.polled.is_some()).map(|(folder, _)| folder);
         let Some(folder) = polled.next() else {
-            self.told = false;
+            self.polling_logged = false;
             return;
         };
-        if !std::mem::replace(&mut self.told, true) {
-            let (folder, more, every) = (folder.display(), polled.count(), LOOK.as_secs());
+        if !std::mem::replace(&mut self.polling_logged, true) {
+            let (folder, more, every) = (folder.display(), polled.count(), POLL_INTERVAL.as_secs());
             tracing::warn!(
                 %folder, more,
                 "a folder cannot be watched; it is polled every {every} s (on Linux, the sysctls \
@@ -170,25 +169,25 @@ impl Watcher {
         }
     }
 
-    /// The file seems to be open for writing.
-    pub(super) fn is_written(&self, path: &Path) -> bool {
+    /// Whether the file is open for writing, according to events.
+    pub(super) fn is_being_written(&self, path: &Path) -> bool {
         self.writing.contains_key(path)
     }
 
-    /// Checks a file once it has stopped changing.
+    /// Reports a file once it has stopped changing.
     pub(super) fn settle(&mut self, path: PathBuf) {
         self.settling.insert(path, None);
         self.settle_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// The next thing to do. Cancel-safe: nothing is lost when the future is dropped.
+    /// The next change. Cancel-safe: nothing is lost when the future is dropped.
     pub(super) async fn next(&mut self) -> Signal {
         loop {
             if let Some(path) = self.ready.pop_front() {
-                return Signal::Look(path);
+                return Signal::Changed(path);
             }
-            // A deadline, not a duration: polling this again must not postpone it.
-            let (look_at, settle_at) = (self.look_at, self.settle_at);
+            // Deadlines, not durations: calling this again must not postpone them.
+            let (poll_at, settle_at) = (self.poll_at, self.settle_at);
             tokio::select! {
                 event = self.events.recv() => match event {
                     Some(Ok(event)) => if let Some(signal) = self.translate(event) {
@@ -201,65 +200,60 @@ impl Watcher {
                     // A sender lives in `self`.
                     None => std::future::pending::<()>().await,
                 },
-                () = tokio::time::sleep_until(look_at) => {
-                    let rescan = self.look_around();
-                    self.look_at = Instant::now() + LOOK;
+                () = tokio::time::sleep_until(poll_at) => {
+                    let rescan = self.check_folders();
+                    self.poll_at = Instant::now() + POLL_INTERVAL;
                     if rescan {
                         return Signal::Rescan;
                     }
                 }
                 () = tokio::time::sleep_until(settle_at.unwrap_or_else(Instant::now)), if settle_at.is_some() => {
-                    self.settled();
+                    self.check_settling();
                 }
             }
         }
     }
 
-    /// Whether a watched folder was replaced, created or removed.
-    fn look_around(&mut self) -> bool {
-        let is_other = |(folder, followed): (&PathBuf, &Followed)| {
-            let other = self.identity(folder) != Some(followed.identity);
-            other.then(|| folder.clone())
+    /// Polls folders. Returns whether one was replaced, created or removed, which needs a scan.
+    fn check_folders(&mut self) -> bool {
+        let replaced = |(folder, watched): (&PathBuf, &WatchedFolder)| {
+            (self.identity(folder) != Some(watched.identity)).then(|| folder.clone())
         };
-        let others: Vec<PathBuf> = self.folders.iter().filter_map(is_other).collect();
-        for folder in &others {
-            self.forget(folder);
+        let replaced: Vec<PathBuf> = self.folders.iter().filter_map(replaced).collect();
+        for folder in &replaced {
+            self.remove_folder(folder);
         }
-        let mut rescan = !others.is_empty() || !self.folders.contains_key(&self.root) && self.root.is_dir();
-        let polled: Vec<PathBuf> = self
-            .folders
-            .iter()
-            .filter(|(_, followed)| followed.polled.is_some())
-            .map(|(path, _)| path.clone())
-            .collect();
+        let mut rescan = !replaced.is_empty() || !self.folders.contains_key(&self.root) && self.root.is_dir();
+        let polled: Vec<PathBuf> =
+            self.folders.iter().filter(|(_, watched)| watched.polled.is_some()).map(|(path, _)| path.clone()).collect();
         for folder in polled {
-            // It may have become possible; what came before that is found by the look after it.
-            let heard = self.hear(&folder);
-            let now = Polled::look(&folder);
-            let Some(followed) = self.folders.get_mut(&folder) else { continue };
-            let before = followed.polled.take().unwrap_or_default();
+            // It may have become possible to watch it. Watch, then poll: no change in between is missed.
+            let is_native = self.watch_natively(&folder);
+            let now = Polled::read(&folder);
+            let Some(watched) = self.folders.get_mut(&folder) else { continue };
+            let before = watched.polled.take().unwrap_or_default();
             rescan |= folder == self.root && before.folders != now.folders;
             let changed = before.changed(&now);
-            followed.polled = (!heard).then_some(now);
+            watched.polled = (!is_native).then_some(now);
             for path in changed {
                 self.settle(path);
             }
         }
-        self.tell_polled();
-        // A close that was not reported.
-        self.writing.retain(|path, heard| {
-            let rests = heard.elapsed() > SILENT;
-            if rests {
-                self.ready.push_back(files::signed(path));
+        self.warn_of_polling();
+        // Their close was not reported.
+        self.writing.retain(|path, last_event| {
+            let timed_out = last_event.elapsed() > WRITER_TIMEOUT;
+            if timed_out {
+                self.ready.push_back(files::signed_file(path));
             }
-            !rests
+            !timed_out
         });
         rescan
     }
 
     fn translate(&mut self, mut event: Event) -> Option<Signal> {
         if event.need_rescan() {
-            // A close may be among the lost events.
+            // Closes may be among the lost events.
             self.writing.clear();
             return Some(Signal::Rescan);
         }
@@ -271,10 +265,10 @@ impl Watcher {
             }
         }
         let named = event.paths.last()?.clone();
-        let path = files::signed(&named);
+        let path = files::signed_file(&named);
         if removes(event.kind) && event.paths.iter().any(|path| self.folders.contains_key(path)) {
             for path in &event.paths {
-                self.forget(path);
+                self.remove_folder(path);
             }
             return Some(Signal::Rescan);
         }
@@ -289,31 +283,31 @@ impl Watcher {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => self.closed(&named, path),
             EventKind::Modify(ModifyKind::Name(RenameMode::To)) => self.closed(&named, path),
             EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => {
-                let signed = named != path;
-                let looked = self.closed(&named, path.clone());
+                let is_signature = named != path;
+                let changed = self.closed(&named, path.clone());
                 // Removing a signature is a change of the signed file.
-                if signed { looked } else { Some(Signal::Gone(path)) }
+                if is_signature { changed } else { Some(Signal::Gone(path)) }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => None,
-            EventKind::Create(_) if self.hears_close && is_linked(&named) => Some(Signal::Look(path)),
-            EventKind::Create(_) if self.hears_close => {
+            EventKind::Create(_) if self.reports_close && is_linked(&named) => Some(Signal::Changed(path)),
+            EventKind::Create(_) if self.reports_close => {
                 self.created.insert(named);
                 self.settle(path);
                 None
             }
             EventKind::Access(AccessKind::Open(_)) => {
                 if self.created.remove(&named) {
-                    self.is_being_written(named, &path);
+                    self.mark_written(named, &path);
                 }
                 None
             }
             EventKind::Access(_) => None,
-            // Some programs make a file readable before they write it.
-            EventKind::Modify(ModifyKind::Metadata(_)) if self.hears_close => {
-                (!self.writing.contains_key(&named)).then_some(Signal::Look(path))
+            // Some programs, such as Node's `copyFile`, change the mode before they write.
+            EventKind::Modify(ModifyKind::Metadata(_)) if self.reports_close => {
+                (!self.writing.contains_key(&named)).then_some(Signal::Changed(path))
             }
-            EventKind::Modify(_) if self.hears_close => {
-                self.is_being_written(named, &path);
+            EventKind::Modify(_) if self.reports_close => {
+                self.mark_written(named, &path);
                 None
             }
             _ => {
@@ -323,7 +317,7 @@ impl Watcher {
         }
     }
 
-    fn is_being_written(&mut self, named: PathBuf, path: &Path) {
+    fn mark_written(&mut self, named: PathBuf, path: &Path) {
         self.created.remove(&named);
         self.settling.remove(path);
         self.writing.insert(named, Instant::now());
@@ -333,21 +327,21 @@ impl Watcher {
         self.created.remove(named);
         self.writing.remove(named);
         self.settling.remove(&path);
-        Some(Signal::Look(path))
+        Some(Signal::Changed(path))
     }
 
-    /// Reports files as ready whose stamp has not changed since the last check.
-    fn settled(&mut self) {
+    /// Queues the files whose stamp has not changed since the last check.
+    fn check_settling(&mut self) {
         self.created.clear();
         let ready = &mut self.ready;
         self.settling.retain(|path, last| {
             let now = Stamp::of(path, Links::NotFollowed);
-            let rests = now.is_none() || *last == now;
+            let stable = now.is_none() || *last == now;
             *last = now;
-            if rests {
+            if stable {
                 ready.push_back(path.clone());
             }
-            !rests
+            !stable
         });
         self.settle_at = (!self.settling.is_empty()).then(|| Instant::now() + SETTLE);
     }

@@ -17,7 +17,7 @@ use super::{audit, local};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
 use crate::config::{self, Config};
-use crate::pins::{Version, approval};
+use crate::pins::{ListedVersion, approve_command};
 use crate::plugin::PluginId;
 use crate::report::{self, Failure, NAME};
 
@@ -33,7 +33,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     by_hand(&config, &id, &candidate)?;
     let lock = lock()?;
     let pins = lock.read().map_err(unusable)?;
-    let pin = pins.of(&id);
+    let pin = pins.get(&id);
     let log = audit::open(&config)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let grants = config.grants(&id);
@@ -48,7 +48,7 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
         asked = candidate.ask(&config, &sandbox, &id, grants.clone()).await;
         with_grants = true;
     }
-    let (plugin, version) = asked.map_err(|error| refused(local::refused(error)))?;
+    let (plugin, version) = asked.map_err(|error| refused(local::refused(error, path)))?;
 
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
     if pin.is_some() && pinned.is_none() {
@@ -61,17 +61,17 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let mut approved = version.clone();
     if !with_grants {
         let granted = plugin.granted(config.limits(&id), grants).await;
-        let granted = granted.map_err(|error| refused(local::refused(error)))?;
+        let granted = granted.map_err(|error| refused(local::refused(error, path)))?;
         approved = candidate.said(&granted);
-        if approved.words != version.words {
+        if approved.surface_text != version.surface_text {
             report::tell("with its grants its tool descriptions differ:");
-            show(&id, Some(&version.words), &approved);
+            show(&id, Some(&version.surface_text), &approved);
             confirm("Approve it with these tool descriptions?", yes)?;
         }
     }
     lock.approve(&id, &approved).map_err(unusable)?;
-    audit::decided(log, &config, Event::Approve, &id, approved.seen.content)?;
-    report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.seen.content));
+    audit::decided(log, &config, Event::Approve, &id, approved.info.content)?;
+    report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.info.content));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
     let id = plugin(name)?;
     let log = audit::open(&config)?;
     let revoked = lock()?.update(|pins| {
-        let content = pins.of(&id)?.content;
+        let content = pins.get(&id)?.content;
         pins.revoke(&id, content);
         Some(content)
     });
@@ -99,9 +99,9 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
 fn takes_back(id: &PluginId, dir: Option<&Path>) -> String {
     let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
     if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
-        return format!("to undo: {}", approval(id, dir));
+        return format!("to undo: {}", approve_command(id, dir));
     }
-    format!("to undo: {}, where DIR is the folder of its file", approval(id, Some(Path::new("DIR"))))
+    format!("to undo: {}, where DIR is the folder of its file", approve_command(id, Some(Path::new("DIR"))))
 }
 
 fn plugin(name: &str) -> Result<PluginId, Failure> {
@@ -119,19 +119,19 @@ fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), 
 }
 
 /// What a person has to know to decide.
-fn show(id: &PluginId, old: Option<&str>, new: &Version) {
+fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
     let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
         let names: Vec<&str> = kinds.collect();
         if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
     };
-    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.seen.content);
-    text += &match &new.seen.signer {
+    let mut text = format!("{NAME}{id}{NAME:#} blake3:{}\n", new.info.content);
+    text += &match &new.info.signer {
         Some(signer) => format!("  signer   {signer}\n"),
         None => "  signer   none\n".to_owned(),
     };
-    text += &format!("  needs    {}\n", names(&mut new.seen.needs.iter().map(|access| access.name())));
-    text += &format!("  granted  {}\n", names(&mut new.seen.grants.iter().map(|access| access.name())));
-    let changes = changes(old, &new.words);
+    text += &format!("  needs    {}\n", names(&mut new.info.needs.iter().map(|access| access.name())));
+    text += &format!("  granted  {}\n", names(&mut new.info.grants.iter().map(|access| access.name())));
+    let changes = changes(old, &new.surface_text);
     text += match (changes.is_empty(), old) {
         (true, _) => "  no changes",
         (false, Some(_)) => "  changes\n",

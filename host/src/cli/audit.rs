@@ -9,9 +9,10 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::options::Options;
-use crate::audit::{self, Audit, Event, Record, Verified, Writer};
+use crate::audit::{self, Audit, AuditWriter, Event, Record, Verified};
 use crate::catalog::{FolderEvent, plugin_of};
 use crate::config::Config;
+use crate::pins::shell_word;
 use crate::plugin::text::quote;
 use crate::plugin::{Digest, PluginId};
 use crate::report::{self, Failure};
@@ -30,21 +31,29 @@ pub(super) enum AuditCommand {
 }
 
 /// Opens the configured log.
-pub(super) fn open(config: &Config) -> Result<(Audit, Option<Writer>), Failure> {
+pub(super) fn open(config: &Config) -> Result<(Audit, Option<AuditWriter>), Failure> {
     if config.audit.enabled == Some(false) {
         return Ok((Audit::default(), None));
     }
+    let mut repair = String::new();
     let opened = match config.audit() {
-        Some(settings) => Audit::open(settings).map_err(|error| error.to_string()),
+        Some(settings) => Audit::open(settings).map_err(|error| {
+            if let Some((command, path)) = error.repair() {
+                repair = format!("run: {command} {}; or ", shell_word(path));
+            }
+            error.to_string()
+        }),
         None => Err("open the audit log: no home folder".to_owned()),
     };
     match opened {
         Ok((audit, writer)) => Ok((audit, Some(writer))),
         Err(why) if config.audit.enabled.is_some() => {
-            Err(Failure::new(why).hint("to run without it, put `enabled = false` under [audit]".to_owned()))
+            Err(Failure::new(why).hint(format!("{repair}to run without it, put `enabled = false` under [audit]")))
         }
         Err(why) => {
-            let hint = "repair it, or put `enabled = false` under [audit]; with `true` nothing is served without it";
+            let hint = format!(
+                "{repair}put `enabled = false` under [audit] to run without it; with `true` nothing is served without it"
+            );
             tracing::warn!(hint, "calls are not audited: failed to {why}");
             Ok((Audit::default(), None))
         }
@@ -72,7 +81,7 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
         },
         FolderEvent::Found(_)
         | FolderEvent::Loading(_)
-        | FolderEvent::Settled
+        | FolderEvent::FirstScanDone
         | FolderEvent::Admitted(_)
         | FolderEvent::Warned(_) => return None,
     })
@@ -84,7 +93,7 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
 /// # Errors
 /// If it is not recorded although it must be.
 pub(super) fn decided(
-    (audit, writer): (Audit, Option<Writer>),
+    (audit, writer): (Audit, Option<AuditWriter>),
     config: &Config,
     event: Event,
     id: &PluginId,

@@ -76,7 +76,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
             loaded.map_err(|error| {
                 let advice = findings.summary.as_ref().and_then(|summary| summary.kind.advice());
                 let advice = advice.filter(|_| error.is_of_kind()).map(str::to_owned);
-                let (reason, hint) = refused(error);
+                let (reason, hint) = refused(error, file);
                 (reason, advice.or(hint))
             })
         }

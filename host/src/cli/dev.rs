@@ -15,7 +15,7 @@ use super::local::load_file;
 use super::options::Options;
 use super::serve::plugin_settings;
 use crate::audit::Audit;
-use crate::catalog::PluginSettings;
+use crate::catalog::{PluginSettings, load_hint};
 use crate::os::process::this_program;
 use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
@@ -53,7 +53,7 @@ impl Server for Options {
         let grants = settings.grants.none();
         let loaded = load_file(&sandbox, component, &id, PluginSettings { grants, ..settings }).await;
         let plugin = loaded.map_err(|error| {
-            Failure::new(format!("{error}: {}", component.display())).hint(error.hint().map(str::to_owned))
+            Failure::new(format!("{error}: {}", component.display())).hint(load_hint(&error, component))
         })?;
         Ok(offer(&plugin))
     }

@@ -116,7 +116,7 @@ fn tokens(config: &Config) -> Result<Vec<Token>, ConfigError> {
 fn settings(config: &Config) -> Result<Settings, Failure> {
     let http = &config.server.http;
     let tokens = tokens(config).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
-    let tls = http.tls.as_ref().map(|tls| Tls::read(&config.beside(&tls.cert), &config.beside(&tls.key)));
+    let tls = http.tls.as_ref().map(|tls| Tls::read(&config.resolve(&tls.cert), &config.resolve(&tls.key)));
     Ok(Settings {
         header_timeout: http.header_timeout,
         body_timeout: http.body_timeout,

@@ -11,7 +11,9 @@ use super::folder::is_component;
 use super::options::Options;
 use super::{pins, serve};
 use crate::audit::Audit;
-use crate::catalog::{Catalog, Denial, Folder, FolderEvent, Member, PluginSettings, Refusal, admit, ask, plugin_of};
+use crate::catalog::{
+    Catalog, Folder, FolderEvent, Member, NotServed, PluginSettings, Refusal, admit, load_hint, load_plugin, plugin_of,
+};
 use crate::config::Config;
 use crate::json;
 use crate::plugin::{LoadError, Plugin, PluginId, Sandbox, read_component};
@@ -41,7 +43,7 @@ impl Local {
             let settings = serve::plugin_settings(&config, &id);
             let naming = settings.naming;
             let plugin = admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
-            catalog.put(Member { provider: Arc::new(plugin), naming, surface: None });
+            catalog.put(Member { provider: Arc::new(plugin), naming, pinned_surface: None });
             catalog.set_ready();
         } else {
             let (sender, mut events) = mpsc::unbounded_channel();
@@ -53,7 +55,7 @@ impl Local {
                 move |id| serve::plugin_settings(&settings, id),
                 sender,
             )
-            .guarded(pins::reading(&config));
+            .with_guard(pins::reading(&config));
             folder
                 .load_once()
                 .await
@@ -144,8 +146,8 @@ impl ErrorAnswer {
 /// Why a file is not a plugin, and a hint.
 pub(super) type Refused = (String, Option<String>);
 
-pub(super) fn refused(error: LoadError) -> Refused {
-    (error.to_string(), error.hint().map(str::to_owned))
+pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
+    (error.to_string(), load_hint(&error, path))
 }
 
 /// The plugin id that the file would have in a folder.
@@ -167,11 +169,11 @@ async fn admitted(
 ) -> Result<Plugin, Refused> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let denied = |denial| match denial {
-        Denial::Refused(error) => refused(error),
-        Denial::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
+        NotServed::Refused(error) => refused(error, path),
+        NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
     };
     let guard = Arc::new(pins::reading(config));
-    let asked = ask(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
+    let asked = load_plugin(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
     match admit(&guard, asked.into_iter().collect()).await.pop() {
         Some(admitted) => Ok(admitted.map_err(denied)?.plugin),
         None => Err(("load a version that is already serving".into(), None)),

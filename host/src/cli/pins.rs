@@ -8,7 +8,7 @@ use super::local::{Refused, load_file, refused};
 use super::serve::plugin_settings;
 use crate::catalog::PluginSettings;
 use crate::config::{self, Config};
-use crate::pins::{Guard, Lock, LockError, Seen, Trust, Version};
+use crate::pins::{Guard, ListedVersion, PinFile, PinFileError, Trust, VersionInfo};
 use crate::plugin::{
     Digest, Grants, LoadError, Plugin, PluginId, Provider as _, Sandbox, could_be_plugin, read_component,
 };
@@ -17,40 +17,42 @@ use crate::report::Failure;
 /// The guard that a server with that configuration uses.
 pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
     let signatures = config.clone();
-    let lock = config::base().map(|base| Lock::new(base.state));
+    let lock = config::base().map(|base| PinFile::new(base.state));
     Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
 }
 
 /// The same, read-only. An address given to a server with `--http` is not known here.
 pub(super) fn reading(config: &Arc<Config>) -> Guard {
     let shared = config.clone();
-    guard(move || shared.clone(), config.trust(is_remote(config))).reading()
+    guard(move || shared.clone(), config.trust(is_remote(config))).read_only()
 }
 
 /// The pin file.
-pub(super) fn lock() -> Result<Lock, Failure> {
+pub(super) fn lock() -> Result<PinFile, Failure> {
     let base = config::base().ok_or_else(|| Failure::usage("find the pin file: no home folder"))?;
-    Ok(Lock::new(base.state))
+    Ok(PinFile::new(base.state))
 }
 
-pub(super) fn unusable(error: LockError) -> Failure {
-    Failure::new(error.to_string()).hint(error.hint.map(str::to_owned))
+pub(super) fn unusable(error: PinFileError) -> Failure {
+    Failure::new(error.to_string()).hint(error.hint)
 }
 
 /// A file, and what is known of it before it may run.
 pub(super) struct Candidate {
     pub(super) path: PathBuf,
-    pub(super) seen: Seen,
+    pub(super) seen: VersionInfo,
 }
 
 impl Candidate {
     /// Reads a file and checks its signature.
     pub(super) async fn read(config: &Config, path: &Path, id: &PluginId) -> Result<Self, Refused> {
+        let refused = |error: LoadError| refused(error, path);
         let component = read_component(path).await.map_err(refused)?;
         could_be_plugin(&component, &config.limits(id)).map_err(refused)?;
         let signer = config.signatures().check(path, &component).map_err(refused)?;
         let grants = config.grants(id).kinds();
-        let seen = Seen { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };
+        let seen =
+            VersionInfo { content: Digest::of(&component), signer, grants, surface: None, needs: Default::default() };
         Ok(Self { path: path.to_owned(), seen })
     }
 
@@ -61,7 +63,7 @@ impl Candidate {
         sandbox: &Arc<Sandbox>,
         id: &PluginId,
         grants: Grants,
-    ) -> Result<(Plugin, Version), LoadError> {
+    ) -> Result<(Plugin, ListedVersion), LoadError> {
         let settings = PluginSettings { grants, ..plugin_settings(config, id) };
         let plugin = load_file(sandbox, &self.path, id, settings).await?;
         if *plugin.digest() != self.seen.content {
@@ -72,10 +74,10 @@ impl Candidate {
     }
 
     /// Records the surface of a plugin loaded from this file.
-    pub(super) fn said(&mut self, plugin: &Plugin) -> Version {
+    pub(super) fn said(&mut self, plugin: &Plugin) -> ListedVersion {
         let words = plugin.surface().canonical();
         self.seen.surface = Some(Digest::of(words.as_bytes()));
         self.seen.needs = plugin.needs().clone();
-        Version { seen: self.seen.clone(), words }
+        ListedVersion { info: self.seen.clone(), surface_text: words }
     }
 }

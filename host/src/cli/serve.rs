@@ -170,8 +170,8 @@ async fn follow(
         trust,
     );
     let settings = move |id: &PluginId| plugin_settings(&config.get(), id);
-    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).guarded(guard);
-    match folder.gated(move || Box::pin(recording.recording())).follow(changed).await {
+    let folder = Folder::new(dir, catalog, sandbox, settings, events_sender).with_guard(guard);
+    match folder.with_gate(move || Box::pin(recording.recording())).follow(changed).await {
         Ok(never) => Ok(never),
         Err(error) => Err(failed(error)),
     }

@@ -45,7 +45,7 @@ impl Signals {
 
 fn read_again(config: &Live, http: Option<&Renewable>) {
     tracing::info!("SIGHUP: reloading the configuration");
-    config.read_again();
+    config.reload();
     let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
     // Errors of the file are reported by the reload task.
     if let Ok(config) = Config::read(&file) {

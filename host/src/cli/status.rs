@@ -17,7 +17,7 @@ use super::pins::{Candidate, lock, reading, unusable};
 use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;
-use crate::pins::{Decision, Guard, Lock, Pin, Pins, Reason, Seen};
+use crate::pins::{Decision, Guard, Pin, PinFile, Pins, Reason, VersionInfo};
 use crate::plugin::{Access, PluginId, Sandbox};
 use crate::report::{self, Failure, NAME};
 
@@ -53,7 +53,7 @@ struct Look {
     config: Arc<Config>,
     guard: Guard,
     sandbox: Arc<Sandbox>,
-    lock: Lock,
+    lock: PinFile,
     pins: Pins,
     dir: PathBuf,
 }
@@ -65,7 +65,7 @@ struct Status {
     /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
     /// Of the file, if it can be read.
-    seen: Option<Seen>,
+    seen: Option<VersionInfo>,
     /// From what is pinned to what is in the file.
     changes: Vec<Change>,
     state: Result<(), NotRunning>,
@@ -78,7 +78,7 @@ enum NotRunning {
 
 impl Look {
     async fn at(&self, id: PluginId, path: &Path) -> Status {
-        let pin = self.pins.of(&id).cloned();
+        let pin = self.pins.get(&id).cloned();
         let granted = self.config.grants(&id).kinds();
         let mut status = Status { id, pin, granted, seen: None, changes: Vec::new(), state: Ok(()) };
         status.state = self.examine(&mut status, path).await;
@@ -93,18 +93,18 @@ impl Look {
             let asked = candidate.ask(&self.config, &self.sandbox, &status.id, without).await;
             if let Ok((_, version)) = &asked {
                 let pinned = status.pin.as_ref().and_then(|pin| self.lock.surface(pin.surface));
-                status.changes = changes(pinned.as_deref(), &version.words);
+                status.changes = changes(pinned.as_deref(), &version.surface_text);
             }
             status.seen = Some(candidate.seen.clone());
             let is_silent = match asked {
                 Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
                 // It cannot be approved.
-                Err(error) => return Err(NotRunning::Refused(refused(error))),
+                Err(error) => return Err(NotRunning::Refused(refused(error, path))),
                 Ok(_) => false,
             };
             // One that cannot be listed without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            return if is_silent && !with_grants { Err(NotRunning::Held(Reason::Silent)) } else { Ok(()) };
+            return if is_silent && !with_grants { Err(NotRunning::Held(Reason::ListingNeedsGrants)) } else { Ok(()) };
         }
         self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }

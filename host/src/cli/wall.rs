@@ -100,12 +100,12 @@ fn secrets(config: &Config) -> impl Iterator<Item = PathBuf> {
     let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
     let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
     let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
-    key.chain(tokens).chain(named).map(|file| config.beside(file)).chain(certificates(config))
+    key.chain(tokens).chain(named).map(|file| config.resolve(file)).chain(certificates(config))
 }
 
 /// The server's own certificate and its key.
 fn certificates(config: &Config) -> impl Iterator<Item = PathBuf> {
-    config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.beside(file))
+    config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.resolve(file))
 }
 
 /// The folder around a path, and around what a link there leads to, so that what is put in its

@@ -1,4 +1,4 @@
-//! `[audit]`: whether calls are recorded, and where.
+//! `[audit]`: the audit log.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError, base, plain_size};
-use crate::audit::Settings;
+use crate::audit::AuditSettings;
 
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct AuditConfig {
-    /// `true`: nothing is served without it. Unset: used if it can be opened.
+    /// `true`: nothing is served without a record. Unset: the log is used if it can be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// May be relative to the folder of the configuration file.
@@ -46,15 +46,15 @@ impl AuditConfig {
 }
 
 impl Config {
-    /// The log's settings; `None` without a path and a home folder.
-    pub fn audit(&self) -> Option<Settings> {
+    /// The settings of the log; `None` if there is neither a path nor a home folder.
+    pub fn audit(&self) -> Option<AuditSettings> {
         let audit = &self.audit;
         let path = match &audit.path {
-            Some(path) => self.beside(path),
+            Some(path) => self.resolve(path),
             None => base()?.state.join("audit.jsonl"),
         };
         let (size, files) = (audit.rotate_size.as_u64(), audit.rotate_files);
         let required = audit.enabled == Some(true);
-        Some(Settings { path, bodies: audit.bodies, size, files, required })
+        Some(AuditSettings { path, bodies: audit.bodies, size, files, required })
     }
 }

@@ -1,20 +1,20 @@
-//! The user's folders.
+//! The base directories of the user.
 
 use std::path::PathBuf;
 
-/// The user's folders for this program: by the XDG rules, on Windows in `%APPDATA%` and, of the
-/// cache, in `%LOCALAPPDATA%`.
+/// The user's folders for Wharf: XDG base directories; on Windows `%APPDATA%`, and `%LOCALAPPDATA%` for
+/// the cache.
 pub struct Base {
     pub config: PathBuf,
     /// `$XDG_DATA_HOME/wharf/plugins`
     pub plugins: PathBuf,
-    /// The key-value database, in a separate folder: the server must not write the plugins beside it.
+    /// The key-value database. Its folder is separate from `plugins`, which the server must not write.
     pub store: PathBuf,
     pub cache: PathBuf,
     pub home: PathBuf,
-    /// `$XDG_DATA_HOME/wharf`, which holds plugins and the database.
+    /// `$XDG_DATA_HOME/wharf`, which contains `plugins` and `store`.
     pub data: PathBuf,
-    /// `$XDG_STATE_HOME/wharf`: the pins and the audit log.
+    /// `$XDG_STATE_HOME/wharf`: the pin file and the audit log.
     pub state: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub fn base() -> Option<Base> {
         cache: base.cache_dir().join("wharf"),
         home: base.home_dir().to_owned(),
         data: base.data_dir().join("wharf"),
-        // Where there are no such folders by the system's rules, it is beside the data.
+        // Systems without state folders: in the data folder.
         state: base.state_dir().unwrap_or_else(|| base.data_dir()).join("wharf"),
     })
 }

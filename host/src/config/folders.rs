@@ -1,6 +1,6 @@
 //! The syntax of granted folders, and their paths.
 //!
-//! Checks only whether a folder exists; its content is checked when a plugin is loaded.
+//! Checks only whether a folder exists; the rest is checked when a plugin is loaded.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,9 @@ use crate::plugin::{FolderGrant, FolderMode};
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FolderConfig {
-    /// Absolute, or relative to the file's folder, or to the home folder with `~/`.
+    /// Absolute, relative to the configuration file's folder, or to the home folder with `~/`.
     pub host: PathBuf,
-    /// The absolute path at which the plugin finds it.
+    /// The absolute path under which the plugin sees it.
     pub guest: String,
     #[serde(default)]
     pub mode: FolderModeConfig,
@@ -35,15 +35,16 @@ pub enum FolderModeConfig {
 }
 
 impl FolderConfig {
-    /// What is wrong with these syntactically.
+    /// # Errors
+    /// If an entry is invalid.
     pub(super) fn check(folders: &[Self]) -> Result<(), String> {
         for (at, folder) in folders.iter().enumerate() {
             let guest = &folder.guest;
-            let plain = |path: &str| {
+            let is_normal = |path: &str| {
                 path.strip_prefix('/')
                     .is_some_and(|rest| rest.is_empty() || rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
             };
-            if !plain(guest) {
+            if !is_normal(guest) {
                 return Err(format!("guest must be an absolute path without '.', '..' or a trailing '/': {guest:?}"));
             }
             if folders[..at].iter().any(|other| other.guest == *guest) {
@@ -65,7 +66,7 @@ impl FolderConfig {
             FolderModeConfig::Read => FolderMode::Read,
             FolderModeConfig::Write => FolderMode::Write { quota },
         };
-        let host = place(&self.host, config);
+        let host = resolve(&self.host, config);
         let found = FolderState::of(&host);
         FolderGrant { host, guest: self.guest.clone(), mode, found }
     }
@@ -75,13 +76,13 @@ impl Config {
     /// The granted folders that do not exist.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
         let granted = self.plugins.values().flat_map(|plugin| &plugin.grants.fs);
-        granted.map(|folder| place(&folder.host, self)).filter(|folder| !folder.is_dir()).collect()
+        granted.map(|folder| resolve(&folder.host, self)).filter(|folder| !folder.is_dir()).collect()
     }
 }
 
-fn place(written: &Path, config: &Config) -> PathBuf {
-    match (written.strip_prefix("~"), etcetera::home_dir()) {
+fn resolve(path: &Path, config: &Config) -> PathBuf {
+    match (path.strip_prefix("~"), etcetera::home_dir()) {
         (Ok(below), Ok(home)) => home.join(below),
-        _ => config.beside(written),
+        _ => config.resolve(path),
     }
 }

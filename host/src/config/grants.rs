@@ -1,6 +1,6 @@
 //! The grants of a plugin in the configuration file.
 //!
-//! A missing grant is denied; what a grant allows is defined in `plugin`.
+//! What is not granted is denied; `plugin` defines what a grant allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,34 +14,34 @@ use crate::plugin::{Grants, HttpGrant, KeyvalueGrant, Secret};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct GrantsConfig {
-    /// To keep values between calls.
+    /// Keep values between calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyvalue: Option<KeyvalueConfig>,
-    /// To send HTTP requests there. Only defaults are ever written, and by default there is none.
+    /// Send HTTP requests to these URLs. Not serialized: only the defaults are written, and this is empty.
     #[serde(skip_serializing)]
     pub http: Vec<HttpEntry>,
-    /// To read these of `[secrets]`.
+    /// Read these entries of `[secrets]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// To put questions to the user.
+    /// Ask the user questions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub elicit: bool,
-    /// To ask the client's model.
+    /// Ask the client's model.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample: bool,
-    /// To ask which folders the user works in.
+    /// Ask which folders the user works in.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roots: bool,
-    /// Folders of this machine.
+    /// Access these folders of the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fs: Vec<FolderConfig>,
-    /// Its environment variables: the host's own are not inherited.
+    /// Environment variables; the host's are not inherited.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Its values in `wasi:config`.
+    /// Values for `wasi:config`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, String>,
-    /// To change its lists at any time, although it holds grants.
+    /// Change its lists at any time, although it holds grants.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub change_lists: bool,
 }
@@ -63,19 +63,20 @@ pub struct KeyvalueLimits {
 }
 
 impl GrantsConfig {
-    /// What is wrong with it syntactically.
+    /// # Errors
+    /// If a value is invalid.
     pub(super) fn check(&self) -> Result<(), String> {
-        let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
-        if let Some(name) = self.env.keys().find(|name| !named(name)) {
+        let is_valid = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
+        if let Some(name) = self.env.keys().find(|name| !is_valid(name)) {
             return Err(format!("env: not a valid variable name: {name:?}"));
         }
         FolderConfig::check(&self.fs).map_err(|why| format!("fs: {why}"))
     }
 
-    /// The grants for the sandbox; `place` is where more could be granted.
+    /// The grants for the sandbox. `place` is where a missing grant can be added, for log messages.
     pub(super) fn grants(&self, config: &Config, place: String) -> Grants {
-        let is_own = |name: &str| self.secrets.iter().any(|own| own == name);
-        let read = |name: &str| Secret::new(name.to_owned(), is_own(name), config.secret(name));
+        let is_readable = |name: &str| self.secrets.iter().any(|own| own == name);
+        let read = |name: &str| Secret::new(name.to_owned(), is_readable(name), config.secret(name));
         Grants {
             keyvalue: self.keyvalue(),
             http: self.http.iter().map(|entry| entry.0.clone()).collect(),
@@ -84,7 +85,7 @@ impl GrantsConfig {
             sample: self.sample,
             roots: self.roots,
             folders: self.fs.iter().map(|folder| folder.grant(config)).collect(),
-            // Private files matter only to plugins with folders.
+            // Only folder grants are checked against private files.
             private: if self.fs.is_empty() { Vec::new() } else { config.private_files() },
             env: self.env.clone().into_iter().collect(),
             config: self.config.clone().into_iter().collect(),
@@ -92,7 +93,7 @@ impl GrantsConfig {
         }
     }
 
-    /// The secrets that it names, each once.
+    /// The names of all secrets used by the grants.
     pub(super) fn needed_secrets(&self) -> BTreeSet<&str> {
         let http = self.http.iter().flat_map(|entry| HttpGrant::secrets(&entry.0));
         self.secrets.iter().map(String::as_str).chain(http).collect()

@@ -1,6 +1,6 @@
 //! The HTTP settings in the file: listen address, authentication and limits.
 //!
-//! It checks the syntax of names; they are used in `transport`.
+//! Checks the syntax only; `transport` uses the values.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError, SecretConfig};
 
-/// Characters of the shortest token; 128 bits are 32 in hexadecimal and 22 in base64.
-const SHORTEST_TOKEN: usize = 16;
+/// Minimum characters of a token; 128 bits take 32 in hexadecimal and 22 in base64.
+const MIN_TOKEN: usize = 16;
 
 /// `[server.http]`.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HttpConfig {
-    /// Serve there instead of on stdin.
+    /// The listen address; unset: serve on stdin and stdout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Names of the server beside the loopback names, as in `Host`.
+    /// Accepted values of `Host` besides the loopback names.
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server.
     pub allowed_origins: Vec<String>,
-    /// Without any, anyone who can connect may use the server.
+    /// Bearer tokens; if empty, anyone who can connect may use the server.
     pub tokens: Vec<TokenConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsConfig>,
@@ -40,12 +40,12 @@ pub struct HttpConfig {
     /// Timeout for a request's body.
     #[serde(with = "super::duration")]
     pub body_timeout: Duration,
-    /// Timeout for a client that reads nothing of what is written.
+    /// Timeout for a client that does not read what is written.
     #[serde(with = "super::duration")]
     pub write_timeout: Duration,
-    /// Connections at the same time.
+    /// Maximum concurrent connections.
     pub connections: usize,
-    /// Connections at the same time from one address.
+    /// Maximum concurrent connections from one address.
     pub connections_per_address: usize,
 }
 
@@ -74,15 +74,15 @@ impl Default for HttpConfig {
 pub struct TokenConfig {
     /// The principal's name.
     pub name: String,
-    /// A variable of the environment.
+    /// An environment variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
-    /// A file with nothing but it.
+    /// A file that contains only the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
 
-/// Files in PEM.
+/// PEM files.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TlsConfig {
@@ -108,27 +108,27 @@ impl HttpConfig {
             }
         }
         for token in &self.tokens {
-            if token.name.is_empty() || !token.secret().is_somewhere() {
+            if token.name.is_empty() || !token.secret().has_one_source() {
                 let hint = "write { name = \"ci\", env = \"WHARF_TOKEN\" } or { name = \"ci\", file = \"token\" }";
                 return wrong(format!("tokens: {:?} needs a name, and either env or file", token.name), hint);
             }
         }
         let times = [self.header_timeout, self.body_timeout, self.write_timeout];
         if times.contains(&Duration::ZERO) || self.connections == 0 || self.connections_per_address == 0 {
-            return wrong("timeouts and connection limits must not be zero".into(), "leave them out");
+            return wrong("timeouts and connection limits must not be zero".into(), "omit them for the defaults");
         }
         Ok(())
     }
 }
 
 impl TokenConfig {
-    /// The token itself.
+    /// Reads the token.
     ///
     /// # Errors
     /// If it is missing or too short.
     pub fn read(&self, config: &Config) -> Result<String, ConfigError> {
         let what = format!("server.http.tokens: the token of {:?}", self.name);
-        self.secret().read(config, &what, SHORTEST_TOKEN)
+        self.secret().read(config, &what, MIN_TOKEN)
     }
 
     fn secret(&self) -> SecretConfig {
@@ -136,7 +136,7 @@ impl TokenConfig {
     }
 }
 
-/// Whether a text is a scheme, a host and perhaps a port, and nothing after them.
+/// Whether a text is a scheme, a host and an optional port, and nothing else.
 fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return false };

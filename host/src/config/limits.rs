@@ -1,4 +1,4 @@
-//! The resource limits of calls in the file, for all plugins or for one. The sandbox enforces them.
+//! The limits of calls in the file, for all plugins or for one. The sandbox enforces them.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plugin::Limits;
 
-/// Hint for a zero limit, under which no call could run.
-const NOTHING: &str = "with 0 no call could run: use a larger value, or omit it for the default";
+/// The error for a zero limit.
+const ZERO: &str = "with 0 no call could run: use a larger value, or omit it for the default";
 
 /// Limits of a plugin; what is absent falls back to `[limits]`, then to the defaults.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
@@ -17,30 +17,38 @@ pub struct LimitsConfig {
     /// Wall-clock time of a call.
     #[serde(
         serialize_with = "super::duration::serialize",
-        deserialize_with = "time",
+        deserialize_with = "nonzero_time",
         skip_serializing_if = "Option::is_none"
     )]
     pub timeout: Option<Duration>,
     /// CPU time of a call.
     #[serde(
         serialize_with = "super::duration::serialize",
-        deserialize_with = "time",
+        deserialize_with = "nonzero_time",
         skip_serializing_if = "Option::is_none"
     )]
     pub cpu: Option<Duration>,
-    /// All memories and tables of one instance.
-    #[serde(serialize_with = "super::plain_size", deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    /// Bytes of all memories and tables of one instance.
+    #[serde(
+        serialize_with = "super::plain_size",
+        deserialize_with = "nonzero",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub memory: Option<ByteSize>,
-    /// Of one result.
-    #[serde(serialize_with = "super::plain_size", deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    /// Bytes of one result.
+    #[serde(
+        serialize_with = "super::plain_size",
+        deserialize_with = "nonzero",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub output: Option<ByteSize>,
     /// Calls that run at the same time.
-    #[serde(deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "nonzero", skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
-    /// Length of the call queue; one more call is refused.
+    /// Calls that may wait for a slot; more are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
-    /// Bytes that one call may write to the log.
+    /// Bytes that one call may log.
     #[serde(serialize_with = "super::plain_size", skip_serializing_if = "Option::is_none")]
     pub log: Option<ByteSize>,
 }
@@ -72,20 +80,20 @@ impl From<&Limits> for LimitsConfig {
     }
 }
 
-/// A time that is more than none.
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    more(super::duration::deserialize(deserializer)?)
+/// A non-zero duration.
+fn nonzero_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    require_nonzero(super::duration::deserialize(deserializer)?)
 }
 
-/// A size or number that is more than nothing.
-fn some<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+/// A non-zero size or number.
+fn nonzero<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + Default + PartialEq,
 {
-    more(T::deserialize(deserializer)?)
+    require_nonzero(T::deserialize(deserializer)?)
 }
 
-fn more<T: Default + PartialEq, E: serde::de::Error>(value: T) -> Result<Option<T>, E> {
-    if value == T::default() { Err(E::custom(NOTHING)) } else { Ok(Some(value)) }
+fn require_nonzero<T: Default + PartialEq, E: serde::de::Error>(value: T) -> Result<Option<T>, E> {
+    if value == T::default() { Err(E::custom(ZERO)) } else { Ok(Some(value)) }
 }

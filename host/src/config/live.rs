@@ -11,23 +11,24 @@ use super::{Config, ConfigError};
 use crate::os::changes::{Changes, Seen};
 use crate::os::files::Links;
 
-/// Polling interval. A change is read once it is stable for one: it may be half written before.
-const LOOK: Duration = Duration::from_millis(250);
+/// Polling interval. A changed file is read after one interval without a change: it may be incomplete
+/// before.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The configuration as it is now.
+/// The current configuration.
 #[derive(Clone)]
 pub struct Live {
     current: Arc<ArcSwap<Config>>,
-    /// Of the file, since this began.
+    /// Detects changes of the file.
     file: Option<Changes>,
-    /// Granted folders that were not there then.
+    /// Granted folders that did not exist when it was read.
     missing: Vec<PathBuf>,
     changed: watch::Sender<()>,
-    again: Arc<Notify>,
+    reload: Arc<Notify>,
 }
 
 impl Live {
-    /// Of a configuration that was just read: changes from here on are detected.
+    /// Starts with a configuration that was just read: changes from now on are detected.
     pub fn new(config: Config) -> Self {
         let file = config.file.clone().map(|file| Changes::of(vec![file], Links::Followed));
         let missing = config.missing_folders();
@@ -36,7 +37,7 @@ impl Live {
             current: Arc::new(ArcSwap::from_pointee(config)),
             file,
             changed: watch::Sender::new(()),
-            again: Arc::default(),
+            reload: Arc::default(),
         }
     }
 
@@ -44,34 +45,34 @@ impl Live {
         self.current.load_full()
     }
 
-    /// Forces a reload, even if the file has not changed: the files it names may have.
-    pub fn read_again(&self) {
-        self.again.notify_one();
+    /// Forces a reload even if the file has not changed: files that it names may have.
+    pub fn reload(&self) {
+        self.reload.notify_one();
     }
 
-    /// Wakes when [`Live::get`] returns a new one.
+    /// Changes when [`Live::get`] returns a new configuration.
     pub fn changed(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Reloads the file whenever it changes, or a folder that it grants is created, forever. On an
-    /// error the old one stays; `tell` is called for each reload.
-    pub async fn follow(self, tell: impl Fn(Result<&Config, ConfigError>)) {
+    /// Reloads the file whenever it changes or a missing granted folder is created, forever. On an error
+    /// the previous configuration stays. `report` is called for each reload.
+    pub async fn follow(self, report: impl Fn(Result<&Config, ConfigError>)) {
         let (Some(path), Some(mut file)) = (self.get().file.clone(), self.file.clone()) else { return };
         let mut missing = self.missing.clone();
-        let mut looks = tokio::time::interval(LOOK);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
         loop {
-            let asked = tokio::select! {
-                _ = looks.tick() => false,
-                () = self.again.notified() => true,
+            let forced = tokio::select! {
+                _ = ticks.tick() => false,
+                () = self.reload.notified() => true,
             };
-            let seen = file.look();
-            let made = seen != Seen::Changing && missing.iter().any(|folder| folder.is_dir());
-            if !asked && !made && seen != Seen::Changed {
+            let change = file.look();
+            let created = change != Seen::Changing && missing.iter().any(|folder| folder.is_dir());
+            if !forced && !created && change != Seen::Changed {
                 continue;
             }
             missing.retain(|folder| !folder.is_dir());
-            // A file that is gone says nothing any more: the defaults stand, and nothing is granted.
+            // A removed file grants nothing: the defaults apply.
             let config = if file.read_again() {
                 Config::read(&path)
             } else {
@@ -79,12 +80,12 @@ impl Live {
             };
             match config {
                 Ok(config) => {
-                    tell(Ok(&config));
+                    report(Ok(&config));
                     missing = config.missing_folders();
                     self.current.store(Arc::new(config));
                     self.changed.send_replace(());
                 }
-                Err(error) => tell(Err(error)),
+                Err(error) => report(Err(error)),
             }
         }
     }

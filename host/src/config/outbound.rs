@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::plugin::HttpGrant;
 
-/// An entry.
+/// One entry of `http`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpEntry(pub HttpGrant);
 

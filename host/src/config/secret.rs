@@ -1,5 +1,4 @@
-//! Secrets that the file names and never contains: each in an environment variable, or in a file of
-//! its own.
+//! Secrets, which the file names and never contains: each is in an environment variable or a file.
 
 use std::path::PathBuf;
 
@@ -9,60 +8,59 @@ use super::{Config, ConfigError};
 use crate::os::files;
 use crate::plugin::Missing;
 
-/// Characters of the names of secrets beside letters and digits.
-const NAME: [char; 2] = ['_', '-'];
-/// Bytes of the largest file of a secret.
+/// Characters allowed in names of secrets, besides letters and digits.
+const NAME_CHARS: [char; 2] = ['_', '-'];
+/// Maximum bytes of a secret's file.
 const MAX_SIZE: u64 = 64 << 10;
 /// The environment of a process is fixed at its start.
 const SET_IT: &str = "set its variable, then restart the server";
-const PUT_IT_THERE: &str = "write it to its file, then send the server SIGHUP";
-const MAKE_ONE: &str = "generate one: openssl rand -hex 32";
+const WRITE_IT: &str = "write it to its file, then send the server SIGHUP";
+const GENERATE_IT: &str = "generate one: openssl rand -hex 32";
 
-/// Where a secret is.
+/// The source of a secret.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SecretConfig {
-    /// A variable of the environment.
+    /// An environment variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
-    /// A file with nothing but it.
+    /// A file that contains only the secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
 
 impl SecretConfig {
     /// Whether it has exactly one source.
-    pub(super) fn is_somewhere(&self) -> bool {
+    pub(super) fn has_one_source(&self) -> bool {
         self.env.is_some() != self.file.is_some()
     }
 
-    /// The secret itself, without the line break at its end. `what` is its key in the file, for
-    /// errors.
+    /// Reads the secret, without surrounding whitespace. `what` describes it in errors.
     ///
     /// # Errors
-    /// If it is missing, shorter than `shortest` characters, or not visible ASCII.
-    pub(super) fn read(&self, config: &Config, what: &str, shortest: usize) -> Result<String, ConfigError> {
-        let wrong = |why: String| ConfigError { reason: format!("{what} {why}"), hint: Some(MAKE_ONE.into()) };
-        self.value(config, shortest).map_err(wrong)
+    /// If it is missing, shorter than `min` characters, or not visible ASCII.
+    pub(super) fn read(&self, config: &Config, what: &str, min: usize) -> Result<String, ConfigError> {
+        let wrong = |why: String| ConfigError { reason: format!("{what} {why}"), hint: Some(GENERATE_IT.into()) };
+        self.value(config, min).map_err(wrong)
     }
 
-    /// The same, or why it is missing.
-    pub(super) fn value(&self, config: &Config, shortest: usize) -> Result<String, String> {
+    /// As [`SecretConfig::read`], with the reason only.
+    pub(super) fn value(&self, config: &Config, min: usize) -> Result<String, String> {
         let (text, place) = match (&self.env, &self.file) {
             (Some(variable), _) => {
                 let place = format!("variable {variable}");
                 (std::env::var(variable).map_err(|error| format!("is not there: {error}: {place}"))?, place)
             }
             (None, Some(file)) => {
-                let path = config.beside(file);
+                let path = config.resolve(file);
                 let place = path.display().to_string();
                 (files::read_text(&path, MAX_SIZE).map_err(|error| format!("is not there: {error}: {place}"))?, place)
             }
             (None, None) => (String::new(), "no place".into()),
         };
         let secret = text.trim();
-        if secret.len() < shortest || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("is not at least {shortest} visible ASCII characters: {place}"));
+        if secret.len() < min || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!("is not at least {min} visible ASCII characters: {place}"));
         }
         Ok(secret.to_owned())
     }
@@ -73,12 +71,12 @@ impl Config {
     /// If a secret has not exactly one source, or a grant names one that does not exist.
     pub(super) fn check_secrets(&self) -> Result<(), ConfigError> {
         for (name, secret) in &self.secrets {
-            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME.contains(&c)) {
-                let reason = format!("secrets: a name has letters, digits, '_' and '-' only: {name:?}");
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || NAME_CHARS.contains(&c)) {
+                let reason = format!("secrets: a name may contain letters, digits, '_' and '-' only: {name:?}");
                 return Err(ConfigError { reason, hint: None });
             }
-            if !secret.is_somewhere() {
-                let reason = format!("secrets.{name}: it needs either env or file");
+            if !secret.has_one_source() {
+                let reason = format!("secrets.{name}: needs either env or file");
                 let hint = "write { env = \"API_TOKEN\" } or { file = \"api-token\" }";
                 return Err(ConfigError { reason, hint: Some(hint.into()) });
             }
@@ -94,12 +92,12 @@ impl Config {
         Ok(())
     }
 
-    /// The secret of that name, or why it is missing.
+    /// Reads a secret by name.
     pub(super) fn secret(&self, name: &str) -> Result<String, Missing> {
         let Some(secret) = self.secrets.get(name) else {
             return Err(Missing { why: "is not there".into(), hint: "define it under [secrets]" });
         };
-        let hint = if secret.env.is_some() { SET_IT } else { PUT_IT_THERE };
+        let hint = if secret.env.is_some() { SET_IT } else { WRITE_IT };
         secret.value(self, 1).map_err(|why| Missing { why, hint })
     }
 }

@@ -16,7 +16,7 @@ fn defaults_read_back_as_the_defaults() {
 }
 
 #[test]
-fn a_plugin_overrides_what_holds_for_all() {
+fn plugin_settings_override_global_ones() {
     let config = Config::parse(
         "[limits]\ntimeout = '5s'\nmemory = '16MiB'\n[plugins.slow]\nprefix = false\n[plugins.slow.limits]\ntimeout = '1m 30s'\n",
     )
@@ -29,7 +29,7 @@ fn a_plugin_overrides_what_holds_for_all() {
 }
 
 #[test]
-fn an_unknown_key_is_an_error_with_its_place_and_the_nearest() {
+fn an_unknown_key_is_an_error_with_its_position_and_a_suggestion() {
     let error = error("[limits]\ntimeout = '5s'\nmemroy = '1MiB'\n");
     assert_eq!(error.to_string(), "read the configuration: line 3, column 1: unknown field `memroy`");
     assert_eq!(error.hint.as_deref(), Some("did you mean `memory`?"));
@@ -43,30 +43,30 @@ fn wrong_values_are_errors() {
 }
 
 #[test]
-fn a_limit_that_lets_no_call_run_is_an_error_with_its_place() {
+fn a_zero_limit_is_an_error_with_its_position() {
     for table in ["limits", "plugins.slow.limits"] {
         for nothing in ["timeout = '0s'", "cpu = '0ms'", "memory = 0", "output = '0 KiB'", "concurrency = 0"] {
-            let said = error(&format!("[{table}]\nlog = '1KiB'\n{nothing}\n")).to_string();
+            let error = error(&format!("[{table}]\nlog = '1KiB'\n{nothing}\n")).to_string();
             let column = nothing.find("= ").expect("a value") + 3;
             let place = format!("read the configuration: line 3, column {column}: with 0 no call could run");
-            assert!(said.starts_with(&place), "{table} {nothing}: {said}");
+            assert!(error.starts_with(&place), "{table} {nothing}: {error}");
         }
     }
-    // Nobody waits, and nothing is logged.
+    // Without a queue and without a log.
     let config = Config::parse("[limits]\nqueue = 0\nlog = 0\nconcurrency = 1\ntimeout = '1ms'\noutput = 1\n");
     let limits = config.expect("valid").limits(&PluginId::parse("slow").expect("a valid id"));
     assert_eq!((limits.queue, limits.log, limits.concurrency, limits.output), (0, 0, 1, 1));
 }
 
 #[test]
-fn what_is_no_regular_file_is_neither_a_configuration_nor_a_secret() {
+fn only_regular_files_are_read() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     mknodat(CWD, at("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
-    let said = Config::read(&at("fifo")).expect_err("a FIFO").to_string();
+    let error = Config::read(&at("fifo")).expect_err("a FIFO").to_string();
     assert_eq!(
-        said,
+        error,
         format!("read the configuration: {}: a FIFO is in its place: use a regular file", at("fifo").display())
     );
     let large = std::fs::File::create(at("large")).expect("a file");
@@ -88,7 +88,7 @@ fn what_is_no_regular_file_is_neither_a_configuration_nor_a_secret() {
 }
 
 #[test]
-fn a_grant_is_given_by_name_or_not_at_all() {
+fn grants_are_explicit_and_for_one_plugin() {
     let granted = |grants: &str| {
         let config = Config::parse(&format!("[plugins.notes.grants]\n{grants}\n")).expect("valid");
         config.grants(&PluginId::parse("notes").expect("a valid id")).keyvalue.map(|grant| grant.quota)
@@ -102,7 +102,7 @@ fn a_grant_is_given_by_name_or_not_at_all() {
 }
 
 #[test]
-fn a_grant_that_means_nothing_is_an_error() {
+fn an_invalid_grant_is_an_error() {
     let unknown = error("[plugins.notes.grants]\nkeyvlaue = true\n");
     assert!(unknown.to_string().contains("line 2, column 1: unknown field `keyvlaue`"), "{unknown}");
     for wrong in ["keyvalue = 'yes'", "keyvalue = { size = '1MiB' }", "keyvalue = { quota = 'much' }"] {
@@ -112,7 +112,7 @@ fn a_grant_that_means_nothing_is_an_error() {
 }
 
 #[test]
-fn folders_are_granted_for_reading_unless_it_says_more() {
+fn folders_are_read_only_by_default() {
     let text = "[plugins.files.grants]\nfs = [{ host = './data', guest = '/data' }, \
                 { host = '/not/there', guest = '/', mode = 'write' }, { host = 'a', guest = '/a/b', mode = 'write', quota = '1MiB' }]";
     let config = Config { file: Some("/etc/wharf/wharf.toml".into()), ..Config::parse(text).expect("valid") };
@@ -128,11 +128,11 @@ fn folders_are_granted_for_reading_unless_it_says_more() {
 }
 
 #[test]
-fn a_folder_that_is_granted_wrongly_is_an_error() {
+fn an_invalid_folder_grant_is_an_error() {
     let wrong = |entries: &str| error(&format!("[plugins.files.grants]\nfs = [{entries}]\n")).to_string();
     for guest in ["data", "", "/data/", "/a/../b", "/./a", "//a"] {
-        let said = wrong(&format!("{{ host = 'x', guest = '{guest}' }}"));
-        assert!(said.contains("[plugins.files.grants]: fs: guest must be an absolute path"), "{said}");
+        let error = wrong(&format!("{{ host = 'x', guest = '{guest}' }}"));
+        assert!(error.contains("[plugins.files.grants]: fs: guest must be an absolute path"), "{error}");
     }
     let twice = wrong("{ host = 'x', guest = '/a' }, { host = 'y', guest = '/a' }");
     assert!(twice.contains("two folders have the same guest path: \"/a\""), "{twice}");
@@ -144,14 +144,14 @@ fn a_folder_that_is_granted_wrongly_is_an_error() {
 }
 
 #[test]
-fn a_denied_plugin_is_told_where_its_grant_would_be() {
+fn grants_name_their_place_in_the_file() {
     let config = Config { file: Some("/etc/wharf.toml".into()), ..Config::default() };
     let place = config.grants(&PluginId::parse("notes").expect("a valid id")).place;
     assert_eq!(place, "under `[plugins.notes.grants]` in /etc/wharf.toml");
 }
 
 #[test]
-fn http_is_told_where_and_by_whom() {
+fn http_settings_are_read() {
     let config = Config::parse(
         "[server.http]\naddress = '127.0.0.1:8080'\nallowed-hosts = ['tools.example:8443']\n\
          allowed-origins = ['https://app.example', 'vscode-webview://x']\nheader-timeout = '5s'\n\
@@ -163,12 +163,12 @@ fn http_is_told_where_and_by_whom() {
     assert_eq!((http.header_timeout, http.connections), (Duration::from_secs(5), 512));
     let config = Config { file: Some("/etc/wharf/wharf.toml".into()), ..config.clone() };
     let tls = http.tls.as_ref().expect("set");
-    assert_eq!(config.beside(&tls.cert).to_str(), Some("/etc/wharf/cert.pem"));
-    assert_eq!(config.beside(&tls.key).to_str(), Some("/etc/key.pem"));
+    assert_eq!(config.resolve(&tls.cert).to_str(), Some("/etc/wharf/cert.pem"));
+    assert_eq!(config.resolve(&tls.key).to_str(), Some("/etc/key.pem"));
 }
 
 #[test]
-fn what_http_cannot_mean_is_an_error() {
+fn invalid_http_settings_are_errors() {
     for wrong in [
         "allowed-hosts = ['https://tools.example']",
         "allowed-hosts = ['user@tools.example']",
@@ -189,7 +189,7 @@ fn what_http_cannot_mean_is_an_error() {
 }
 
 #[test]
-fn a_token_comes_from_its_file_and_is_no_word() {
+fn a_token_is_read_from_its_file_and_has_a_minimum_length() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("wharf.toml");
     std::fs::write(&file, "[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n").expect("the configuration");
@@ -224,7 +224,7 @@ fn a_state_key_is_a_secret_of_32_characters_or_more() {
     }
 }
 
-/// What one plugin is granted, under that and some secrets.
+/// The grants of the plugin `weather`, with some secrets defined.
 fn granted(grants: &str) -> Result<crate::plugin::Grants, super::ConfigError> {
     let secrets = "[secrets]\nweather = { env = 'WHARF_TEST_NOT_SET' }\nmap-key = { file = '/dev/null' }\n";
     let config = Config::parse(&format!("{secrets}[plugins.weather.grants]\n{grants}\n"))?;
@@ -232,7 +232,7 @@ fn granted(grants: &str) -> Result<crate::plugin::Grants, super::ConfigError> {
 }
 
 #[test]
-fn http_is_granted_by_urls() {
+fn http_grants_are_urls() {
     let http = |entries: &str| {
         let grants = granted(&format!("http = [{entries}]")).expect("valid");
         grants.http.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -249,8 +249,8 @@ fn http_is_granted_by_urls() {
 }
 
 #[test]
-fn what_http_cannot_grant_is_an_error_with_its_place() {
-    for (wrong, said) in [
+fn an_invalid_http_grant_is_an_error_with_its_position() {
+    for (wrong, message) in [
         ("'https://*.example.com'", "line 5, column 9: a grant is a scheme, a host"),
         ("'https://me@example.com'", "line 5, column 9: not a URL for a grant, it has user information"),
         ("'example.com'", "it does not begin with https:// or http://"),
@@ -262,13 +262,13 @@ fn what_http_cannot_grant_is_an_error_with_its_place() {
         ("true", "\"https://HOST\" or { url"),
     ] {
         let error = granted(&format!("http = [{wrong}]")).expect_err(wrong).to_string();
-        assert!(error.contains(said), "{wrong}: {error}");
+        assert!(error.contains(message), "{wrong}: {error}");
     }
     assert!(granted("http = 'https://example.com'").is_err());
 }
 
 #[test]
-fn secrets_are_named_and_read_where_they_are() {
+fn secrets_are_read_from_their_sources() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("wharf.toml");
     let text = "[secrets]\na = { file = 'a' }\nb = { file = 'none' }\n[plugins.p.grants]\nsecrets = ['a', 'b']\n";
@@ -277,7 +277,7 @@ fn secrets_are_named_and_read_where_they_are() {
     let grants = Config::read(&file).expect("valid").grants(&PluginId::parse("p").expect("a valid id"));
     assert_eq!((grants.secret("a"), grants.secret("b"), grants.secret("c")), (Some("0123456789"), None, None));
     assert!(!format!("{grants:?}").contains("0123456789"));
-    // Named by a header alone, it is the host's to use.
+    // Used only by a header, the plugin cannot read it.
     let grants = granted("http = [{ url = 'https://x.example', headers = { K = '${weather}' } }]").expect("valid");
     assert_eq!(
         grants.secrets.iter().map(|secret| (&*secret.name, secret.readable)).collect::<Vec<_>>(),

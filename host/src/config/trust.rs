@@ -21,9 +21,9 @@ pub enum TrustConfig {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SignaturesConfig {
-    /// Public keys of minisign, each in its one line.
+    /// Public keys of minisign, one line each.
     pub keys: Vec<String>,
-    /// Whether nothing unsigned is loaded.
+    /// Whether unsigned plugins are refused.
     pub required: bool,
 }
 
@@ -47,8 +47,8 @@ impl Config {
     /// The trust rules of one plugin.
     pub fn rules(&self, id: &PluginId, trust: Trust) -> Rules {
         let own = self.plugins.get(id.as_ref());
-        let by_hand = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
-        Rules { trust, by_hand, free_words: own.is_some_and(|own| own.grants.change_lists) }
+        let configured_pin = own.and_then(|own| own.pin.as_deref()).and_then(Digest::parse);
+        Rules { trust, configured_pin, surface_may_change: own.is_some_and(|own| own.grants.change_lists) }
     }
 
     /// The trusted signers. The keys were validated when the file was read.

@@ -1,6 +1,6 @@
-//! The decision table: whether a version of a plugin may run, given what was pinned.
+//! The decision table: whether a version of a plugin may run, given its pin.
 //!
-//! Pure; docs/approval.md describes it.
+//! Pure; documented in docs/approval.md.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::fmt;
 use super::pin::{Pin, names};
 use crate::plugin::{Access, Digest, Signer};
 
-/// How much runs without approval.
+/// Which versions run without approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// All but revoked versions; nothing is pinned. For a folder that its developer builds into.
+    /// All but revoked versions; nothing is pinned. For a folder that a developer builds into.
     Dev,
     /// First versions, and updates that do not use existing grants under changed tool descriptions.
     #[default]
@@ -25,21 +25,21 @@ pub enum Trust {
 pub struct Rules {
     pub trust: Trust,
     /// The only digest that may run, pinned in the configuration.
-    pub by_hand: Option<Digest>,
-    /// The pinned content may change its surface at any time.
-    pub free_words: bool,
+    pub configured_pin: Option<Digest>,
+    /// A version with the pinned digest may change its surface at any time (`change-lists`).
+    pub surface_may_change: bool,
 }
 
-/// What is known of a version before it may run.
+/// What is known about a version before it may run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct VersionInfo {
     pub content: Digest,
     pub signer: Option<Signer>,
-    /// Kinds of access that the plugin holds.
+    /// Kinds of access that are granted to the plugin.
     pub grants: BTreeSet<Access>,
-    /// `None`: it has not been listed yet, and counts as unchanged.
+    /// `None`: not listed yet; treated as unchanged.
     pub surface: Option<Digest>,
-    /// Of its imports; known as soon as the surface is.
+    /// Kinds of access that its imports need; set together with the surface.
     pub needs: BTreeSet<Access>,
 }
 
@@ -47,27 +47,27 @@ pub struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     Revoked,
-    /// The configuration pins another content.
-    NotTheOnePinned,
-    /// It has not been approved, and trust is strict.
+    /// The configuration pins another digest.
+    PinMismatch,
+    /// Not approved, and trust is strict.
     Unapproved,
     SignatureLost,
     SignerChanged {
         from: String,
         to: String,
     },
-    /// Its surface differs from the pinned one, and the plugin holds grants.
-    OtherWords,
-    /// Its surface differs from the approved one, and trust is strict.
-    UnapprovedWords,
-    /// It needs kinds of access that the pinned version did not, and the plugin holds grants.
-    NeedsMore(BTreeSet<String>),
-    /// It cannot be listed without its grants, and the plugin holds some.
-    Silent,
+    /// The surface differs from the pinned one, and the plugin has grants.
+    SurfaceChanged,
+    /// The surface differs from the approved one, and trust is strict.
+    SurfaceUnapproved,
+    /// It needs kinds of access that the pinned version did not, and the plugin has grants.
+    NeedsMoreAccess(BTreeSet<String>),
+    /// It cannot be listed without its grants.
+    ListingNeedsGrants,
     /// The pins cannot be read.
-    NoLock,
-    /// It cannot be pinned, and the plugin holds grants.
-    NotKept,
+    PinsUnreadable,
+    /// The pin cannot be written, and the plugin has grants.
+    PinsUnwritable,
 }
 
 impl Reason {
@@ -75,21 +75,26 @@ impl Reason {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Revoked => "revoked",
-            Self::NotTheOnePinned => "not_the_one_pinned",
+            Self::PinMismatch => "not_the_one_pinned",
             Self::Unapproved => "unapproved",
             Self::SignatureLost => "signature_lost",
             Self::SignerChanged { .. } => "signer_changed",
-            Self::OtherWords | Self::UnapprovedWords => "other_words",
-            Self::NeedsMore(_) => "needs_more",
-            Self::Silent => "silent",
-            Self::NoLock => "no_lock",
-            Self::NotKept => "not_kept",
+            Self::SurfaceChanged | Self::SurfaceUnapproved => "other_words",
+            Self::NeedsMoreAccess(_) => "needs_more",
+            Self::ListingNeedsGrants => "silent",
+            Self::PinsUnreadable => "no_lock",
+            Self::PinsUnwritable => "not_kept",
         }
     }
 
-    /// Whether it also applies to versions in service.
+    /// Whether `wharf approve` lets the version run.
+    pub fn needs_approval(&self) -> bool {
+        !matches!(self, Self::PinMismatch | Self::PinsUnreadable | Self::PinsUnwritable)
+    }
+
+    /// Whether it also stops versions that are already in service.
     pub fn stops_service(&self) -> bool {
-        matches!(self, Self::Revoked | Self::NotTheOnePinned)
+        matches!(self, Self::Revoked | Self::PinMismatch)
     }
 }
 
@@ -97,68 +102,67 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Revoked => "it was revoked",
-            Self::NotTheOnePinned => "the configuration pins another version",
+            Self::PinMismatch => "the configuration pins another version",
             Self::Unapproved => "it has not been approved",
             Self::SignatureLost => "it is not signed, but the previous version was",
             Self::SignerChanged { from, to } => {
                 return write!(f, "it is signed by {to}, but the previous version by {from}");
             }
-            Self::UnapprovedWords => "its tool descriptions are not the approved ones",
-            Self::OtherWords => "the plugin holds grants, and its tool descriptions have changed",
-            Self::NeedsMore(kinds) => {
+            Self::SurfaceUnapproved => "its tool descriptions are not the approved ones",
+            Self::SurfaceChanged => "the plugin holds grants, and its tool descriptions have changed",
+            Self::NeedsMoreAccess(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
                 return write!(f, "the plugin holds grants, and imports more than before: {}", kinds.join(", "));
             }
-            Self::Silent => "the plugin holds grants, and cannot list what it offers without them",
-            Self::NoLock => "the plugin holds grants, and the approved version is unknown",
-            Self::NotKept => "the plugin holds grants, and the pin file cannot be written",
+            Self::ListingNeedsGrants => "the plugin holds grants, and cannot list what it offers without them",
+            Self::PinsUnreadable => "the pin file cannot be read",
+            Self::PinsUnwritable => "the plugin holds grants, and the pin file cannot be written",
         })
     }
 }
 
-/// Whether a version may run. `pin` is that of its plugin, if there is one; `revoked`, whether
-/// its content was.
+/// Whether a version may run. `pin` is its plugin's; `revoked`: whether its digest was revoked.
 ///
 /// # Errors
 /// Why it is held.
-pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, seen: &Seen) -> Result<(), Reason> {
+pub fn decide(rules: &Rules, pin: Option<&Pin>, revoked: bool, info: &VersionInfo) -> Result<(), Reason> {
     if revoked {
         return Err(Reason::Revoked);
     }
-    match (rules.by_hand, rules.trust) {
-        (Some(content), _) if content != seen.content => return Err(Reason::NotTheOnePinned),
+    match (rules.configured_pin, rules.trust) {
+        (Some(content), _) if content != info.content => return Err(Reason::PinMismatch),
         (Some(_), _) | (None, Trust::Dev) => return Ok(()),
         (None, Trust::Default | Trust::Strict) => {}
     }
     let strict = rules.trust == Trust::Strict;
     let Some(pin) = pin else { return if strict { Err(Reason::Unapproved) } else { Ok(()) } };
-    if strict && !(pin.approved && pin.content == seen.content) {
+    if strict && !(pin.approved && pin.content == info.content) {
         return Err(Reason::Unapproved);
     }
     if let Some(from) = &pin.signer {
-        match seen.signer.as_ref().map(Signer::to_string) {
+        match info.signer.as_ref().map(Signer::to_string) {
             None => return Err(Reason::SignatureLost),
             Some(to) if to != *from => return Err(Reason::SignerChanged { from: from.clone(), to }),
             Some(_) => {}
         }
     }
-    if seen.grants.is_empty() && !strict {
+    if info.grants.is_empty() && !strict {
         return Ok(());
     }
-    let free = rules.free_words && pin.content == seen.content;
-    if !free && seen.surface.is_some_and(|surface| surface != pin.surface) {
-        return Err(if seen.grants.is_empty() { Reason::UnapprovedWords } else { Reason::OtherWords });
+    let may_change = rules.surface_may_change && pin.content == info.content;
+    if !may_change && info.surface.is_some_and(|surface| surface != pin.surface) {
+        return Err(if info.grants.is_empty() { Reason::SurfaceUnapproved } else { Reason::SurfaceChanged });
     }
-    let known: BTreeSet<String> = pin.needs.union(&names(&seen.grants)).cloned().collect();
-    let more: BTreeSet<String> = names(&seen.needs).difference(&known).cloned().collect();
-    if more.is_empty() { Ok(()) } else { Err(Reason::NeedsMore(more)) }
+    let known: BTreeSet<String> = pin.needs.union(&names(&info.grants)).cloned().collect();
+    let more: BTreeSet<String> = names(&info.needs).difference(&known).cloned().collect();
+    if more.is_empty() { Ok(()) } else { Err(Reason::NeedsMoreAccess(more)) }
 }
 
-/// Whether a version may use its plugin's grants while it is listed: it is the pinned one, or there is
-/// nothing to compare its surface with.
-pub(super) fn is_known(rules: &Rules, pin: Option<&Pin>, content: Digest) -> bool {
-    let free = rules.trust == Trust::Dev || rules.by_hand == Some(content);
-    free || pin.is_none_or(|pin| pin.content == content)
+/// Whether a version may use its plugin's grants while it is listed: it has the pinned digest, or there
+/// is no pin to compare it with.
+pub(super) fn may_list_with_grants(rules: &Rules, pin: Option<&Pin>, content: Digest) -> bool {
+    let needs_no_pin = rules.trust == Trust::Dev || rules.configured_pin == Some(content);
+    needs_no_pin || pin.is_none_or(|pin| pin.content == content)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The pin file, `lock.toml`: replaced atomically, by one process at a time.
 //!
-//! Its content is not interpreted here; a file that cannot be trusted or read is left unchanged.
+//! Its content is not interpreted here. A file that is damaged or that others can write is left unchanged.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
@@ -8,41 +8,42 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::pin::{Pins, VERSION};
+use super::pin::{FORMAT, Pins};
+use super::verdict::shell_word;
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
 use crate::os::private::{self, Distrust, For, OnDisk, Rule};
 
-const FILE: &str = "lock.toml";
-/// Where the next file is written, only under the lock.
-const NEXT: &str = "lock.toml.next";
-/// The lock file for writers. The pin file itself is replaced, and a lock on it would go with it.
-const TURN: &str = "lock.toml.turn";
-/// Bytes; a pin has some hundreds.
+const FILE_NAME: &str = "lock.toml";
+/// The new file before it is renamed; written only under the writers' lock.
+const NEXT_FILE: &str = "lock.toml.next";
+/// Locked by writers. A lock on the pin file itself would be lost when that is replaced.
+const WRITER_LOCK: &str = "lock.toml.turn";
+/// Bytes; one pin takes a few hundred.
 const MAX_SIZE: u64 = 4 << 20;
-/// Bytes of a large pin.
-const ROOM: usize = 4 << 10;
-/// Others hold the lock for milliseconds; a stopped process must not block all.
-const PATIENCE: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(5);
+/// Bytes of a large pin, for write checks.
+const LARGE_PIN: usize = 4 << 10;
+/// Writers hold the lock for milliseconds; a stopped process must not block the others for ever.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_POLL: Duration = Duration::from_millis(5);
 
-/// Why the pins cannot be used. Reads after "failed to".
+/// Why the pin file cannot be read or written. Reads after "failed to".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {}", path.display())]
-pub struct LockError {
+pub struct PinFileError {
     what: String,
     path: PathBuf,
-    pub hint: Option<&'static str>,
+    pub hint: Option<String>,
 }
 
-/// The file and its folder.
+/// The pin file and its folder.
 #[derive(Debug)]
-pub struct Lock {
+pub struct PinFile {
     folder: PathBuf,
 }
 
-impl Lock {
-    /// In that folder, which is made when something is first pinned.
+impl PinFile {
+    /// The pin file of that folder, which is created when something is first pinned.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -51,37 +52,37 @@ impl Lock {
         &self.folder
     }
 
-    /// What is pinned. Without a file nothing is.
+    /// Reads the pins. A missing file has none.
     ///
     /// # Errors
-    /// If others could have written the file, or it is not what this version writes.
-    pub fn read(&self) -> Result<Pins, LockError> {
+    /// If others can write the file, or it is damaged or of another format.
+    pub fn read(&self) -> Result<Pins, PinFileError> {
         let Some(text) = self.text()? else { return Ok(Pins::default()) };
-        let damaged = |what: String| self.error(what, Some("repair it, or move it away; its pins are then lost"));
+        let damaged =
+            |what: String| self.error(what, Some("repair the file, or move it away to start without pins".into()));
         let pins: Pins = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            damaged(format!("read the pins, line {line}: {}", error.message()))
+            damaged(format!("read the pin file, line {line}: {}", error.message()))
         })?;
         match pins.version {
-            VERSION => Ok(pins),
-            other => Err(damaged(format!("read pins of format {other}"))),
+            FORMAT => Ok(pins),
+            other => Err(damaged(format!("read the pin file: unknown format version {other}"))),
         }
     }
 
-    /// Changes what is pinned, on the calling thread. The file is written if there is a change,
-    /// and is on the disk when this returns.
+    /// Edits the pins. The file is written only if they changed, and is on disk when this returns.
+    /// Blocks the calling thread.
     ///
     /// # Errors
-    /// As [`Lock::read`], or if it cannot be written; the file is then as it was.
-    pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, LockError> {
+    /// As [`PinFile::read`], or if the file cannot be written; it is then unchanged.
+    pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, PinFileError> {
         let failed = |error: io::Error| self.unwritable(&error);
         private::make_folder(&self.folder).map_err(failed)?;
-        // Dropping it ends the turn.
-        let _turn = self.turn().map_err(failed)?;
+        let _lock = self.lock_for_writing().map_err(failed)?;
         let before = self.read()?;
         let mut pins = before.clone();
         let result = edit(&mut pins);
-        pins.forget(SystemTime::now());
+        pins.drop_expired(SystemTime::now());
         if pins != before {
             let text = toml::to_string(&pins).map_err(|error| failed(io::Error::other(error)))?;
             self.replace(&text).map_err(failed)?;
@@ -89,50 +90,56 @@ impl Lock {
         Ok(result)
     }
 
-    /// Writes the current pins and one more to a file beside it, and deletes that: checks whether
-    /// [`Lock::update`] can write.
+    /// Checks whether [`PinFile::update`] could write: writes a file of the size of the pins and one
+    /// more, and deletes it.
     ///
     /// # Errors
     /// If it could not.
-    pub fn try_write(&self) -> Result<(), LockError> {
+    pub fn try_write(&self) -> Result<(), PinFileError> {
         let attempt = || -> io::Result<()> {
             private::make_folder(&self.folder)?;
-            let _turn = self.turn()?;
-            let there = fs::symlink_metadata(self.folder.join(FILE)).map_or(0, |file| file.len().min(MAX_SIZE));
-            let next = self.folder.join(NEXT);
-            private::write(&next, &[&vec![b'#'; there as usize + ROOM]], OnDisk::Now)?;
+            let _lock = self.lock_for_writing()?;
+            let size = fs::symlink_metadata(self.folder.join(FILE_NAME)).map_or(0, |file| file.len().min(MAX_SIZE));
+            let next = self.folder.join(NEXT_FILE);
+            private::write(&next, &[&vec![b'#'; size as usize + LARGE_PIN]], OnDisk::Now)?;
             fs::remove_file(next)
         };
         attempt().map_err(|error| self.unwritable(&error))
     }
 
-    /// Of the file, from now on.
+    /// Detects changes of the file from now on.
     pub(super) fn changes(&self) -> Changes {
-        Changes::of(vec![self.folder.join(FILE)], Links::NotFollowed)
+        Changes::of(vec![self.folder.join(FILE_NAME)], Links::NotFollowed)
     }
 
-    fn text(&self) -> Result<Option<String>, LockError> {
-        let failed = |error: FileError| self.error(format!("read the pins: {error}"), None);
-        let (file, found) = match files::open(&self.folder.join(FILE), Links::NotFollowed) {
+    fn text(&self) -> Result<Option<String>, PinFileError> {
+        let failed = |error: FileError| self.error(format!("read the pin file: {error}"), None);
+        let (file, found) = match files::open(&self.folder.join(FILE_NAME), Links::NotFollowed) {
             Err(FileError::System(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(failed)?,
         };
         let folder = fs::symlink_metadata(&self.folder).map_err(|error| failed(error.into()))?;
-        let no_folder = Some(("its folder is not a directory", "put the folder itself there"));
-        let kind = if folder.is_dir() { None } else { no_folder };
-        if let Some((why, hint)) = distrust(&found).or(kind).or_else(|| distrust(&folder)) {
-            return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
+        let distrusted = |found: &Metadata| private::distrust(found, Rule::Own);
+        if let Some(why) = distrusted(&found) {
+            return Err(self.untrusted("it", why));
+        }
+        if !folder.is_dir() {
+            let hint = format!("replace it with a directory: {}", self.folder.display());
+            return Err(self.error("read the pin file: its folder is not a directory".into(), Some(hint)));
+        }
+        if let Some(why) = distrusted(&folder) {
+            return Err(self.untrusted("its folder", why));
         }
         files::rest_of_text(file, &found, MAX_SIZE).map(Some).map_err(failed)
     }
 
-    fn turn(&self) -> io::Result<File> {
-        let (file, _) = private::open(&self.folder.join(TURN), For::Locking).map_err(io::Error::other)?;
-        let deadline = Instant::now() + PATIENCE;
+    fn lock_for_writing(&self) -> io::Result<File> {
+        let (file, _) = private::open(&self.folder.join(WRITER_LOCK), For::Locking).map_err(io::Error::other)?;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
                 Err(TryLockError::WouldBlock) => {
                     return Err(io::Error::other("another process does not release the lock"));
                 }
@@ -141,36 +148,35 @@ impl Lock {
         }
     }
 
-    /// Readers see the old file or the new one, also after a crash.
+    /// Readers see either the old file or the new one, also after a crash.
     fn replace(&self, text: &str) -> io::Result<()> {
-        let next = self.folder.join(NEXT);
+        let next = self.folder.join(NEXT_FILE);
         private::write(&next, &[text.as_bytes()], OnDisk::Now)?;
-        fs::rename(next, self.folder.join(FILE))?;
+        fs::rename(next, self.folder.join(FILE_NAME))?;
         private::sync_folder(&self.folder)
     }
 
-    fn unwritable(&self, error: &io::Error) -> LockError {
+    fn unwritable(&self, error: &io::Error) -> PinFileError {
         self.error(
-            format!("write the pins: {error}"),
-            Some("free disk space, or make that folder writable by this user; it is retried automatically"),
+            format!("write the pin file: {error}"),
+            Some("free disk space, or make its folder writable by this user; a server retries by itself".into()),
         )
     }
 
-    fn error(&self, what: String, hint: Option<&'static str>) -> LockError {
-        LockError { what, path: self.folder.join(FILE), hint }
+    /// `what` may have been written by others. The hint covers the file and its folder.
+    fn untrusted(&self, what: &str, why: Distrust) -> PinFileError {
+        let (why, command) = match why {
+            Distrust::OtherOwner => ("another user owns", "sudo chown \"$(id -un)\""),
+            Distrust::OthersWrite => ("other users can write", "chmod go-w"),
+        };
+        let (folder, file) = (shell_word(&self.folder), shell_word(&self.folder.join(FILE_NAME)));
+        let hint = format!("check the content of the file, then run: {command} {folder} {file}");
+        self.error(format!("read the pin file: {why} {what}"), Some(hint))
     }
-}
 
-/// Why the file may have been written by others, and a hint.
-fn distrust(found: &Metadata) -> Option<(&'static str, &'static str)> {
-    private::distrust(found, Rule::Own).map(|why| match why {
-        Distrust::OtherOwner => {
-            ("the file or its folder is owned by another user", "chown both to the user that runs wharf")
-        }
-        Distrust::OthersWrite => {
-            ("other users can write the file or its folder", "check what is in the file, then chmod go-w both")
-        }
-    })
+    fn error(&self, what: String, hint: Option<String>) -> PinFileError {
+        PinFileError { what, path: self.folder.join(FILE_NAME), hint }
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Checks versions against the pins while plugins are loaded, and pins those that run.
+//! Checks versions against the pins while plugins are loaded, and pins the admitted ones.
 //!
 //! The rules are in `decision`.
 
@@ -9,339 +9,339 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::decision::{Reason, Rules, Seen, Trust, decide, is_known};
-use super::file::{Lock, LockError};
+use super::decision::{Reason, Rules, Trust, VersionInfo, decide, may_list_with_grants};
+use super::file::{PinFile, PinFileError};
 use super::pin::{Pin, Pins, names, now};
-use super::verdict::Outcome;
+use super::verdict::AdmittedAs;
 use crate::os::changes::Changes;
 use crate::plugin::{Digest, PluginId, Signatures, Signer};
 
-/// Interval between checks of the file.
-const LOOK: Duration = Duration::from_millis(250);
-/// How long a successful write check stays valid.
-const FRESH: Duration = Duration::from_secs(1);
-/// Between attempts to write a file that cannot be written.
-const RETRY: Duration = Duration::from_secs(2);
+/// Interval between checks whether the pin file changed.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How long the result of a write check stays valid.
+const WRITE_CHECK_TTL: Duration = Duration::from_secs(1);
+/// Interval between write checks while the pin file cannot be written.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Decides whether a version may be put into service.
 pub struct Guard {
-    /// `None`: there is no place to store pins.
-    lock: Option<Lock>,
-    /// Whether what runs is pinned, or the file is only read.
-    pins: bool,
+    /// `None`: there is no folder for pins.
+    file: Option<PinFile>,
+    /// Whether admitted versions are pinned; otherwise the file is only read.
+    writes: bool,
     rules: Box<dyn Fn(&PluginId) -> Rules + Send + Sync>,
     signatures: Box<dyn Fn() -> Signatures + Send + Sync>,
-    /// The last reported error of the file.
-    told: Mutex<Option<LockError>>,
-    /// When it was last tried to write the file, and whether that went well.
-    tried: Mutex<Option<(Instant, bool)>>,
+    /// The last logged error: the same one is not logged twice in a row.
+    last_error: Mutex<Option<PinFileError>>,
+    /// When the pin file or a test file was last written, and whether that succeeded.
+    last_write: Mutex<Option<(Instant, bool)>>,
 }
 
-/// A snapshot of the pins. `None`: they cannot be read.
-pub type Known = Option<Pins>;
+/// The pins as read at one moment. `None`: they cannot be read.
+pub type KnownPins = Option<Pins>;
 
-/// A version that was listed.
+/// A version and its surface.
 #[derive(Clone, Debug)]
-pub struct Version {
-    pub seen: Seen,
-    /// As [`crate::plugin::Surface::canonical`] has it.
-    pub words: String,
+pub struct ListedVersion {
+    pub info: VersionInfo,
+    /// From [`crate::plugin::Surface::canonical`].
+    pub surface_text: String,
 }
 
 impl Guard {
-    /// Lets everything run and pins nothing.
-    pub fn open() -> Self {
+    /// Admits every version and pins nothing.
+    pub fn permissive() -> Self {
         let dev = |_: &PluginId| Rules { trust: Trust::Dev, ..Rules::default() };
-        Self { pins: false, ..Self::new(None, dev, Signatures::default) }
+        Self { writes: false, ..Self::new(None, dev, Signatures::default) }
     }
 
     pub fn new(
-        lock: Option<Lock>,
+        file: Option<PinFile>,
         rules: impl Fn(&PluginId) -> Rules + Send + Sync + 'static,
         signatures: impl Fn() -> Signatures + Send + Sync + 'static,
     ) -> Self {
         let (rules, signatures) = (Box::new(rules), Box::new(signatures));
-        Self { lock, pins: true, rules, signatures, told: Mutex::default(), tried: Mutex::default() }
+        Self { file, writes: true, rules, signatures, last_error: Mutex::default(), last_write: Mutex::default() }
     }
 
-    /// Reads the pins only.
-    pub fn reading(self) -> Self {
-        Self { pins: false, ..self }
+    /// Turns it into a guard that never writes the pin file.
+    pub fn read_only(self) -> Self {
+        Self { writes: false, ..self }
     }
 
     pub fn signatures(&self) -> Signatures {
         (self.signatures)()
     }
 
-    /// Whether the surface of a plugin must not change while it serves.
-    pub fn fixes_words(&self, id: &PluginId, holds_grants: bool) -> bool {
+    /// Whether the surface of a plugin in service must not change.
+    pub fn pins_surface(&self, id: &PluginId, holds_grants: bool) -> bool {
         let rules = (self.rules)(id);
         match rules.trust {
             Trust::Dev => false,
-            Trust::Default => holds_grants && !rules.free_words,
-            Trust::Strict => !rules.free_words,
+            Trust::Default => holds_grants && !rules.surface_may_change,
+            Trust::Strict => !rules.surface_may_change,
         }
     }
 
     /// The digest that the configuration pins for a plugin.
-    pub fn by_hand(&self, id: &PluginId) -> Option<Digest> {
-        (self.rules)(id).by_hand
+    pub fn configured_pin(&self, id: &PluginId) -> Option<Digest> {
+        (self.rules)(id).configured_pin
     }
 
-    /// What is pinned now. A round of decisions reads it once.
-    pub fn known(&self) -> Known {
-        let Some(lock) = &self.lock else { return Some(Pins::default()) };
-        lock.read().map_err(|error| self.tell(error)).ok()
+    /// Reads the pin file. Callers that decide on several plugins read it once.
+    pub fn read_pins(&self) -> KnownPins {
+        let Some(file) = &self.file else { return Some(Pins::default()) };
+        file.read().map_err(|error| self.report(error)).ok()
     }
 
-    /// Whether a version may be listed, and if so whether it may use its plugin's grants meanwhile.
+    /// Whether a version may be listed; `true`: with its plugin's grants.
     ///
     /// # Errors
-    /// Why it is held, whatever its surface.
-    pub async fn may_ask(self: &Arc<Self>, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
-        let (guard, id, seen) = (self.clone(), id.clone(), seen.clone());
-        blocking(move || if guard.pins { guard.may_serve(&id, &seen) } else { guard.may_run(&id, &seen) }).await
+    /// Why it is held regardless of its surface.
+    pub async fn may_list(self: &Arc<Self>, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
+        let (guard, id, info) = (self.clone(), id.clone(), info.clone());
+        blocking(move || if guard.writes { guard.may_serve(&id, &info) } else { guard.may_run(&id, &info) }).await
     }
 
-    /// Whether a version may run, as far as is known of it; and if so whether it may use its plugin's
-    /// grants to be listed.
-    ///
-    /// # Errors
-    /// Why it is held.
-    pub fn may_run(&self, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
-        self.judge_with(&self.known(), id, seen)
-    }
-
-    /// The same for a server, which must pin it first.
+    /// Whether a version may run, given what is known about it; `true`: it may use its plugin's grants
+    /// while it is listed.
     ///
     /// # Errors
     /// Why it is held.
-    pub fn may_serve(&self, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
-        let known = self.known();
-        let trusted = self.judge_with(&known, id, seen)?;
-        let pin = known.as_ref().and_then(|pins| pins.of(id));
-        if must_be_pinned(&(self.rules)(id), pin, seen) && !self.can_write(FRESH) {
-            return Err(Reason::NotKept);
+    pub fn may_run(&self, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
+        self.decide_with(&self.read_pins(), id, info)
+    }
+
+    /// As [`Guard::may_run`], for a server: the version must also be pinned, so the pin file writable.
+    ///
+    /// # Errors
+    /// Why it is held.
+    pub fn may_serve(&self, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
+        let known = self.read_pins();
+        let trusted = self.decide_with(&known, id, info)?;
+        let pin = known.as_ref().and_then(|pins| pins.get(id));
+        if must_be_pinned(&(self.rules)(id), pin, info) && !self.is_writable(WRITE_CHECK_TTL) {
+            return Err(Reason::PinsUnwritable);
         }
         Ok(trusted)
     }
 
-    fn judge_with(&self, known: &Known, id: &PluginId, seen: &Seen) -> Result<bool, Reason> {
+    fn decide_with(&self, known: &KnownPins, id: &PluginId, info: &VersionInfo) -> Result<bool, Reason> {
         let rules = (self.rules)(id);
-        let pins = usable(known.as_ref(), &rules, seen)?;
-        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen)?;
-        Ok(is_known(&rules, pins.of(id), seen.content))
+        let pins = pins_to_check(known.as_ref(), &rules, info)?;
+        decide(&rules, pins.get(id), pins.is_revoked(info.content), info)?;
+        Ok(may_list_with_grants(&rules, pins.get(id), info.content))
     }
 
-    /// Whether a version held for that reason may be worth another load. An approved one is, whatever
-    /// its surface when it was held: with its grants the surface may differ.
-    pub fn may_retry(&self, known: &Known, id: &PluginId, seen: &Seen, reason: &Reason) -> bool {
+    /// Whether a version that is held for `reason` might be admitted if it were loaded again. An approved
+    /// one might, whatever its surface was: listed with its grants it may have another.
+    pub fn may_retry(&self, known: &KnownPins, id: &PluginId, info: &VersionInfo, reason: &Reason) -> bool {
         let rules = (self.rules)(id);
-        let Ok(pins) = usable(known.as_ref(), &rules, seen) else { return false };
-        let known = is_known(&rules, pins.of(id), seen.content);
-        if *reason == Reason::NotKept {
-            if must_be_pinned(&rules, pins.of(id), seen) && !self.could_write() {
+        let Ok(pins) = pins_to_check(known.as_ref(), &rules, info) else { return false };
+        let with_grants = may_list_with_grants(&rules, pins.get(id), info.content);
+        if *reason == Reason::PinsUnwritable {
+            if must_be_pinned(&rules, pins.get(id), info) && !self.was_writable() {
                 return false;
             }
-        } else if !known && seen.surface.is_none() {
+        } else if !with_grants && info.surface.is_none() {
             return false;
         }
-        let unasked = Seen { surface: None, needs: Default::default(), ..seen.clone() };
-        let seen = if known { &unasked } else { seen };
-        decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen).is_ok()
+        let unlisted = VersionInfo { surface: None, needs: Default::default(), ..info.clone() };
+        let info = if with_grants { &unlisted } else { info };
+        decide(&rules, pins.get(id), pins.is_revoked(info.content), info).is_ok()
     }
 
-    /// Whether a version in service must stop.
+    /// Whether a version in service may keep serving.
     ///
     /// # Errors
-    /// Why it must.
-    pub fn may_stay(&self, known: &Known, id: &PluginId, seen: &Seen) -> Result<(), Reason> {
+    /// Why it must stop.
+    pub fn may_stay(&self, known: &KnownPins, id: &PluginId, info: &VersionInfo) -> Result<(), Reason> {
         let rules = (self.rules)(id);
         let none = Pins::default();
         let pins = known.as_ref().unwrap_or(&none);
-        match decide(&rules, pins.of(id), pins.is_revoked(seen.content), seen) {
+        match decide(&rules, pins.get(id), pins.is_revoked(info.content), info) {
             Err(reason) if reason.stops_service() => Err(reason),
             _ => Ok(()),
         }
     }
 
-    /// Whether the file could be written when that was last tried.
-    fn could_write(&self) -> bool {
-        self.tried().is_none_or(|(_, went_well)| went_well)
+    /// Whether the last write succeeded; `true` if there was none.
+    fn was_writable(&self) -> bool {
+        self.last_write().is_none_or(|(_, succeeded)| succeeded)
     }
 
-    /// Whether the file can be written; checked unless it was within that time. Without a place to
-    /// store pins it cannot.
-    fn can_write(&self, within: Duration) -> bool {
-        let Some(lock) = &self.lock else { return false };
-        let mut tried = self.tried();
-        if let Some((when, went_well)) = *tried
-            && when.elapsed() < within
+    /// Whether the pin file can be written. A result that is older than `max_age` is checked again.
+    fn is_writable(&self, max_age: Duration) -> bool {
+        let Some(file) = &self.file else { return false };
+        let mut last_write = self.last_write();
+        if let Some((when, succeeded)) = *last_write
+            && when.elapsed() < max_age
         {
-            return went_well;
+            return succeeded;
         }
-        let outcome = if self.pins || lock.folder().exists() { lock.try_write() } else { Ok(()) };
-        *tried = Some((Instant::now(), outcome.is_ok()));
-        drop(tried);
+        let outcome = if self.writes || file.folder().exists() { file.try_write() } else { Ok(()) };
+        *last_write = Some((Instant::now(), outcome.is_ok()));
+        drop(last_write);
         match outcome {
             Ok(()) => true,
             Err(error) => {
-                self.tell(error);
+                self.report(error);
                 false
             }
         }
     }
 
-    fn tried(&self) -> MutexGuard<'_, Option<(Instant, bool)>> {
-        self.tried.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn last_write(&self) -> MutexGuard<'_, Option<(Instant, bool)>> {
+        self.last_write.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn note_write(&self, went_well: bool) {
-        *self.tried() = Some((Instant::now(), went_well));
+    fn record_write(&self, succeeded: bool) {
+        *self.last_write() = Some((Instant::now(), succeeded));
     }
 
-    /// Whether versions may run; those that may are pinned when this returns, all in one write.
-    /// Of each of them, how it came to run or why it is held.
-    pub async fn admit(self: &Arc<Self>, versions: Vec<(PluginId, Version)>) -> Vec<Result<Outcome, Reason>> {
+    /// Decides on versions and pins the admitted ones, all in one write that is on disk when this
+    /// returns. One result for each version, in order: how it was admitted, or why it is held.
+    pub async fn admit(self: &Arc<Self>, versions: Vec<(PluginId, ListedVersion)>) -> Vec<Result<AdmittedAs, Reason>> {
         let (guard, count) = (self.clone(), versions.len());
         let admitted = blocking(move || Ok(guard.admit_all(&versions))).await;
         admitted.unwrap_or_else(|reason| vec![Err(reason); count])
     }
 
-    fn admit_all(&self, versions: &[(PluginId, Version)]) -> Vec<Result<Outcome, Reason>> {
-        let known = self.known();
+    fn admit_all(&self, versions: &[(PluginId, ListedVersion)]) -> Vec<Result<AdmittedAs, Reason>> {
+        let known = self.read_pins();
         let mut outcomes = Vec::new();
         let mut unpinned = Vec::new();
-        for (at, (id, Version { seen, words })) in versions.iter().enumerate() {
+        for (at, (id, ListedVersion { info, surface_text })) in versions.iter().enumerate() {
             let rules = (self.rules)(id);
-            let judged = usable(known.as_ref(), &rules, seen).and_then(|pins| {
-                let outcome = rules.judge(&pins, id, seen)?;
-                Ok((outcome, rules.trust != Trust::Dev && pins.of(id) != Some(&rules.pin(&pins, id, seen))))
+            let decided = pins_to_check(known.as_ref(), &rules, info).and_then(|pins| {
+                let outcome = rules.admit(&pins, id, info)?;
+                Ok((outcome, rules.trust != Trust::Dev && pins.get(id) != Some(&rules.new_pin(&pins, id, info))))
             });
-            if let Ok((_, true)) = judged {
-                unpinned.push((at, rules, id, seen, words.as_str()));
+            if let Ok((_, true)) = decided {
+                unpinned.push((at, rules, id, info, surface_text.as_str()));
             }
-            outcomes.push(judged.map(|(outcome, _)| outcome));
+            outcomes.push(decided.map(|(outcome, _)| outcome));
         }
-        if !self.pins || unpinned.is_empty() {
+        if !self.writes || unpinned.is_empty() {
             return outcomes;
         }
-        let Some(lock) = &self.lock else {
-            hold_unkept(&mut outcomes, &unpinned, &known);
+        let Some(file) = &self.file else {
+            hold_unpinned(&mut outcomes, &unpinned, &known);
             return outcomes;
         };
-        // Another process may have pinned something meanwhile: decide again, under the lock.
-        let pinned = lock.update(|pins| {
-            let mut again = Vec::new();
-            for (at, rules, id, seen, _) in &unpinned {
-                let outcome = rules.judge(pins, id, seen);
+        // Another process may have pinned something since: decide again, under the writers' lock.
+        let pinned = file.update(|pins| {
+            let mut decided = Vec::new();
+            for (at, rules, id, info, _) in &unpinned {
+                let outcome = rules.admit(pins, id, info);
                 if outcome.is_ok() {
-                    let pin = rules.pin(pins, id, seen);
-                    pins.put(id, pin);
+                    let pin = rules.new_pin(pins, id, info);
+                    pins.insert(id, pin);
                 }
-                again.push((*at, outcome));
+                decided.push((*at, outcome));
             }
-            (again, pins.clone())
+            (decided, pins.clone())
         });
         match pinned {
-            Ok((again, pins)) => {
-                self.note_write(true);
-                for (at, outcome) in again {
+            Ok((decided, pins)) => {
+                self.record_write(true);
+                for (at, outcome) in decided {
                     outcomes[at] = outcome;
                 }
                 let admitted = unpinned.iter().filter(|(at, ..)| outcomes[*at].is_ok());
-                lock.keep_surfaces(admitted.map(|(.., words)| *words), &pins);
+                file.store_surfaces(admitted.map(|(.., surface_text)| *surface_text), &pins);
             }
             // A full or read-only disk: versions that must be pinned do not run.
             Err(error) => {
-                self.note_write(false);
-                self.tell(error);
-                hold_unkept(&mut outcomes, &unpinned, &known);
+                self.record_write(false);
+                self.report(error);
+                hold_unpinned(&mut outcomes, &unpinned, &known);
             }
         }
         outcomes
     }
 
-    /// Notes that the files of plugins are gone.
-    pub fn miss(self: &Arc<Self>, ids: Vec<PluginId>) {
+    /// Records in the background that the files of plugins were removed.
+    pub fn mark_missing(self: &Arc<Self>, ids: Vec<PluginId>) {
         let guard = self.clone();
         tokio::task::spawn_blocking(move || {
-            let Some(lock) = guard.lock.as_ref().filter(|_| guard.pins) else { return };
-            let pinned = |pins: &Pins| ids.iter().any(|id| pins.of(id).is_some());
-            if lock.read().is_ok_and(|pins| pinned(&pins))
-                && let Err(error) = lock.update(|pins| ids.iter().for_each(|id| pins.miss(id)))
+            let Some(file) = guard.file.as_ref().filter(|_| guard.writes) else { return };
+            let pinned = |pins: &Pins| ids.iter().any(|id| pins.get(id).is_some());
+            if file.read().is_ok_and(|pins| pinned(&pins))
+                && let Err(error) = file.update(|pins| ids.iter().for_each(|id| pins.mark_missing(id)))
             {
-                guard.tell(error);
+                guard.report(error);
             }
         });
     }
 
-    /// Wakes when the pins change, and when they can be written again.
+    /// Wakes when the pin file changes, and when it becomes writable again.
     pub fn watch(self: &Arc<Self>) -> Watch {
-        let mut looks = tokio::time::interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        Watch { guard: self.clone(), looks, file: self.lock.as_ref().map(Lock::changes), unwritable: false }
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        Watch { guard: self.clone(), ticks, file: self.file.as_ref().map(PinFile::changes), unwritable: false }
     }
 
-    fn tell(&self, error: LockError) {
-        let mut told = self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if told.as_ref() != Some(&error) {
-            tracing::error!(hint = error.hint, "failed to {error}");
-            *told = Some(error);
+    fn report(&self, error: PinFileError) {
+        let mut last_error = self.last_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if last_error.as_ref() != Some(&error) {
+            tracing::error!(hint = error.hint.as_deref(), "failed to {error}");
+            *last_error = Some(error);
         }
     }
 }
 
 /// The pins that a version is checked against. If they cannot be read, only versions that need no pin
-/// may run.
-fn usable<'p>(known: Option<&'p Pins>, rules: &Rules, seen: &Seen) -> Result<Cow<'p, Pins>, Reason> {
-    let free = rules.trust == Trust::Dev || rules.by_hand.is_some();
-    let drops_in = rules.trust == Trust::Default && seen.grants.is_empty();
+/// pass, checked against none.
+fn pins_to_check<'p>(known: Option<&'p Pins>, rules: &Rules, info: &VersionInfo) -> Result<Cow<'p, Pins>, Reason> {
+    let ignores_pins = rules.trust == Trust::Dev || rules.configured_pin.is_some();
+    let needs_none = rules.trust == Trust::Default && info.grants.is_empty();
     match known {
         Some(pins) => Ok(Cow::Borrowed(pins)),
-        None if free || drops_in => Ok(Cow::Owned(Pins::default())),
-        None => Err(Reason::NoLock),
+        None if ignores_pins || needs_none => Ok(Cow::Owned(Pins::default())),
+        None => Err(Reason::PinsUnreadable),
     }
 }
 
-/// Whether a version may serve only when it is pinned: it holds grants, and the configuration does not
-/// pin which version may have them.
-fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, seen: &Seen) -> bool {
-    let free = rules.trust == Trust::Dev || rules.by_hand.is_some() || seen.grants.is_empty();
-    !free && pin.is_none_or(|pin| pin.content != seen.content)
+/// Whether a version may serve only once it is pinned: the plugin holds grants, and the configuration
+/// does not pin the version that may use them.
+fn must_be_pinned(rules: &Rules, pin: Option<&Pin>, info: &VersionInfo) -> bool {
+    let needs_none = rules.trust == Trust::Dev || rules.configured_pin.is_some() || info.grants.is_empty();
+    !needs_none && pin.is_none_or(|pin| pin.content != info.content)
 }
 
-/// Holds those that must be pinned and are not.
-fn hold_unkept(outcomes: &mut [Result<Outcome, Reason>], unpinned: &[Unpinned], known: &Known) {
-    for (at, rules, id, seen, _) in unpinned {
-        let pin = known.as_ref().and_then(|pins| pins.of(id));
-        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, seen) {
-            outcomes[*at] = Err(Reason::NotKept);
+/// Holds the versions that must be pinned and could not be.
+fn hold_unpinned(outcomes: &mut [Result<AdmittedAs, Reason>], unpinned: &[Unpinned], known: &KnownPins) {
+    for (at, rules, id, info, _) in unpinned {
+        let pin = known.as_ref().and_then(|pins| pins.get(id));
+        if outcomes[*at].is_ok() && must_be_pinned(rules, pin, info) {
+            outcomes[*at] = Err(Reason::PinsUnwritable);
         }
     }
 }
 
-/// The index of a requested version, and the pin it gets.
-type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v Seen, &'v str);
+/// A version to be pinned: its index in the request, its rules, id, info and surface.
+type Unpinned<'v> = (usize, Rules, &'v PluginId, &'v VersionInfo, &'v str);
 
 impl Rules {
-    fn judge(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Result<Outcome, Reason> {
-        let pin = pins.of(id);
-        decide(self, pin, pins.is_revoked(seen.content), seen)?;
-        let other_words = pin.is_some_and(|pin| Some(pin.surface) != seen.surface);
+    fn admit(&self, pins: &Pins, id: &PluginId, info: &VersionInfo) -> Result<AdmittedAs, Reason> {
+        let pin = pins.get(id);
+        decide(self, pin, pins.is_revoked(info.content), info)?;
+        let surface_changed = pin.is_some_and(|pin| Some(pin.surface) != info.surface);
         Ok(match pin {
-            None => Outcome::First,
-            Some(pin) if pin.content == seen.content && !other_words => Outcome::Same,
-            Some(_) => Outcome::Followed { other_words },
+            None => AdmittedAs::FirstUse,
+            Some(pin) if pin.content == info.content && !surface_changed => AdmittedAs::Unchanged,
+            Some(_) => AdmittedAs::Updated { surface_changed },
         })
     }
 
-    /// The pin of a version that runs; equal to the one that is there if nothing is to be written.
-    fn pin(&self, pins: &Pins, id: &PluginId, seen: &Seen) -> Pin {
-        let old = pins.of(id).filter(|old| old.content == seen.content);
+    /// The pin of an admitted version; equal to the existing one if nothing has to be written.
+    fn new_pin(&self, pins: &Pins, id: &PluginId, info: &VersionInfo) -> Pin {
+        let old = pins.get(id).filter(|old| old.content == info.content);
         // An approved version stays approved, even if its surface changed.
-        let approved = self.by_hand.is_some() || (self.free_words && old.is_some_and(|old| old.approved));
-        let new = Pin::of(seen, approved);
+        let approved =
+            self.configured_pin.is_some() || (self.surface_may_change && old.is_some_and(|old| old.approved));
+        let new = Pin::new(info, approved);
         match old {
             Some(old) if old.surface == new.surface && old.signer == new.signer => Pin { gone: None, ..old.clone() },
             _ => new,
@@ -350,14 +350,14 @@ impl Rules {
 }
 
 impl Pin {
-    /// The pin of a version as it is known. One that was not listed has an empty surface.
-    pub fn of(seen: &Seen, approved: bool) -> Self {
+    /// Pins a version. One that was not listed gets the digest of an empty surface.
+    pub fn new(info: &VersionInfo, approved: bool) -> Self {
         Self {
-            content: seen.content,
-            surface: seen.surface.unwrap_or_else(|| Digest::of(b"")),
-            needs: names(&seen.needs),
-            grants: names(&seen.grants),
-            signer: seen.signer.as_ref().map(Signer::to_string),
+            content: info.content,
+            surface: info.surface.unwrap_or_else(|| Digest::of(b"")),
+            needs: names(&info.needs),
+            grants: names(&info.grants),
+            signer: info.signer.as_ref().map(Signer::to_string),
             approved,
             time: now(),
             gone: None,
@@ -368,9 +368,9 @@ impl Pin {
 /// See [`Guard::watch`].
 pub struct Watch {
     guard: Arc<Guard>,
-    looks: Interval,
+    ticks: Interval,
     file: Option<Changes>,
-    /// They could not be written at the last look.
+    /// The pin file was not writable at the last check.
     unwritable: bool,
 }
 
@@ -378,21 +378,21 @@ impl Watch {
     /// Cancel-safe.
     pub async fn changed(&mut self) {
         loop {
-            self.looks.tick().await;
-            if !self.guard.could_write() {
+            self.ticks.tick().await;
+            if !self.guard.was_writable() {
                 self.unwritable = true;
                 let guard = self.guard.clone();
-                // A check that is no longer awaited has still updated the guard.
-                let _ = tokio::task::spawn_blocking(move || guard.can_write(RETRY)).await;
+                // If this future is dropped, the check still completes and updates the guard.
+                let _ = tokio::task::spawn_blocking(move || guard.is_writable(RETRY_INTERVAL)).await;
             }
-            let again = self.guard.could_write() && std::mem::take(&mut self.unwritable);
-            if again {
+            let writable_again = self.guard.was_writable() && std::mem::take(&mut self.unwritable);
+            if writable_again {
                 tracing::info!("the pin file is writable again");
-                *self.guard.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+                *self.guard.last_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
             }
-            // It is replaced whole: there is no need to wait until it rests.
+            // The file is replaced atomically: there is no need to wait until it is stable.
             let file = self.file.as_mut();
-            if file.is_some_and(Changes::take) || again {
+            if file.is_some_and(Changes::take) || writable_again {
                 return;
             }
         }
@@ -403,7 +403,7 @@ async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R, Reason> + 
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(io::Error::from).unwrap_or_else(|error| {
         tracing::error!(%error, "pin check task failed");
-        Err(Reason::NoLock)
+        Err(Reason::PinsUnreadable)
     })
 }
 

@@ -7,51 +7,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::plugin::{Access, Digest, PluginId};
 
-/// Version of the file format. A file of another version is not touched.
-pub(super) const VERSION: u32 = 1;
-/// How long a pin outlives its file, so that deleting the file first does not make the next version
-/// a first use.
-const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Version of the file format. A file of another version is left unchanged.
+pub(super) const FORMAT: u32 = 1;
+/// How long a pin is kept after its plugin file was removed. Deleting a file before replacing it must
+/// not make the new version a first use.
+const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// All of it.
+/// The content of the pin file.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Pins {
     pub(super) version: u32,
-    /// By the plugins' names.
+    /// By plugin name.
     #[serde(default)]
     pub(super) plugins: BTreeMap<String, Pin>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) revoked: Vec<Revoked>,
 }
 
-/// The version of a plugin that ran last, or that a person approved.
+/// The version of a plugin that was last run or approved.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    /// Of the file.
+    /// Digest of the component.
     #[serde(with = "hash")]
     pub content: Digest,
     /// Digest of its surface.
     #[serde(with = "hash")]
     pub surface: Digest,
-    /// Kinds of access that its imports need, by name. Names that this version does not know
-    /// are kept.
+    /// Kinds of access that its imports need, by name. Unknown names are preserved.
     pub needs: BTreeSet<String>,
-    /// Kinds of access that it held.
+    /// Kinds of access that were granted.
     pub grants: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// Approved by a person; else auto-approved, on first use or as an update that needs no approval.
+    /// Approved by a person; otherwise auto-approved, on first use or as an update that needs no approval.
     pub approved: bool,
     #[serde(with = "moment")]
     pub time: SystemTime,
-    /// Since when there is no file of it.
+    /// When the plugin file was found removed.
     #[serde(default, with = "moment", skip_serializing_if = "Option::is_none")]
     pub gone: Option<SystemTime>,
 }
 
-/// A file's content that must not run again.
+/// A digest that must not run again, under any name.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Revoked {
@@ -64,16 +63,16 @@ pub(super) struct Revoked {
 
 impl Default for Pins {
     fn default() -> Self {
-        Self { version: VERSION, plugins: BTreeMap::new(), revoked: Vec::new() }
+        Self { version: FORMAT, plugins: BTreeMap::new(), revoked: Vec::new() }
     }
 }
 
 impl Pins {
-    pub fn of(&self, id: &PluginId) -> Option<&Pin> {
+    pub fn get(&self, id: &PluginId) -> Option<&Pin> {
         self.plugins.get(id.as_ref())
     }
 
-    /// Every pinned plugin, with its pin, by name.
+    /// All pins, ordered by plugin name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Pin)> {
         self.plugins.iter().map(|(name, pin)| (name.as_str(), pin))
     }
@@ -82,14 +81,14 @@ impl Pins {
         self.revoked.iter().any(|revoked| revoked.content == content)
     }
 
-    pub fn put(&mut self, id: &PluginId, pin: Pin) {
+    pub fn insert(&mut self, id: &PluginId, pin: Pin) {
         self.plugins.insert(id.to_string(), pin);
     }
 
-    /// Approval undoes a revocation.
+    /// Also undoes a revocation of that digest.
     pub fn approve(&mut self, id: &PluginId, pin: Pin) {
         self.revoked.retain(|revoked| revoked.content != pin.content);
-        self.put(id, Pin { approved: true, ..pin });
+        self.insert(id, Pin { approved: true, ..pin });
     }
 
     pub fn revoke(&mut self, id: &PluginId, content: Digest) {
@@ -98,27 +97,27 @@ impl Pins {
         }
     }
 
-    /// Notes that a plugin's file is gone.
-    pub(super) fn miss(&mut self, id: &PluginId) {
+    /// Records that the plugin's file was removed.
+    pub(super) fn mark_missing(&mut self, id: &PluginId) {
         if let Some(pin) = self.plugins.get_mut(id.as_ref()) {
             pin.gone.get_or_insert(now());
         }
     }
 
-    /// Forgets pins of plugins that have been gone for long. A time in the future, after a clock was
-    /// set back, does not count as long ago.
-    pub(super) fn forget(&mut self, now: SystemTime) {
-        let long_gone = |gone: SystemTime| now.duration_since(gone).is_ok_and(|gone| gone > REMEMBERED);
-        self.plugins.retain(|_, pin| !pin.gone.is_some_and(long_gone));
+    /// Drops the pins of plugins that were removed more than [`RETENTION`] ago. A time in the future
+    /// (the clock was set back) does not count as expired.
+    pub(super) fn drop_expired(&mut self, now: SystemTime) {
+        let is_expired = |gone: SystemTime| now.duration_since(gone).is_ok_and(|age| age > RETENTION);
+        self.plugins.retain(|_, pin| !pin.gone.is_some_and(is_expired));
     }
 }
 
-/// Kinds of access by their names.
+/// The names of kinds of access.
 pub(super) fn names(kinds: &BTreeSet<Access>) -> BTreeSet<String> {
     kinds.iter().map(|kind| kind.name().to_owned()).collect()
 }
 
-/// To the second, as the file has it.
+/// Truncated to seconds, the precision of the file.
 pub(super) fn now() -> SystemTime {
     let now = SystemTime::now();
     let past = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -137,7 +136,7 @@ mod hash {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("a hash is blake3: and 64 hexadecimal digits"))
+        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("a hash must be blake3: and 64 hexadecimal digits"))
     }
 }
 

@@ -1,50 +1,50 @@
 //! The surfaces of pinned versions, stored verbatim so that the next version can be compared.
 //!
-//! A lost or damaged text costs the comparison only; decisions use its digest.
+//! Decisions use the digest only: a lost or damaged text affects only what `status` can show.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 
-use super::file::{Lock, LockError};
-use super::guard::Version;
+use super::file::{PinFile, PinFileError};
+use super::guard::ListedVersion;
 use super::pin::{Pin, Pins};
 use crate::os::files;
 use crate::os::private::{self, OnDisk};
 use crate::plugin::{Digest, PluginId};
 
 const FOLDER: &str = "surfaces";
-/// Bytes of the longest text. A surface has at most some hundred KiB; here it is escaped.
+/// Maximum bytes of one text. A surface has a few hundred KiB at most, and escaping adds to that.
 const MAX_SIZE: u64 = 4 << 20;
 
-impl Lock {
-    /// The text with that digest, if it exists.
+impl PinFile {
+    /// The stored surface with that digest.
     pub fn surface(&self, digest: Digest) -> Option<String> {
         let text = files::read_text(&self.folder().join(FOLDER).join(name(digest)), MAX_SIZE).ok()?;
         (Digest::of(text.as_bytes()) == digest).then_some(text)
     }
 
-    /// Pins a version that a person approved, on the calling thread.
+    /// Pins an approved version. Blocks the calling thread.
     ///
     /// # Errors
-    /// As [`Lock::update`].
-    pub fn approve(&self, id: &PluginId, version: &Version) -> Result<(), LockError> {
+    /// As [`PinFile::update`].
+    pub fn approve(&self, id: &PluginId, version: &ListedVersion) -> Result<(), PinFileError> {
         let pins = self.update(|pins| {
-            pins.approve(id, Pin::of(&version.seen, true));
+            pins.approve(id, Pin::new(&version.info, true));
             pins.clone()
         })?;
-        self.keep_surfaces([&*version.words], &pins);
+        self.store_surfaces([&*version.surface_text], &pins);
         Ok(())
     }
 
-    /// Stores texts, and deletes those of no pin.
-    pub(super) fn keep_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) {
-        if let Err(error) = self.try_keep(texts, pins) {
+    /// Stores surfaces, and deletes those that no pin refers to.
+    pub(super) fn store_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) {
+        if let Err(error) = self.try_store_surfaces(texts, pins) {
             tracing::warn!("failed to store tool descriptions: {error}");
         }
     }
 
-    fn try_keep<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) -> io::Result<()> {
+    fn try_store_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) -> io::Result<()> {
         let folder = self.folder().join(FOLDER);
         private::make_folder(&folder)?;
         let mut wanted: HashSet<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
@@ -60,7 +60,7 @@ impl Lock {
         }
         for entry in fs::read_dir(&folder)?.flatten() {
             if entry.file_name().to_str().is_none_or(|found| !wanted.contains(found)) {
-                // Another process may be faster.
+                // Another process may have removed it already.
                 let _ = fs::remove_file(entry.path());
             }
         }

@@ -1,88 +1,87 @@
-//! The decision on a version, as text for a person or a record.
+//! The decision on a version, as text for users and for the audit log.
 
 use std::path::Path;
 
-use super::decision::{Reason, Seen};
+use super::decision::{Reason, VersionInfo};
 use crate::plugin::{Digest, PluginId, Signer};
 
-/// How a version came to run.
+/// On which ground a version was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is the first one: approved on first use.
-    First,
-    /// It is the pinned one.
-    Same,
-    /// It updates the pinned one, and needs no approval.
-    Followed {
-        /// Its surface changed.
-        other_words: bool,
-    },
+pub enum AdmittedAs {
+    /// Nothing was pinned: auto-approved on first use.
+    FirstUse,
+    /// It is the pinned version.
+    Unchanged,
+    /// It differs from the pinned version in a way that needs no approval.
+    Updated { surface_changed: bool },
 }
 
-/// The decision on a version, for a person or a record.
+/// The decision on a version.
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub plugin: PluginId,
     pub content: Digest,
-    /// `None`: it was not listed.
+    /// `None`: the version was not listed.
     pub surface: Option<Digest>,
     pub signer: Option<Signer>,
-    /// Why it is held, or how it came to run.
-    pub outcome: Result<Outcome, Reason>,
+    /// How it was admitted, or why it is held.
+    pub outcome: Result<AdmittedAs, Reason>,
 }
 
 impl Decision {
-    pub fn new(plugin: PluginId, seen: &Seen, outcome: Result<Outcome, Reason>) -> Self {
-        Self { plugin, content: seen.content, surface: seen.surface, signer: seen.signer.clone(), outcome }
+    pub fn new(plugin: PluginId, info: &VersionInfo, outcome: Result<AdmittedAs, Reason>) -> Self {
+        Self { plugin, content: info.content, surface: info.surface, signer: info.signer.clone(), outcome }
     }
 
-    /// The machine-readable code.
+    /// The code for logs.
     pub fn event(&self) -> &'static str {
         match &self.outcome {
-            Ok(Outcome::First) => "first_use",
-            Ok(Outcome::Same) => "same",
-            Ok(Outcome::Followed { other_words: false }) => "followed",
-            Ok(Outcome::Followed { other_words: true }) => "followed_with_other_words",
+            Ok(AdmittedAs::FirstUse) => "first_use",
+            Ok(AdmittedAs::Unchanged) => "same",
+            Ok(AdmittedAs::Updated { surface_changed: false }) => "followed",
+            Ok(AdmittedAs::Updated { surface_changed: true }) => "followed_with_other_words",
             Err(_) => "hold",
         }
     }
 
     /// Why it is held; reads after "failed to".
     pub fn refusal(&self) -> String {
-        self.outcome.as_ref().err().map_or_else(String::new, |reason| format!("run it without approval: {reason}"))
+        let Err(reason) = &self.outcome else { return String::new() };
+        let held = if reason.needs_approval() { "pending approval" } else { "held" };
+        format!("run this version, which is {held}: {reason}")
     }
 
     /// A hint for the operator. `folder` is where the plugin's file is.
     pub fn hint(&self, folder: &Path) -> String {
         let command = self.command(folder);
         match &self.outcome {
-            Err(Reason::NotTheOnePinned | Reason::NoLock | Reason::NotKept) => command,
+            Err(Reason::PinMismatch | Reason::PinsUnreadable | Reason::PinsUnwritable) => command,
             _ => format!("to see the changes: wharf status {}; {command}", shell_word(folder)),
         }
     }
 
-    /// The same, where the changes are already shown.
+    /// The hint where the changes are already shown.
     pub fn command(&self, folder: &Path) -> String {
         let id = &self.plugin;
         match &self.outcome {
-            Err(Reason::NotTheOnePinned) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
-            Err(Reason::NoLock) => "see the log for what is wrong with the pin file".into(),
-            Err(Reason::NotKept) => format!(
-                "free disk space for $XDG_STATE_HOME/wharf, or make it writable by this user, and it runs within seconds; \
-                 or pin it by hand: pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
+            Err(Reason::PinMismatch) => format!("change or remove `pin` under [plugins.{id}] in the configuration"),
+            Err(Reason::PinsUnreadable) => "repair the pin file; the log says what is wrong with it".into(),
+            Err(Reason::PinsUnwritable) => format!(
+                "free disk space for $XDG_STATE_HOME/wharf, or make that folder writable by this user: the version then \
+                 runs within seconds; or add pin = \"blake3:{}\" under [plugins.{id}] in the configuration",
                 self.content
             ),
-            _ => format!("to approve it: {}", approval(id, Some(folder))),
+            _ => format!("to approve it: {}", approve_command(id, Some(folder))),
         }
     }
 }
 
-/// The command that approves the version in a folder, which is the user's own if it is not given.
-pub fn approval(id: &PluginId, folder: Option<&Path>) -> String {
+/// The command that approves the version in a folder; `None` stands for the user's default folder.
+pub fn approve_command(id: &PluginId, folder: Option<&Path>) -> String {
     folder.map_or_else(|| format!("wharf approve {id}"), |folder| format!("wharf approve {id} {}", shell_word(folder)))
 }
 
-/// A path quoted as one shell word that is not an option.
+/// The path quoted for a POSIX shell, as one word that is not parsed as an option.
 pub fn shell_word(path: &Path) -> String {
     let mut path = path.display().to_string();
     if path.starts_with('-') {

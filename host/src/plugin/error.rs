@@ -54,9 +54,9 @@ pub enum LoadError {
     Symlink,
     #[error("load a plugin from something that is not a regular file: {0}")]
     NotAFile(&'static str),
-    #[error("trust a file that other users can write")]
+    #[error("load a file that other users can write")]
     WritableByOthers,
-    #[error("trust a file owned by another user")]
+    #[error("load a file owned by another user")]
     ForeignOwner,
     #[error("read the file: {0}")]
     Unreadable(String),
@@ -64,7 +64,7 @@ pub enum LoadError {
     Changed,
     #[error("find the signature that the configuration requires")]
     Unsigned,
-    #[error("trust the file, whose signature is invalid: {0}")]
+    #[error("load the file, whose signature is invalid: {0}")]
     BadSignature(String),
     #[error("list what the plugin offers; it refused: {0}")]
     ListingRefused(String),

@@ -31,7 +31,7 @@ impl Progress {
             | FolderEvent::Reconfigured(_)
             | FolderEvent::Removed(_)
             | FolderEvent::Warned(_)
-            | FolderEvent::Settled => {}
+            | FolderEvent::FirstScanDone => {}
         }
     }
 

@@ -285,7 +285,7 @@ impl Connection {
         };
         // Capabilities depend on which plugin files exist.
         if matches!(&*request.method, "initialize" | "server/discover") {
-            self.server.catalog.looked(FILE_LIST_TIMEOUT).await;
+            self.server.catalog.files_known(FILE_LIST_TIMEOUT).await;
         }
         self.start(arrival, request)
     }

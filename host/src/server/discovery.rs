@@ -49,7 +49,7 @@ pub(super) fn register(catalog: &Arc<Catalog>) {
         catalog: Arc::downgrade(catalog),
         searching: Semaphore::new(MAX_SEARCHES),
     };
-    for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, surface: None }) {
+    for warning in catalog.put(Member { provider: Arc::new(discovery), naming: Naming::Plain, pinned_surface: None }) {
         tracing::warn!("{warning}");
     }
 }

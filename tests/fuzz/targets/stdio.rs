@@ -50,7 +50,7 @@ fn run(input: &[u8]) {
     runtime.block_on(async {
         let catalog = Arc::new(Catalog::default());
         // There is no folder to wait for.
-        catalog.set_looked();
+        catalog.set_files_known();
         catalog.set_ready();
         let server = Server::new(catalog, Settings::default());
         stdio::serve(server, Cursor::new(said), output.clone(), bounds, std::future::pending()).await;

@@ -33,7 +33,8 @@ fn list_and_call_run_nothing_that_is_held() {
     home.put_bytes(&version("2", "Does another thing."), "p");
     let output = folder_command(&home, &["list"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(output.stdout.is_empty() && err(&output).contains("failed to run it without approval"), "{}", err(&output));
+    let pending = "failed to run this version, which is pending approval";
+    assert!(output.stdout.is_empty() && err(&output).contains(pending), "{}", err(&output));
     for path in [home.plugins(), home.plugin("p")] {
         let output = run(&home, ["call".as_ref(), path.as_os_str(), "p_version".as_ref()]);
         assert!(!output.status.success() && err(&output).contains("wharf approve p"), "{}", err(&output));

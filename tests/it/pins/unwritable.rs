@@ -19,7 +19,7 @@ fn neither_a_new_plugin_nor_a_new_version_runs_with_grants_until_it_can_be_pinne
     home.put_bytes(&version("free", "Does a thing."), "r");
     let said = "held: the plugin holds grants, and the pin file cannot be written";
     let log = client.process().log_with("plugin=q");
-    assert!(log.contains("write the pins") && log.contains("free disk space"), "{log}");
+    assert!(log.contains("write the pin file") && log.contains("free disk space"), "{log}");
     client.process().log_with(said);
     client.tools_until(|tools| tools == ["p_version", "p_act", "r_version", "r_act"]);
     assert_eq!(client.text("p_version", json!({})), "1");

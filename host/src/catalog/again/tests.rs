@@ -5,44 +5,44 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-use super::{Replaced, replace};
+use super::{Replacement, replace};
 use crate::catalog::tests::member;
 use crate::catalog::{Catalog, Member, NewSettings, PluginSettings};
 use crate::plugin::{Digest, Grants, Limits, LoadError, PluginId, Provider, Surface};
 
 #[test]
-fn fixed_words_stay_when_a_plugin_says_others() {
+fn a_pinned_surface_is_not_replaced() {
     let (before, after) = (member("p", &[("t", "Does.")], true), member("p", &[("t", "Lies.")], true));
-    let words = |member: &Member| member.provider.surface().digest();
-    for (fixed, wanted, outcome) in [
-        (None, &after, Replaced::Taken),
-        (Some(words(&before)), &before, Replaced::Same),
-        (Some(words(&after)), &after, Replaced::Taken),
+    let digest = |member: &Member| member.provider.surface().digest();
+    for (pinned, wanted, outcome) in [
+        (None, &after, Replacement::Applied),
+        (Some(digest(&before)), &before, Replacement::Unchanged),
+        (Some(digest(&after)), &after, Replacement::Applied),
     ] {
-        let mut members = [Member { surface: fixed, ..before.clone() }];
+        let mut members = [Member { pinned_surface: pinned, ..before.clone() }];
         assert_eq!(replace(&mut members, &before.provider, after.provider.clone()), outcome);
-        assert_eq!(words(&members[0]), words(wanted));
+        assert_eq!(digest(&members[0]), digest(wanted));
     }
 }
 
 #[test]
-fn who_says_the_same_again_changes_nothing() {
+fn an_equal_listing_changes_nothing() {
     let (before, after) = (member("p", &[("t", "Does.")], true), member("p", &[("t", "Does.")], true));
     let mut members = [before.clone()];
-    assert_eq!(replace(&mut members, &before.provider, after.provider), Replaced::Same);
+    assert_eq!(replace(&mut members, &before.provider, after.provider), Replacement::Unchanged);
     assert!(Arc::ptr_eq(&members[0].provider, &before.provider));
 }
 
-/// A plugin that is as long in listing as the test wants, and tells by its one tool how many
-/// things it is granted and how often it was listed.
+/// A plugin whose listings end when the test allows it. The name of its only tool has the number of its
+/// grants and of its listings.
 struct Slow {
     id: PluginId,
     granted: usize,
     surface: Surface,
-    /// A permit lets one listing end.
+    /// Each permit lets one listing end.
     may_end: Arc<Semaphore>,
     begun: Arc<AtomicUsize>,
-    /// So many listings panic first.
+    /// The number of listings that still panic.
     bugs: Arc<AtomicUsize>,
 }
 
@@ -57,12 +57,12 @@ impl Slow {
             bugs: Arc::default(),
         };
         let (may_end, begun, bugs) = (slow.may_end.clone(), slow.begun.clone(), slow.bugs.clone());
-        let member = Member { provider: Arc::new(slow), naming: Default::default(), surface: None };
+        let member = Member { provider: Arc::new(slow), naming: Default::default(), pinned_surface: None };
         (member, may_end, begun, bugs)
     }
 
-    fn with(&self, granted: usize, said: &str) -> Arc<dyn Provider> {
-        let tools = member("slow", &[(said, "")], true).provider;
+    fn with(&self, granted: usize, tool: &str) -> Arc<dyn Provider> {
+        let tools = member("slow", &[(tool, "")], true).provider;
         let tools = tools.surface().tools.as_deref().unwrap_or_default();
         let tool = &tools[0].tool;
         let surface = Surface {
@@ -87,7 +87,7 @@ impl Provider for Slow {
         &self.surface
     }
     fn with_settings(&self, _: Limits, grants: Grants) -> Option<Arc<dyn Provider>> {
-        Some(self.with(grants.env.len(), "unasked"))
+        Some(self.with(grants.env.len(), "unlisted"))
     }
     async fn list_again(&self) -> Result<Option<Arc<dyn Provider>>, LoadError> {
         let times = self.begun.fetch_add(1, Ordering::SeqCst);
@@ -110,16 +110,16 @@ fn tool(catalog: &Catalog) -> String {
 }
 
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let patience = async {
+    let condition = async {
         while !holds() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), patience).await.unwrap_or_else(|_| panic!("never: {what}"));
+    tokio::time::timeout(Duration::from_secs(60), condition).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// Settings, lists that change and new versions in all orders, each coming while the plugin is
-/// being listed: whoever serves at the end is under the last settings, and so is what it lists.
+/// Changed settings, changed lists and new versions in all orders, each while the plugin is being listed:
+/// at the end, the provider in service and its lists are those under the last settings.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_hold_whatever_a_plugin_lists_meanwhile() {
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,18 +150,18 @@ async fn settings_hold_whatever_a_plugin_lists_meanwhile() {
                 Revoke => {
                     granted = 0;
                     let settings = Some(settings(granted));
-                    catalog.reconfigure(vec![NewSettings { id: id.clone(), settings, surface: None }]);
+                    catalog.reconfigure(vec![NewSettings { id: id.clone(), settings, pinned_surface: None }]);
                     catalog.list_again(&id);
-                    assert_eq!(tool(&catalog), "slow_unasked", "{order:?}: from this moment on");
+                    assert_eq!(tool(&catalog), "slow_unlisted", "{order:?}: at once");
                 }
                 Changed => catalog.list_again(&id),
                 Version => {
                     let (mut next, next_may_end, ..) = Slow::member(granted);
-                    // It lists as the test wants, too.
+                    // Its listings are not held up.
                     next_may_end.add_permits(1000);
                     next.naming = Default::default();
                     catalog.put(next);
-                    // Its first word, right after that of the version before it.
+                    // Its first announcement, right after one of the previous version.
                     catalog.list_again(&id);
                 }
             }
@@ -169,14 +169,14 @@ async fn settings_hold_whatever_a_plugin_lists_meanwhile() {
         may_end.add_permits(1000);
         let wanted = "slow_granted-0-at-";
         until(&format!("{order:?}: {wanted}, but {}", tool(&catalog)), || tool(&catalog).starts_with(wanted)).await;
-        // What was asked before answers last, and changes nothing.
-        until("all is asked", || catalog.listing().is_empty()).await;
+        // The outdated listing ends last, and changes nothing.
+        until("no listing runs", || catalog.relisting().is_empty()).await;
         assert!(tool(&catalog).starts_with(wanted), "{order:?}: {}", tool(&catalog));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_panic_does_not_keep_a_plugin_from_being_asked_again() {
+async fn a_panic_does_not_prevent_later_listings() {
     let catalog = Arc::new(Catalog::default());
     let (slow, may_end, begun, bugs) = Slow::member(1);
     let id = slow.provider.id().clone();
@@ -187,6 +187,6 @@ async fn a_panic_does_not_keep_a_plugin_from_being_asked_again() {
     until("it has panicked", || bugs.load(Ordering::SeqCst) == 0).await;
     catalog.list_again(&id);
     until("it is listed", || tool(&catalog) == "slow_granted-1-at-1").await;
-    until("all is asked", || catalog.listing().is_empty()).await;
+    until("no listing runs", || catalog.relisting().is_empty()).await;
     assert_eq!(begun.load(Ordering::SeqCst), 2);
 }

@@ -1,10 +1,10 @@
 //! Applies changed settings and changed decisions on versions.
 //!
-//! It takes versions out of service and schedules loads; it loads nothing itself.
+//! Takes versions out of service and schedules loads; loads nothing itself.
 
 use std::path::PathBuf;
 
-use super::{File, Folder, State};
+use super::{File, Folder, LoadState};
 use crate::catalog::{FolderEvent, Held, NewSettings};
 use crate::pins::{Decision, Guard, Reason};
 use crate::plugin::{Digest, PluginId};
@@ -15,35 +15,39 @@ impl Folder {
         let (mut changes, mut changed, mut to_list) = (Vec::new(), Vec::new(), Vec::new());
         for file in self.files.values_mut() {
             let settings = (self.settings)(&file.id);
-            for seen in file.seen.iter_mut().chain(file.held.iter_mut().map(|(seen, _)| seen)) {
-                seen.grants = settings.grants.kinds();
+            for info in file.serving_info.iter_mut().chain(file.held.iter_mut().map(|(info, _)| info)) {
+                info.grants = settings.grants.kinds();
             }
             if !file.serving {
                 continue;
             }
-            let surface = fixed(&self.guard, file);
-            let other = file.settings.as_ref() != Some(&settings);
-            if !other && surface == file.surface {
+            let surface = pinned_surface(&self.guard, file);
+            let has_changed = file.settings.as_ref() != Some(&settings);
+            if !has_changed && surface == file.pinned_surface {
                 continue;
             }
-            // Of these settings, only grants can affect what it lists.
+            // Of the settings, only grants can affect what a plugin lists.
             if file.settings.as_ref().is_none_or(|before| before.grants != settings.grants) {
                 to_list.push(file.id.clone());
             }
-            if other {
+            if has_changed {
                 changed.push(file.id.clone());
                 file.settings = Some(settings.clone());
             }
-            file.surface = surface;
-            changes.push(NewSettings { id: file.id.clone(), settings: other.then_some(settings), surface });
+            file.pinned_surface = surface;
+            changes.push(NewSettings {
+                id: file.id.clone(),
+                settings: has_changed.then_some(settings),
+                pinned_surface: surface,
+            });
         }
-        let (warnings, unfit) = self.catalog.reconfigure(changes);
+        let (warnings, mismatched) = self.catalog.reconfigure(changes);
         self.warn(warnings);
-        for id in unfit {
-            self.load_from_file(&id);
+        for id in mismatched {
+            self.reload(&id);
         }
         for id in changed {
-            self.tell(FolderEvent::Reconfigured(id));
+            self.emit(FolderEvent::Reconfigured(id));
         }
         for id in to_list {
             self.catalog.list_again(&id);
@@ -51,42 +55,42 @@ impl Folder {
         self.start_loads();
     }
 
-    /// A plugin that changed its surface while that was allowed, and no longer is, has to be checked
-    /// against its pin like any new version.
-    fn load_from_file(&mut self, id: &PluginId) {
+    /// Loads a plugin again that changed its surface while that was allowed, which it no longer is: the
+    /// version has to be checked against its pin like a new one.
+    fn reload(&mut self, id: &PluginId) {
         let Some(file) = self.owners.get(id).and_then(|path| self.files.get_mut(path)) else { return };
         (file.serving, file.loaded) = (false, None);
         file.load_again();
-        let what = format!(
+        let warning = format!(
             "plugin '{id}' changed its tool descriptions since it was loaded, which is no longer allowed: reloading"
         );
-        self.tell(FolderEvent::Warned(what));
+        self.emit(FolderEvent::Warned(warning));
     }
 
-    /// Applies decisions made meanwhile: revoked versions stop; approved ones, and those whose
-    /// signature may have changed, are loaded.
-    pub(super) fn decide_again(&mut self) {
-        // Read once for all of them: it is a file.
-        let known = self.guard.known();
+    /// Applies changed pins, rules and trusted signers: revoked versions stop; approved ones, and those
+    /// that were refused for their signature, are loaded.
+    pub(super) fn apply_decisions(&mut self) {
+        // Reads the pin file: once for all plugins.
+        let known = self.guard.read_pins();
         let mut stopped = Vec::new();
         let signatures = self.guard.signatures();
         for (path, file) in &mut self.files {
-            let other_keys = file.unsigned.as_ref().is_some_and(|then| *then != signatures);
-            let may = |(seen, reason): &_| self.guard.may_retry(&known, &file.id, seen, reason);
-            if file.state == State::Resting && (other_keys || file.held.as_ref().is_some_and(may)) {
-                file.state = State::Waiting;
+            let signers_changed = file.refused_signers.as_ref().is_some_and(|signers| *signers != signatures);
+            let may_retry = |(info, reason): &_| self.guard.may_retry(&known, &file.id, info, reason);
+            if file.state == LoadState::Idle && (signers_changed || file.held.as_ref().is_some_and(may_retry)) {
+                file.state = LoadState::Queued;
             }
-            let Some(seen) = file.seen.clone().filter(|_| file.serving) else { continue };
-            let Err(reason) = self.guard.may_stay(&known, &file.id, &seen) else {
+            let Some(info) = file.serving_info.clone().filter(|_| file.serving) else { continue };
+            let Err(reason) = self.guard.may_stay(&known, &file.id, &info) else {
                 file.reprieve = None;
                 continue;
             };
-            let named = self.guard.by_hand(&file.id).filter(|_| reason == Reason::NotTheOnePinned);
-            if !named.is_some_and(|named| file.is_reprieved(path, named)) {
+            let pinned = self.guard.configured_pin(&file.id).filter(|_| reason == Reason::PinMismatch);
+            if !pinned.is_some_and(|pinned| file.is_reprieved(path, pinned)) {
                 (file.serving, file.loaded, file.reprieve) = (false, None, None);
-                let decision = Decision::new(file.id.clone(), &seen, Err(reason.clone()));
-                // A newer one may be held already.
-                file.held.get_or_insert((seen, reason));
+                let decision = Decision::new(file.id.clone(), &info, Err(reason.clone()));
+                // A newer version may be held already.
+                file.held.get_or_insert((info, reason));
                 stopped.push((path.clone(), decision));
             }
         }
@@ -95,19 +99,19 @@ impl Folder {
             self.warn(self.catalog.remove(&ids));
         }
         for (path, decision) in stopped {
-            self.tell_held(path, decision, false);
+            self.emit_held(path, decision, false);
         }
         self.start_loads();
     }
 
-    pub(super) fn tell_held(&self, path: PathBuf, decision: Decision, still_serving: bool) {
+    pub(super) fn emit_held(&self, path: PathBuf, decision: Decision, still_serving: bool) {
         let hint = decision.hint(&self.root);
-        self.tell(FolderEvent::Held(Held { path, decision, hint, still_serving }));
+        self.emit(FolderEvent::Held(Held { path, decision, hint, still_serving }));
     }
 }
 
-/// The surface that the serving version must keep, if it must.
-pub(super) fn fixed(guard: &Guard, file: &File) -> Option<Digest> {
-    let seen = file.seen.as_ref()?;
-    seen.surface.filter(|_| guard.fixes_words(&file.id, !seen.grants.is_empty()))
+/// The surface that the version in service must keep; `None`: it may change.
+pub(super) fn pinned_surface(guard: &Guard, file: &File) -> Option<Digest> {
+    let info = file.serving_info.as_ref()?;
+    info.surface.filter(|_| guard.pins_surface(&file.id, !info.grants.is_empty()))
 }

@@ -2,28 +2,28 @@
 
 use std::path::PathBuf;
 
-use super::{File, Folder, State};
+use super::{File, Folder, LoadState};
 use crate::catalog::files::{self, MAX_PLUGINS, Scan};
 use crate::plugin::exports_completions;
 
 impl Folder {
-    pub(super) fn take_up(&mut self, scan: Scan) {
+    pub(super) fn apply_scan(&mut self, scan: Scan) {
         for (path, reason) in scan.ignored {
             self.ignore(path, reason);
         }
         let gone: Vec<PathBuf> = self
             .files
             .keys()
-            .filter(|path| !(scan.plugins.contains_key(*path) || scan.cut && self.is_there(path)))
+            .filter(|path| !(scan.plugins.contains_key(*path) || scan.truncated && self.exists(path)))
             .cloned()
             .collect();
         for path in gone {
-            self.miss(&path);
+            self.mark_gone(&path);
         }
         for path in scan.plugins.into_keys().filter(|path| !scan.unfinished.contains(path)) {
-            self.look(path);
+            self.sync_path(path);
         }
-        self.catalog.set_looked();
+        self.catalog.set_files_known();
     }
 
     pub(super) fn ignore(&mut self, path: PathBuf, reason: String) {
@@ -32,25 +32,25 @@ impl Folder {
         }
     }
 
-    /// Synchronizes one path with the file system.
-    pub(super) fn look(&mut self, path: PathBuf) {
-        if !self.is_there(&path) {
-            return self.miss(&path);
+    /// Brings one path in sync with the file system.
+    pub(super) fn sync_path(&mut self, path: PathBuf) {
+        if !self.exists(&path) {
+            return self.mark_gone(&path);
         }
         let id = match files::plugin_of(&path) {
             Some(Ok(id)) => id,
             Some(Err(reason)) => return self.ignore(path, reason),
             None => return,
         };
-        // The first file keeps the name, regardless of how later ones sort.
+        // Checked in order of arrival: loaded plugins keep their place, however later files sort.
         if self.files.len() >= MAX_PLUGINS && !self.files.contains_key(&path) {
-            if self.surplus.insert(path.clone()) {
+            if self.over_limit.insert(path.clone()) {
                 self.refuse(path, format!("load more than {MAX_PLUGINS} plugins"));
             }
             return;
         }
         match self.owners.get(&id) {
-            None if self.catalog.host_uses(&id) => {
+            None if self.catalog.is_host_name(&id) => {
                 return self.ignore(path, format!("use the plugin's name, which is reserved: {id}"));
             }
             Some(owner) if *owner != path => {
@@ -60,20 +60,20 @@ impl Folder {
             _ => self.owners.insert(id.clone(), path.clone()),
         };
         let completions = exports_completions(&path);
-        let taken_up = &mut self.taken_up;
+        let last_number = &mut self.last_number;
         let file = self.files.entry(path).or_insert_with(|| {
-            *taken_up += 1;
-            File::new(id, *taken_up)
+            *last_number += 1;
+            File::new(id, *last_number)
         });
-        (file.completions, file.gone) = (completions, None);
+        (file.completions, file.removal_at) = (completions, None);
         file.load_again();
         self.expect_completions();
         self.start_loads();
     }
 
-    /// Announces to the catalog the capabilities of the files that are being loaded.
+    /// Tells the catalog whether a file that is being loaded will offer completions.
     pub(super) fn expect_completions(&self) {
-        let expected = |file: &File| file.completions && file.state != State::Resting;
+        let expected = |file: &File| file.completions && file.state != LoadState::Idle;
         self.catalog.expect_completions(self.files.values().any(expected));
     }
 }
@@ -83,25 +83,25 @@ impl File {
         Self {
             id,
             number,
-            state: State::Resting,
+            state: LoadState::Idle,
             loaded: None,
             settings: None,
-            surface: None,
-            seen: None,
+            pinned_surface: None,
+            serving_info: None,
             held: None,
-            unsigned: None,
+            refused_signers: None,
             serving: false,
             completions: false,
             reprieve: None,
-            gone: None,
+            removal_at: None,
         }
     }
 
-    /// Has it loaded, once more if it is being loaded.
+    /// Schedules a load; if one is running, another one after it.
     pub(super) fn load_again(&mut self) {
         self.state = match self.state {
-            State::Resting | State::Waiting => State::Waiting,
-            State::Loading | State::LoadingAgain => State::LoadingAgain,
+            LoadState::Idle | LoadState::Queued => LoadState::Queued,
+            LoadState::Loading | LoadState::Reloading => LoadState::Reloading,
         };
     }
 }

@@ -1,174 +1,173 @@
 //! From a loaded plugin to one in service.
 //!
-//! Nothing serves before it is pinned, and a pin counts only once it is on the disk. Versions loaded
-//! while others are being pinned form the next batch: a start with a hundred new plugins writes the
-//! pin file a few times, and a slow one delays no other. Those pinned together are put into service
-//! together.
+//! Nothing serves before its pin is on disk. Versions loaded while others are being pinned form the next
+//! batch: a start with a hundred new plugins writes the pin file a few times only, and a slow load
+//! delays no other. A batch is put into service in one change.
 
 use std::sync::Arc;
 
 use tokio::task::{Id, JoinError};
 
-use super::decide::fixed;
-use super::{File, Folder, Load, Loaded, State};
+use super::decide::pinned_surface;
+use super::{File, Folder, Load, LoadResult, LoadState};
 use crate::catalog::lookalike::look_alike;
-use crate::catalog::{Admission, Asked, Denial, FolderEvent, Member, Refusal, admit};
-use crate::pins::{Decision, Known};
+use crate::catalog::{Admission, FolderEvent, ListedPlugin, Member, NotServed, Refusal, admit, load_hint};
+use crate::pins::{Decision, KnownPins};
 use crate::plugin::{LoadError, PluginId, Provider};
 
-/// What became of a load. `None`: the file's bytes are those that serve already.
-type Outcome = Option<Result<Admission, Denial>>;
+/// The result of a load, pinning included. `None`: the file's digest is the one in service.
+type LoadOutcome = Option<Result<Admission, NotServed>>;
 
-/// The outcome of several loads, applied in one change.
+/// What several loads put into service, applied in one change.
 #[derive(Default)]
 struct Batch {
     members: Vec<Member>,
-    /// Events to report once they serve.
+    /// Events to emit once the members are in service.
     events: Vec<FolderEvent>,
-    /// Their grants have changed since they were listed.
+    /// Plugins whose grants changed since they were listed.
     to_list: Vec<PluginId>,
 }
 
 impl Folder {
-    pub(super) fn finish(&mut self, first: Result<(Id, Loaded), JoinError>) {
-        let mut settled = Vec::new();
+    pub(super) fn finish_loads(&mut self, first: Result<(Id, LoadResult), JoinError>) {
+        let mut done = Vec::new();
         let mut next = Some(first);
         while let Some(ended) = next {
-            let (task, result) = ended.unwrap_or_else(|error| (error.id(), Err(failed(&error))));
+            let (task, result) = ended.unwrap_or_else(|error| (error.id(), Err(panicked(&error))));
             if let Some(load) = self.loading.remove(&task) {
                 match result {
-                    Ok(Some(asked)) => self.asked.push((load, asked)),
-                    Ok(None) => settled.push((load, None)),
-                    Err(denial) => settled.push((load, Some(Err(denial)))),
+                    Ok(Some(listed)) => self.listed.push((load, listed)),
+                    Ok(None) => done.push((load, None)),
+                    Err(reason) => done.push((load, Some(Err(reason)))),
                 }
             }
             next = self.loads.try_join_next_with_id();
         }
-        self.settle(settled);
-        self.go_on();
+        self.apply_results(done);
+        self.start_next();
     }
 
-    pub(super) fn pinned(&mut self, pinned: Result<Vec<Result<Admission, Denial>>, JoinError>) {
+    pub(super) fn finish_pinning(&mut self, pinned: Result<Vec<Result<Admission, NotServed>>, JoinError>) {
         let loads = std::mem::take(&mut self.to_pin);
-        let outcomes = pinned.unwrap_or_else(|error| loads.iter().map(|_| Err(failed(&error))).collect());
-        self.settle(loads.into_iter().zip(outcomes.into_iter().map(Some)).collect());
-        self.go_on();
+        let outcomes = pinned.unwrap_or_else(|error| loads.iter().map(|_| Err(panicked(&error))).collect());
+        self.apply_results(loads.into_iter().zip(outcomes.into_iter().map(Some)).collect());
+        self.start_next();
     }
 
-    fn go_on(&mut self) {
-        if self.pinning.is_empty() && !self.asked.is_empty() {
-            let mut asked: Vec<Asked> = Vec::new();
-            for (load, of) in std::mem::take(&mut self.asked) {
+    fn start_next(&mut self) {
+        if self.pinning.is_empty() && !self.listed.is_empty() {
+            let mut listed: Vec<ListedPlugin> = Vec::new();
+            for (load, plugin) in std::mem::take(&mut self.listed) {
                 let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else {
                     continue;
                 };
-                // It was admitted under grants other than those it would serve with.
+                // It was listed under other grants than those it would serve with.
                 if (self.settings)(&file.id).grants.kinds() != load.settings.grants.kinds() {
-                    file.state = State::Waiting;
+                    file.state = LoadState::Queued;
                     continue;
                 }
                 self.to_pin.push(load);
-                asked.push(of);
+                listed.push(plugin);
             }
             let (guard, gate) = (self.guard.clone(), self.gate.clone());
             self.pinning.spawn(async move {
                 gate().await;
-                admit(&guard, asked).await
+                admit(&guard, listed).await
             });
         }
         self.expect_completions();
         self.start_loads();
     }
 
-    fn settle(&mut self, loads: Vec<(Load, Outcome)>) {
-        let decided = loads.iter().any(|(load, _)| load.decisions != self.decisions);
-        // Read once for all of them: it is a file.
-        let known = if decided { Some(self.guard.known()) } else { None };
+    fn apply_results(&mut self, loads: Vec<(Load, LoadOutcome)>) {
+        let is_outdated = loads.iter().any(|(load, _)| load.decision_epoch != self.decision_epoch);
+        // Reads the pin file: once for all loads.
+        let known = if is_outdated { Some(self.guard.read_pins()) } else { None };
         let mut batch = Batch::default();
         for (load, outcome) in loads {
-            self.settle_one(load, outcome, known.as_ref(), &mut batch);
+            self.apply_result(load, outcome, known.as_ref(), &mut batch);
         }
         self.warn(self.catalog.put_all(batch.members));
         for event in batch.events {
-            self.tell(event);
+            self.emit(event);
         }
         for id in batch.to_list {
             self.catalog.list_again(&id);
         }
-        if decided || self.files.values().any(File::is_reprieve_over) {
-            self.decide_again();
+        if is_outdated || self.files.values().any(File::is_reprieve_over) {
+            self.apply_decisions();
         }
     }
 
-    /// `known`: what is pinned, if that has changed since the load began.
-    fn settle_one(&mut self, load: Load, outcome: Outcome, known: Option<&Known>, batch: &mut Batch) {
-        let is_there = self.is_there(&load.path);
+    /// `known`: the current pins, if decisions may have changed since the load started.
+    fn apply_result(&mut self, load: Load, outcome: LoadOutcome, known: Option<&KnownPins>, batch: &mut Batch) {
+        let exists = self.exists(&load.path);
         let Some(file) = self.files.get_mut(&load.path).filter(|file| file.number == load.number) else { return };
-        file.state = if file.state == State::LoadingAgain { State::Waiting } else { State::Resting };
-        file.unsigned = None;
+        file.state = if file.state == LoadState::Reloading { LoadState::Queued } else { LoadState::Idle };
+        file.refused_signers = None;
         file.shorten_reprieve();
         let id = file.id.clone();
         let settings = (self.settings)(&id);
-        let stopped = |seen: &_| known.and_then(|known| self.guard.may_stay(known, &id, seen).err());
+        let stopped = |info: &_| known.and_then(|known| self.guard.may_stay(known, &id, info).err());
         match outcome {
             None => file.held = None,
-            Some(Ok(Admission { plugin, mut seen, .. })) if let Some(reason) = stopped(&seen) => {
+            Some(Ok(Admission { plugin, mut info, .. })) if let Some(reason) = stopped(&info) => {
                 drop(plugin);
-                seen.grants = settings.grants.kinds();
-                let decision = Decision::new(id, &seen, Err(reason.clone()));
-                file.held = Some((seen, reason));
+                info.grants = settings.grants.kinds();
+                let decision = Decision::new(id, &info, Err(reason.clone()));
+                file.held = Some((info, reason));
                 let still_serving = file.serving;
-                self.tell_held(load.path, decision, still_serving);
+                self.emit_held(load.path, decision, still_serving);
             }
-            Some(Ok(Admission { plugin, mut seen, decision })) => {
-                seen.grants = settings.grants.kinds();
+            Some(Ok(Admission { plugin, mut info, decision })) => {
+                info.grants = settings.grants.kinds();
                 let digest = *plugin.digest();
                 let swapped = std::mem::replace(&mut file.serving, true);
                 file.loaded = Some(digest);
-                (file.seen, file.held, file.reprieve) = (Some(seen), None, None);
-                file.surface = fixed(&self.guard, file);
-                let (naming, surface) = (settings.naming, file.surface);
+                (file.serving_info, file.held, file.reprieve) = (Some(info), None, None);
+                file.pinned_surface = pinned_surface(&self.guard, file);
+                let (naming, pinned_surface) = (settings.naming, file.pinned_surface);
                 let tools = plugin.surface().tools.as_ref().map_or(0, Vec::len);
                 let warnings: Vec<String> = plugin.warnings().to_vec();
                 let mut provider: Arc<dyn Provider> = Arc::new(plugin);
                 if settings != load.settings {
-                    let now = provider.with_settings(settings.limits.clone(), settings.grants.clone());
-                    provider = now.unwrap_or(provider);
+                    let updated = provider.with_settings(settings.limits.clone(), settings.grants.clone());
+                    provider = updated.unwrap_or(provider);
                     if settings.grants != load.settings.grants {
                         batch.to_list.push(id.clone());
                     }
                 }
                 file.settings = Some(settings);
-                self.tell(FolderEvent::Admitted(decision));
+                self.emit(FolderEvent::Admitted(decision));
                 for warning in warnings {
-                    self.tell(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
+                    self.emit(FolderEvent::Warned(format!("plugin '{id}': {warning}")));
                 }
                 if !swapped {
                     self.warn_of_look_alikes(&id);
                 }
-                batch.members.push(Member { provider, naming, surface });
-                batch.events.push(FolderEvent::Loaded { id, digest, swapped, tools, took: load.began.elapsed() });
+                batch.members.push(Member { provider, naming, pinned_surface });
+                batch.events.push(FolderEvent::Loaded { id, digest, swapped, tools, took: load.started.elapsed() });
             }
-            Some(Err(Denial::Held(held))) => {
-                let (mut seen, decision) = *held;
-                seen.grants = settings.grants.kinds();
-                file.held = decision.outcome.clone().err().map(|reason| (seen, reason));
+            Some(Err(NotServed::Held(held))) => {
+                let (mut info, decision) = *held;
+                info.grants = settings.grants.kinds();
+                file.held = decision.outcome.clone().err().map(|reason| (info, reason));
                 let still_serving = file.serving;
-                self.tell_held(load.path, decision, still_serving);
+                self.emit_held(load.path, decision, still_serving);
             }
-            // It was removed while it was read.
-            Some(Err(Denial::Refused(_))) if !is_there => self.miss(&load.path),
-            Some(Err(Denial::Refused(error))) => {
-                // The next touch tries again: the reason may have been a full disk.
+            // The file was removed while it was being read.
+            Some(Err(NotServed::Refused(_))) if !exists => self.mark_gone(&load.path),
+            Some(Err(NotServed::Refused(error))) => {
+                // The next event on the file retries: the reason may have been temporary, like a full disk.
                 file.loaded = None;
-                file.unsigned = error.is_of_signature().then_some(load.signatures);
+                file.refused_signers = error.is_of_signature().then_some(load.signatures);
                 let refusal = Refusal {
-                    path: load.path,
                     reason: error.to_string(),
-                    hint: error.hint().map(str::to_owned),
+                    hint: load_hint(&error, &load.path),
+                    path: load.path,
                     still_serving: file.serving,
                 };
-                self.tell(FolderEvent::Refused(refusal));
+                self.emit(FolderEvent::Refused(refusal));
             }
         }
     }
@@ -176,15 +175,15 @@ impl Folder {
     fn warn_of_look_alikes(&self, id: &PluginId) {
         for other in self.files.values().filter(|file| file.serving).map(|file| &file.id) {
             if look_alike(id.as_ref(), other.as_ref()) {
-                let what = format!("plugin '{id}' has a name similar to that of plugin '{other}'");
-                self.tell(FolderEvent::Warned(what));
+                let warning = format!("plugin '{id}' has a name similar to that of plugin '{other}'");
+                self.emit(FolderEvent::Warned(warning));
             }
         }
     }
 }
 
-/// A bug of the host: faults of a plugin are contained within its load.
-fn failed(error: &JoinError) -> Denial {
+/// A host bug: plugin faults are results of a load, not panics.
+fn panicked(error: &JoinError) -> NotServed {
     tracing::error!(%error, "host panic while loading a file");
     LoadError::Host("a bug; see the log".into()).into()
 }

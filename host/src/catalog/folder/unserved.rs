@@ -1,5 +1,4 @@
-//! Files that are ignored, reported in batches: a folder of ten thousand is one mistake, not ten
-//! thousand.
+//! Reports ignored files in batches: ten thousand in one folder are one mistake, not ten thousand.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,28 +9,28 @@ use super::Folder;
 use crate::catalog::{FolderEvent, Refusal};
 
 /// Ignored files within this time are reported together.
-const TOGETHER: Duration = Duration::from_millis(100);
-/// Maximum number of them reported by name.
-const NAMED: usize = 16;
+const BATCH_DELAY: Duration = Duration::from_millis(100);
+/// Maximum number of files of a batch reported by name.
+const MAX_NAMED: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Unserved {
-    /// With the reason: a fragment that reads after "failed to".
+    /// Each with its reason, which reads after "failed to".
     named: Vec<(PathBuf, String)>,
     more: usize,
     since: Option<Instant>,
 }
 
 impl Unserved {
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.since.map(|since| since + TOGETHER)
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.since.map(|since| since + BATCH_DELAY)
     }
 }
 
 impl Folder {
     pub(super) fn refuse(&mut self, path: PathBuf, reason: String) {
         let unserved = &mut self.unserved;
-        if unserved.named.len() < NAMED {
+        if unserved.named.len() < MAX_NAMED {
             unserved.named.push((path, reason));
         } else {
             unserved.more += 1;
@@ -39,15 +38,15 @@ impl Folder {
         unserved.since.get_or_insert_with(Instant::now);
     }
 
-    pub(super) fn tell_unserved(&mut self) {
+    pub(super) fn emit_unserved(&mut self) {
         let Unserved { named, more, .. } = std::mem::take(&mut self.unserved);
         let refused = |path, reason| Refusal { path, reason, hint: None, still_serving: false };
         for (path, reason) in named {
-            self.tell(FolderEvent::Refused(refused(path, reason)));
+            self.emit(FolderEvent::Refused(refused(path, reason)));
         }
         if more > 0 {
             let reason = format!("serve {more} more files, not listed here");
-            self.tell(FolderEvent::Refused(refused(self.root.clone(), reason)));
+            self.emit(FolderEvent::Refused(refused(self.root.clone(), reason)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is in a folder that the system cannot watch, at one look.
+//! The content of a folder that the system cannot watch, at one poll.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,18 +10,18 @@ use crate::os::stamp::Stamp;
 
 #[derive(Default)]
 pub(super) struct Polled {
-    /// By the plugin's file; a signature counts as part of it.
+    /// By plugin file: the stamps of the file and of its signature.
     files: BTreeMap<PathBuf, Vec<Option<Stamp>>>,
     pub(super) folders: BTreeSet<PathBuf>,
 }
 
 impl Polled {
-    pub(super) fn look(folder: &Path) -> Self {
+    pub(super) fn read(folder: &Path) -> Self {
         let mut found = Self::default();
         let Ok(entries) = fs::read_dir(folder) else { return found };
         for entry in entries.take(MAX_ENTRIES).flatten() {
             let path = entry.path();
-            let plugin = files::signed(&path);
+            let plugin = files::signed_file(&path);
             if files::plugin_of(&plugin).is_some() {
                 found.files.entry(plugin).or_default().push(Stamp::of(&path, Links::NotFollowed));
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -34,7 +34,7 @@ impl Polled {
         found
     }
 
-    /// Files that came, changed or went since.
+    /// Files that were added, changed or removed since.
     pub(super) fn changed(mut self, now: &Self) -> Vec<PathBuf> {
         let mut changed: Vec<PathBuf> = now
             .files

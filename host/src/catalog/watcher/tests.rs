@@ -16,7 +16,7 @@ fn event(kind: EventKind, path: &Path) -> Event {
 }
 
 #[test]
-fn what_was_missed_is_looked_for_everywhere() {
+fn lost_events_cause_a_rescan() {
     let root = tempfile::tempdir().expect("a folder");
     let mut overflow = event(EventKind::Other, root.path());
     overflow.attrs.set_flag(Flag::Rescan);
@@ -24,26 +24,26 @@ fn what_was_missed_is_looked_for_everywhere() {
 }
 
 #[test]
-fn a_file_that_came_or_went_is_looked_at() {
+fn created_and_removed_files_are_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     let mut watcher = watching(root.path());
     for kind in
         [EventKind::Access(AccessKind::Close(AccessMode::Write)), EventKind::Modify(ModifyKind::Name(RenameMode::To))]
     {
-        assert_eq!(watcher.translate(event(kind, &plugin)), Some(Signal::Look(plugin.clone())), "{kind:?}");
+        assert_eq!(watcher.translate(event(kind, &plugin)), Some(Signal::Changed(plugin.clone())), "{kind:?}");
     }
-    // Another one may have its name by now, and is told of when it is whole.
+    // A new file of that name is reported when it is complete.
     let signature = root.path().join("x.wasm.minisig");
     for kind in [EventKind::Modify(ModifyKind::Name(RenameMode::From)), EventKind::Remove(RemoveKind::File)] {
         assert_eq!(watcher.translate(event(kind, &plugin)), Some(Signal::Gone(plugin.clone())), "{kind:?}");
-        assert_eq!(watcher.translate(event(kind, &signature)), Some(Signal::Look(plugin.clone())), "{kind:?}");
+        assert_eq!(watcher.translate(event(kind, &signature)), Some(Signal::Changed(plugin.clone())), "{kind:?}");
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_is_not_looked_at_while_somebody_writes_it() {
+fn a_file_is_not_reported_while_it_is_written() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     fs::write(&plugin, b"half").expect("the folder can be written");
@@ -51,18 +51,18 @@ fn a_file_is_not_looked_at_while_somebody_writes_it() {
     for kind in [EventKind::Create(CreateKind::File), EventKind::Modify(ModifyKind::Data(DataChange::Any))] {
         assert_eq!(watcher.translate(event(kind, &plugin)), None, "{kind:?}");
     }
-    // A second name for a file that is there: nobody will close it.
+    // A hard link to an existing file: no close will follow.
     let linked = root.path().join("y.wasm");
     fs::hard_link(&plugin, &linked).expect("files can be linked");
     let created = event(EventKind::Create(CreateKind::File), &linked);
-    assert_eq!(watcher.translate(created), Some(Signal::Look(linked)));
+    assert_eq!(watcher.translate(created), Some(Signal::Changed(linked)));
 }
 
 #[test]
-fn without_word_of_writers_a_file_has_to_rest() {
+fn without_close_events_a_file_has_to_settle() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
-    let mut watcher = Watcher { hears_close: false, ..watching(root.path()) };
+    let mut watcher = Watcher { reports_close: false, ..watching(root.path()) };
     for kind in [EventKind::Create(CreateKind::Any), EventKind::Modify(ModifyKind::Any)] {
         watcher.settling.clear();
         assert_eq!(watcher.translate(event(kind, &plugin)), None, "{kind:?}");
@@ -70,35 +70,34 @@ fn without_word_of_writers_a_file_has_to_rest() {
     }
 }
 
-/// Each of these writes within the time that a file has to rest, and each look is begun anew, as a
-/// folder does that has something else to do meanwhile.
+/// A file is written more often than [`SETTLE`], and `next` is cancelled and called again each time.
 #[tokio::test]
-async fn a_folder_that_is_never_quiet_keeps_no_file_from_being_taken_up() {
+async fn a_busy_folder_does_not_delay_other_files() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
-    let mut watcher = Watcher { hears_close: false, ..watching(root.path()) };
+    let mut watcher = Watcher { reports_close: false, ..watching(root.path()) };
     fs::write(&plugin, b"whole").expect("the folder can be written");
     let busy = root.path().join("busy.wasm");
     let deadline = Instant::now() + Duration::from_secs(10);
-    let mut taken_up = Vec::new();
-    while !taken_up.contains(&plugin) {
-        assert!(Instant::now() < deadline, "only {taken_up:?}");
+    let mut reported = Vec::new();
+    while !reported.contains(&plugin) {
+        assert!(Instant::now() < deadline, "only {reported:?}");
         fs::write(&busy, format!("{:?}", Instant::now())).expect("the folder can be written");
-        if let Ok(Signal::Look(path)) = tokio::time::timeout(SETTLE / 15, watcher.next()).await {
-            taken_up.push(path);
+        if let Ok(Signal::Changed(path)) = tokio::time::timeout(SETTLE / 15, watcher.next()).await {
+            reported.push(path);
         }
     }
 }
 
-/// As macOS does, whatever the folder was called when it was watched.
+/// As on macOS.
 #[test]
-fn what_is_told_under_the_path_without_links_is_known_by_the_path_that_was_given() {
+fn events_with_canonical_paths_are_mapped_to_the_given_path() {
     let above = tempfile::tempdir().expect("a folder");
     let real = above.path().canonicalize().expect("it is there").join("real");
     fs::create_dir_all(real.join("inner")).expect("folders");
     let root = above.path().join("plugins");
     std::os::unix::fs::symlink("real", &root).expect("a link");
-    let mut watcher = Watcher { hears_close: false, ..watching(&root) };
+    let mut watcher = Watcher { reports_close: false, ..watching(&root) };
     watcher.watch(&[root.clone(), root.join("inner")]);
     for file in ["x.wasm", "inner/y.wasm"] {
         assert_eq!(watcher.translate(event(EventKind::Modify(ModifyKind::Any), &real.join(file))), None);
@@ -108,25 +107,25 @@ fn what_is_told_under_the_path_without_links_is_known_by_the_path_that_was_given
 }
 
 #[test]
-fn a_file_whose_writer_cannot_be_heard_is_ready_when_it_rests() {
+fn a_settling_file_is_ready_when_its_stamp_is_stable() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     fs::write(&plugin, b"one").expect("the folder can be written");
     let mut watcher = watching(root.path());
     watcher.settle(plugin.clone());
     let mut ready = || {
-        watcher.settled();
+        watcher.check_settling();
         watcher.ready.pop_front()
     };
-    assert_eq!(ready(), None, "one look tells nothing");
+    assert_eq!(ready(), None, "one stamp is not enough");
     fs::write(&plugin, b"one and two").expect("the folder can be written");
     assert_eq!(ready(), None, "it has grown");
     assert_eq!(ready(), Some(plugin));
-    assert_eq!(ready(), None, "once is enough");
+    assert_eq!(ready(), None, "it is reported once");
 }
 
 #[test]
-fn folders_that_come_and_go_are_scanned_for() {
+fn created_and_removed_folders_cause_a_rescan() {
     let root = tempfile::tempdir().expect("a folder");
     let inner = root.path().join("inner");
     fs::create_dir(&inner).expect("a subfolder");
@@ -139,13 +138,13 @@ fn folders_that_come_and_go_are_scanned_for() {
     assert_eq!(watcher.translate(other), None);
     let gone = event(EventKind::Remove(RemoveKind::Folder), root.path());
     assert_eq!(watcher.translate(gone), Some(Signal::Rescan));
-    assert!(watcher.folders.is_empty(), "a folder that comes back must be watched anew");
+    assert!(watcher.folders.is_empty(), "a folder that is created again must be watched again");
 }
 
-/// As Node's `copyFile` does: it is made, made readable, and written after that.
+/// As Node's `copyFile` does: it creates the file, changes its mode, then writes it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_becomes_readable_before_it_is_written_is_looked_at_when_it_is_closed() {
+fn a_file_whose_mode_changes_before_it_is_written_is_reported_on_close() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     fs::write(&plugin, b"").expect("the folder can be written");
@@ -154,30 +153,30 @@ fn a_file_that_becomes_readable_before_it_is_written_is_looked_at_when_it_is_clo
     for kind in [EventKind::Create(CreateKind::File), EventKind::Access(AccessKind::Open(AccessMode::Any)), readable] {
         assert_eq!(watcher.translate(event(kind, &plugin)), None, "{kind:?}");
     }
-    watcher.settled();
-    watcher.settled();
-    assert!(watcher.ready.is_empty() && watcher.is_written(&plugin));
+    watcher.check_settling();
+    watcher.check_settling();
+    assert!(watcher.ready.is_empty() && watcher.is_being_written(&plugin));
     let closed = event(EventKind::Access(AccessKind::Close(AccessMode::Write)), &plugin);
-    assert_eq!(watcher.translate(closed), Some(Signal::Look(plugin.clone())));
-    assert_eq!(watcher.translate(event(readable, &plugin)), Some(Signal::Look(plugin)));
+    assert_eq!(watcher.translate(closed), Some(Signal::Changed(plugin.clone())));
+    assert_eq!(watcher.translate(event(readable, &plugin)), Some(Signal::Changed(plugin)));
 }
 
-/// As `ln` and `rm` of the other name do: nobody opens it, and nobody will close it.
+/// As after `ln` and `rm` of the other name: no open and no close will follow.
 #[test]
-fn a_name_for_a_whole_file_is_looked_at_when_nobody_opens_it() {
+fn a_link_whose_other_name_was_removed_is_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     fs::write(&plugin, b"whole").expect("the folder can be written");
     let mut watcher = watching(root.path());
     assert_eq!(watcher.translate(event(EventKind::Create(CreateKind::File), &plugin)), None);
-    watcher.settled();
-    watcher.settled();
+    watcher.check_settling();
+    watcher.check_settling();
     assert_eq!(watcher.ready.pop_front(), Some(plugin));
 }
 
-/// A link that is put elsewhere, or a folder above that is replaced.
+/// A symbolic link with a new target, or a parent folder that is replaced.
 #[test]
-fn another_folder_in_the_place_of_the_watched_one_is_noticed() {
+fn a_replaced_folder_is_detected() {
     let above = tempfile::tempdir().expect("a folder");
     let root = above.path().join("plugins");
     for version in ["one", "two"] {
@@ -187,43 +186,43 @@ fn another_folder_in_the_place_of_the_watched_one_is_noticed() {
     let mut watcher = Watcher::new(root.clone());
     let folders = [root.clone(), root.join("inner")];
     watcher.watch(&folders);
-    assert!(!watcher.look_around(), "nothing has moved");
+    assert!(!watcher.check_folders(), "nothing has changed");
     std::os::unix::fs::symlink("two", above.path().join("next")).expect("a link");
     fs::rename(above.path().join("next"), &root).expect("a rename over the link");
-    assert!(watcher.look_around());
-    assert!(watcher.folders.is_empty(), "both are others now");
+    assert!(watcher.check_folders());
+    assert!(watcher.folders.is_empty(), "both were replaced");
     watcher.watch(&folders);
-    assert!(!watcher.look_around());
+    assert!(!watcher.check_folders());
     fs::remove_file(&root).expect("the link goes");
-    assert!(watcher.look_around());
-    assert!(!watcher.look_around(), "what is gone is told once");
+    assert!(watcher.check_folders());
+    assert!(!watcher.check_folders(), "a removal is reported once");
     std::os::unix::fs::symlink("one", &root).expect("a link");
-    assert!(watcher.look_around(), "and it is back");
+    assert!(watcher.check_folders(), "it was created again");
 }
 
 #[test]
-fn what_the_system_cannot_watch_is_looked_at() {
+fn folders_that_cannot_be_watched_are_polled() {
     let root = tempfile::tempdir().expect("a folder");
     let plugin = root.path().join("x.wasm");
     let mut watcher = Watcher::new(root.path().to_owned());
     watcher.notify = None;
     watcher.watch(&[root.path().to_owned()]);
-    let looked = |watcher: &mut Watcher| {
-        let rescan = watcher.look_around();
-        watcher.settled();
-        watcher.settled();
+    let poll = |watcher: &mut Watcher| {
+        let rescan = watcher.check_folders();
+        watcher.check_settling();
+        watcher.check_settling();
         (rescan, watcher.ready.drain(..).collect::<Vec<_>>())
     };
-    assert_eq!(looked(&mut watcher), (false, vec![]));
+    assert_eq!(poll(&mut watcher), (false, vec![]));
     fs::write(&plugin, b"one").expect("a file");
-    assert_eq!(looked(&mut watcher), (false, vec![plugin.clone()]));
+    assert_eq!(poll(&mut watcher), (false, vec![plugin.clone()]));
     fs::write(&plugin, b"another").expect("a file");
-    assert_eq!(looked(&mut watcher), (false, vec![plugin.clone()]));
+    assert_eq!(poll(&mut watcher), (false, vec![plugin.clone()]));
     fs::write(root.path().join("x.wasm.minisig"), b"a signature").expect("a file");
-    assert_eq!(looked(&mut watcher), (false, vec![plugin.clone()]));
+    assert_eq!(poll(&mut watcher), (false, vec![plugin.clone()]));
     fs::remove_file(&plugin).expect("it goes");
-    assert_eq!(looked(&mut watcher), (false, vec![plugin]));
-    assert_eq!(looked(&mut watcher), (false, vec![]));
+    assert_eq!(poll(&mut watcher), (false, vec![plugin]));
+    assert_eq!(poll(&mut watcher), (false, vec![]));
     fs::create_dir(root.path().join("inner")).expect("a subfolder");
-    assert_eq!(looked(&mut watcher), (true, vec![]));
+    assert_eq!(poll(&mut watcher), (true, vec![]));
 }

@@ -1,14 +1,14 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use super::{Reason, Rules, Seen, Trust, decide, is_known};
+use super::{Reason, Rules, Trust, VersionInfo, decide, may_list_with_grants};
 use crate::pins::Pin;
 use crate::plugin::{Access, Digest, Signer};
 
 const TRUSTS: [Trust; 3] = [Trust::Dev, Trust::Default, Trust::Strict];
 
-fn seen() -> Seen {
-    Seen {
+fn info() -> VersionInfo {
+    VersionInfo {
         content: Digest::of(b"content"),
         signer: Some(Signer::recorded("RWa")),
         grants: BTreeSet::new(),
@@ -17,78 +17,83 @@ fn seen() -> Seen {
     }
 }
 
-fn granted() -> Seen {
-    Seen { grants: BTreeSet::from([Access::Elicit]), ..seen() }
+fn granted() -> VersionInfo {
+    VersionInfo { grants: BTreeSet::from([Access::Elicit]), ..info() }
 }
 
-/// The pin of what is seen, approved by a person.
+/// The pin of [`granted`], approved by a person.
 fn pin() -> Pin {
-    Pin { time: SystemTime::UNIX_EPOCH, ..Pin::of(&granted(), true) }
+    Pin { time: SystemTime::UNIX_EPOCH, ..Pin::new(&granted(), true) }
 }
 
-/// What the three kinds of trust say.
-fn row(pin: Option<&Pin>, revoked: bool, seen: &Seen) -> [Result<(), Reason>; 3] {
-    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revoked, seen))
+/// The decision under each trust level.
+fn row(pin: Option<&Pin>, revoked: bool, info: &VersionInfo) -> [Result<(), Reason>; 3] {
+    TRUSTS.map(|trust| decide(&Rules { trust, ..Rules::default() }, pin, revoked, info))
 }
 
 #[test]
-fn the_table_row_by_row() {
+fn the_decision_table() {
     let (other, needs) = (Digest::of(b"other"), BTreeSet::from([Access::Keyvalue]));
-    let more = || Reason::NeedsMore(BTreeSet::from(["keyvalue".to_owned()]));
+    let more = || Reason::NeedsMoreAccess(BTreeSet::from(["keyvalue".to_owned()]));
     let changed = || Reason::SignerChanged { from: "RWa".into(), to: "RWb".into() };
     let unapproved = || Err(Reason::Unapproved);
-    let new_content = |seen: Seen| Seen { content: other, ..seen };
-    let new_surface = |seen: Seen| Seen { surface: Some(other), ..new_content(seen) };
-    let resigned = |signer: Option<&str>| Seen { signer: signer.map(Signer::recorded), ..new_content(seen()) };
+    let new_content = |info: VersionInfo| VersionInfo { content: other, ..info };
+    let new_surface = |info: VersionInfo| VersionInfo { surface: Some(other), ..new_content(info) };
+    let resigned = |signer: Option<&str>| VersionInfo { signer: signer.map(Signer::recorded), ..new_content(info()) };
     let first = Pin { approved: false, ..pin() };
     let rows = [
-        ("a new file", None, seen(), [Ok(()), Ok(()), unapproved()]),
+        ("a new file", None, info(), [Ok(()), Ok(()), unapproved()]),
         (
-            "a new file that needs something",
+            "a new file that needs access",
             None,
-            Seen { needs: needs.clone(), ..seen() },
+            VersionInfo { needs: needs.clone(), ..info() },
             [Ok(()), Ok(()), unapproved()],
         ),
         ("a new file with grants", None, granted(), [Ok(()), Ok(()), unapproved()]),
-        ("the pinned one", Some(pin()), granted(), [Ok(()), Ok(()), Ok(())]),
-        ("the pinned one, not by a person", Some(first), granted(), [Ok(()), Ok(()), unapproved()]),
+        ("the pinned version", Some(pin()), granted(), [Ok(()), Ok(()), Ok(())]),
+        ("the pinned version, auto-approved", Some(first), granted(), [Ok(()), Ok(()), unapproved()]),
         ("new content, same surface", Some(pin()), new_content(granted()), [Ok(()), Ok(()), unapproved()]),
-        ("new surface, no grants", Some(pin()), new_surface(seen()), [Ok(()), Ok(()), unapproved()]),
-        ("new surface, grants", Some(pin()), new_surface(granted()), [Ok(()), Err(Reason::OtherWords), unapproved()]),
+        ("new surface, no grants", Some(pin()), new_surface(info()), [Ok(()), Ok(()), unapproved()]),
         (
-            "the pinned content says other things, grants",
+            "new surface, grants",
             Some(pin()),
-            Seen { surface: Some(other), ..granted() },
-            [Ok(()), Err(Reason::OtherWords), Err(Reason::OtherWords)],
+            new_surface(granted()),
+            [Ok(()), Err(Reason::SurfaceChanged), unapproved()],
         ),
         (
-            "the pinned content says other things, no grants",
+            "the pinned content with another surface, grants",
             Some(pin()),
-            Seen { surface: Some(other), ..seen() },
-            [Ok(()), Ok(()), Err(Reason::UnapprovedWords)],
+            VersionInfo { surface: Some(other), ..granted() },
+            [Ok(()), Err(Reason::SurfaceChanged), Err(Reason::SurfaceChanged)],
         ),
         (
-            "needs more, no grants",
+            "the pinned content with another surface, no grants",
             Some(pin()),
-            Seen { needs: needs.clone(), ..new_content(seen()) },
+            VersionInfo { surface: Some(other), ..info() },
+            [Ok(()), Ok(()), Err(Reason::SurfaceUnapproved)],
+        ),
+        (
+            "needs more access, no grants",
+            Some(pin()),
+            VersionInfo { needs: needs.clone(), ..new_content(info()) },
             [Ok(()), Ok(()), unapproved()],
         ),
         (
-            "needs more, grants",
+            "needs more access, grants",
             Some(pin()),
-            Seen { needs: needs.clone(), ..new_content(granted()) },
+            VersionInfo { needs: needs.clone(), ..new_content(granted()) },
             [Ok(()), Err(more()), unapproved()],
         ),
         (
-            "needs what is granted meanwhile",
+            "needs access that is granted",
             Some(pin()),
-            Seen { needs: needs.clone(), grants: needs.clone(), ..new_content(granted()) },
+            VersionInfo { needs: needs.clone(), grants: needs.clone(), ..new_content(granted()) },
             [Ok(()), Ok(()), unapproved()],
         ),
         (
-            "needs what it needed",
+            "needs the same access as before",
             Some(Pin { needs: BTreeSet::from(["keyvalue".to_owned()]), ..pin() }),
-            Seen { needs: needs.clone(), ..new_content(granted()) },
+            VersionInfo { needs: needs.clone(), ..new_content(granted()) },
             [Ok(()), Ok(()), unapproved()],
         ),
         ("signer changed", Some(pin()), resigned(Some("RWb")), [Ok(()), Err(changed()), unapproved()]),
@@ -96,57 +101,57 @@ fn the_table_row_by_row() {
         (
             "signature lost, same content",
             Some(pin()),
-            Seen { signer: None, ..seen() },
+            VersionInfo { signer: None, ..info() },
             [Ok(()), Err(Reason::SignatureLost), Err(Reason::SignatureLost)],
         ),
         ("signed for the first time", Some(Pin { signer: None, ..pin() }), granted(), [Ok(()), Ok(()), Ok(())]),
         (
-            "not asked yet",
+            "not listed yet",
             Some(pin()),
-            Seen { surface: None, ..new_content(granted()) },
+            VersionInfo { surface: None, ..new_content(granted()) },
             [Ok(()), Ok(()), unapproved()],
         ),
     ];
-    for (name, pin, seen, wanted) in rows {
-        assert_eq!(row(pin.as_ref(), false, &seen), wanted, "{name}");
+    for (name, pin, info, wanted) in rows {
+        assert_eq!(row(pin.as_ref(), false, &info), wanted, "{name}");
         let revoked = [(); 3].map(|()| Err(Reason::Revoked));
-        assert_eq!(row(pin.as_ref(), true, &seen), revoked, "{name}, revoked");
+        assert_eq!(row(pin.as_ref(), true, &info), revoked, "{name}, revoked");
     }
 }
 
 #[test]
-fn a_pin_by_hand_decides_alone() {
+fn a_configured_pin_overrides_all_but_a_revocation() {
     for trust in TRUSTS {
         for pin in [None, Some(pin())] {
-            let rules = |content| Rules { trust, by_hand: Some(Digest::of(content)), ..Rules::default() };
+            let rules = |content| Rules { trust, configured_pin: Some(Digest::of(content)), ..Rules::default() };
             assert_eq!(decide(&rules(b"content"), pin.as_ref(), false, &granted()), Ok(()));
-            assert_eq!(decide(&rules(b"other"), pin.as_ref(), false, &granted()), Err(Reason::NotTheOnePinned));
+            assert_eq!(decide(&rules(b"other"), pin.as_ref(), false, &granted()), Err(Reason::PinMismatch));
             assert_eq!(decide(&rules(b"content"), pin.as_ref(), true, &granted()), Err(Reason::Revoked));
         }
     }
 }
 
 #[test]
-fn free_words_are_those_of_the_pinned_content() {
+fn only_the_pinned_content_may_change_its_surface() {
     let other = Some(Digest::of(b"other"));
     for trust in [Trust::Default, Trust::Strict] {
-        let rules = Rules { trust, free_words: true, ..Rules::default() };
-        assert_eq!(decide(&rules, Some(&pin()), false, &Seen { surface: other, ..granted() }), Ok(()));
-        let new = Seen { content: Digest::of(b"new"), surface: other, ..granted() };
+        let rules = Rules { trust, surface_may_change: true, ..Rules::default() };
+        assert_eq!(decide(&rules, Some(&pin()), false, &VersionInfo { surface: other, ..granted() }), Ok(()));
+        let new = VersionInfo { content: Digest::of(b"new"), surface: other, ..granted() };
         assert!(decide(&rules, Some(&pin()), false, &new).is_err());
     }
 }
 
 #[test]
-fn only_what_is_known_is_asked_with_its_grants() {
+fn only_the_pinned_content_is_listed_with_grants() {
     let (content, other) = (Digest::of(b"content"), Digest::of(b"other"));
-    let rules = |trust, by_hand| Rules { trust, by_hand, ..Rules::default() };
+    let rules = |trust, configured_pin| Rules { trust, configured_pin, ..Rules::default() };
     for trust in [Trust::Default, Trust::Strict] {
-        assert!(is_known(&rules(trust, None), Some(&pin()), content));
-        assert!(!is_known(&rules(trust, None), Some(&pin()), other));
-        assert!(is_known(&rules(trust, Some(other)), Some(&pin()), other));
+        assert!(may_list_with_grants(&rules(trust, None), Some(&pin()), content));
+        assert!(!may_list_with_grants(&rules(trust, None), Some(&pin()), other));
+        assert!(may_list_with_grants(&rules(trust, Some(other)), Some(&pin()), other));
     }
-    assert!(is_known(&rules(Trust::Dev, None), Some(&pin()), other));
-    // There is nothing to hold it against.
-    assert!(is_known(&rules(Trust::Default, None), None, other));
+    assert!(may_list_with_grants(&rules(Trust::Dev, None), Some(&pin()), other));
+    // There is no pin to compare it with.
+    assert!(may_list_with_grants(&rules(Trust::Default, None), None, other));
 }

@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::{Lock, NEXT};
-use crate::pins::{Pin, Pins, Seen};
+use super::{NEXT_FILE, PinFile};
+use crate::pins::{Pin, Pins, VersionInfo};
 use crate::plugin::{Access, Digest, PluginId, Signer};
 
-fn lock() -> (TempDir, Lock) {
+fn lock() -> (TempDir, PinFile) {
     let home = tempfile::tempdir().expect("a folder");
-    let lock = Lock::new(home.path().join("state/wharf"));
+    let lock = PinFile::new(home.path().join("state/wharf"));
     (home, lock)
 }
 
@@ -20,76 +20,76 @@ fn id(name: &str) -> PluginId {
 }
 
 fn pin(content: &[u8]) -> Pin {
-    let seen = Seen {
+    let info = VersionInfo {
         content: Digest::of(content),
         signer: Some(Signer::recorded("RWa")),
         grants: [Access::Elicit].into(),
         surface: Some(Digest::of(b"surface")),
         needs: [Access::Keyvalue].into(),
     };
-    Pin::of(&seen, true)
+    Pin::new(&info, true)
 }
 
 #[test]
-fn what_is_pinned_is_read_back() {
+fn pins_are_read_back_as_written() {
     let (_home, lock) = lock();
     assert_eq!(lock.read(), Ok(Pins::default()));
-    assert!(!lock.folder().exists(), "reading makes nothing");
+    assert!(!lock.folder().exists(), "reading creates nothing");
     lock.update(|pins| {
-        pins.put(&id("a"), pin(b"a"));
+        pins.insert(&id("a"), pin(b"a"));
         pins.revoke(&id("b"), Digest::of(b"b"));
     })
     .expect("it is written");
     let pins = lock.read().expect("it is read");
-    let read = pins.of(&id("a")).expect("a pin");
+    let read = pins.get(&id("a")).expect("a pin");
     assert_eq!(*read, Pin { time: read.time, ..pin(b"a") });
     assert!(pins.is_revoked(Digest::of(b"b")) && !pins.is_revoked(Digest::of(b"a")));
-    // Approving takes the revocation back.
+    // Approval undoes the revocation.
     lock.update(|pins| pins.approve(&id("b"), pin(b"b"))).expect("it is written");
     assert!(!lock.read().expect("it is read").is_revoked(Digest::of(b"b")));
 }
 
 #[test]
-fn no_change_is_no_write() {
+fn an_update_without_a_change_does_not_write() {
     let (_home, lock) = lock();
-    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    lock.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
     let mut changes = lock.changes();
-    lock.update(|pins| pins.miss(&id("nobody"))).expect("nothing to write");
+    lock.update(|pins| pins.mark_missing(&id("nobody"))).expect("nothing to write");
     assert_eq!(changes.look(), crate::os::changes::Seen::Unchanged);
 }
 
-/// A process that is killed between writing and renaming leaves the next file in any state.
+/// A process that is killed between writing and renaming leaves the new file in any state.
 #[test]
-fn half_a_write_is_no_write() {
+fn an_interrupted_write_changes_nothing() {
     let (_home, lock) = lock();
-    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    lock.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
     let before = lock.read();
     let whole = fs::read(lock.folder().join("lock.toml")).expect("the file");
     for written in 0..=whole.len() {
-        fs::write(lock.folder().join(NEXT), &whole[..written]).expect("the rest of a process");
+        fs::write(lock.folder().join(NEXT_FILE), &whole[..written]).expect("a partial file");
         assert_eq!(lock.read(), before);
     }
-    lock.update(|pins| pins.put(&id("b"), pin(b"b"))).expect("it is written");
-    assert!(lock.read().expect("it is read").of(&id("b")).is_some());
-    assert!(!lock.folder().join(NEXT).exists());
+    lock.update(|pins| pins.insert(&id("b"), pin(b"b"))).expect("it is written");
+    assert!(lock.read().expect("it is read").get(&id("b")).is_some());
+    assert!(!lock.folder().join(NEXT_FILE).exists());
 }
 
 #[test]
-fn a_file_cut_anywhere_is_damaged_and_left() {
+fn a_truncated_file_is_an_error_and_left_unchanged() {
     let (_home, lock) = lock();
-    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    lock.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
     let file = lock.folder().join("lock.toml");
     let (before, whole) = (lock.read().expect("it is read"), fs::read(&file).expect("the file"));
     let mut damaged = 0;
     for length in 0..whole.len() {
         fs::write(&file, &whole[..length]).expect("a damaged file");
         match lock.read() {
-            // Without the last line break, or the last whole key that need not be there.
+            // Only the last line break is missing, or optional keys at the end.
             Ok(pins) => assert!(pins == before || length > 0, "{length}"),
             Err(error) => {
                 damaged += 1;
                 assert!(error.to_string().contains("lock.toml"), "{error}");
-                assert!(lock.update(|pins| pins.put(&id("b"), pin(b"b"))).is_err());
+                assert!(lock.update(|pins| pins.insert(&id("b"), pin(b"b"))).is_err());
                 assert_eq!(fs::read(&file).expect("the file"), &whole[..length]);
             }
         }
@@ -98,9 +98,9 @@ fn a_file_cut_anywhere_is_damaged_and_left() {
 }
 
 #[test]
-fn what_others_could_have_written_is_not_read() {
+fn a_file_that_others_can_write_is_not_read() {
     let (home, lock) = lock();
-    lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
+    lock.update(|pins| pins.insert(&id("a"), pin(b"a"))).expect("it is written");
     let file = lock.folder().join("lock.toml");
     let mode =
         |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
@@ -120,25 +120,25 @@ fn what_others_could_have_written_is_not_read() {
 }
 
 #[test]
-fn nobodys_change_is_lost() {
+fn concurrent_updates_are_all_written() {
     let (_home, lock) = lock();
     let lock = Arc::new(lock);
     let writers = (0..4).map(|writer| {
         let lock = lock.clone();
         std::thread::spawn(move || {
             for n in 0..10 {
-                lock.update(|pins| pins.put(&id(&format!("p{writer}-{n}")), pin(b"a"))).expect("it is written");
+                lock.update(|pins| pins.insert(&id(&format!("p{writer}-{n}")), pin(b"a"))).expect("it is written");
             }
         })
     });
     for writer in writers.collect::<Vec<_>>() {
-        writer.join().expect("it has written");
+        writer.join().expect("no panic");
     }
     assert_eq!(lock.read().expect("it is read").all().count(), 40);
 }
 
 #[test]
-fn what_has_been_gone_for_long_is_forgotten() {
+fn pins_of_removed_plugins_expire() {
     let day = Duration::from_secs(24 * 60 * 60);
     let now = SystemTime::now();
     let mut pins = Pins::default();
@@ -149,9 +149,9 @@ fn what_has_been_gone_for_long_is_forgotten() {
         ("long-ago", Some(now - 31 * day)),
     ];
     for (name, gone) in gone {
-        pins.put(&id(name), Pin { gone, ..pin(b"a") });
+        pins.insert(&id(name), Pin { gone, ..pin(b"a") });
     }
-    pins.forget(now);
+    pins.drop_expired(now);
     let left: Vec<&str> = pins.all().map(|(name, _)| name).collect();
     assert_eq!(left, ["here", "lately", "yet-to-come"]);
 }

@@ -99,7 +99,7 @@ fn only_own_contents(
 ) -> Result<Settled<ReadResult>, Refusal> {
     if let Settled::Complete(result) = &settled {
         let snapshot = server.catalog.snapshot();
-        let others = |contents: &&ResourceContents| snapshot.is_of_another(&contents.uri, provider.id());
+        let others = |contents: &&ResourceContents| snapshot.is_owned_by_other(&contents.uri, provider.id());
         if let Some(contents) = result.contents.iter().find(others) {
             let why = format!("contents of another plugin's resource: {}", text::quote(&contents.uri, 200));
             return Err(Refusal::Call(CallError::Fault(Fault::BadOutput(why))));

@@ -92,7 +92,7 @@ impl Double {
     }
 
     pub(in crate::server) fn member(self) -> Member {
-        Member { provider: Arc::new(self), naming: Naming::Prefixed, surface: None }
+        Member { provider: Arc::new(self), naming: Naming::Prefixed, pinned_surface: None }
     }
 }
 

@@ -65,7 +65,7 @@ async fn p26_who_has_most_sessions_gives_way() {
 #[tokio::test]
 async fn p26_a_handshake_has_its_time() {
     let catalog: Arc<crate::catalog::Catalog> = Arc::default();
-    catalog.set_looked();
+    catalog.set_files_known();
     let server = Server::new(catalog, server::Settings::default());
     let handshake = Duration::from_secs(1);
     let sessions = Sessions::new(SessionSettings { handshake, ..SessionSettings::default() });
