@@ -12,7 +12,7 @@ use super::Settings;
 use super::chain;
 use super::line::Link;
 use crate::os::files::{self, FileError, Links};
-use crate::os::private::{self, Distrust, For, Rule};
+use crate::os::private::{self, Distrust, OpenMode, Rule};
 use crate::os::stamp::Identity;
 use crate::os::{self, limits};
 
@@ -77,9 +77,9 @@ impl LogFile {
     pub(super) fn open(settings: &Settings) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            private::make_folder(folder)
+            private::create_folder(folder)
                 .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", folder.display())))?;
-            if private::distrust(&fs::metadata(folder)?, Rule::Around).is_some() {
+            if private::distrust(&fs::metadata(folder)?, Rule::Container).is_some() {
                 return Err(OpenError::Untrusted {
                     path: folder.to_owned(),
                     why: "other users can write to its folder",
@@ -261,7 +261,7 @@ fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>>
 /// Opens a file for appending that nobody else can write; makes it if it is not there.
 fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
     let untrusted = |why| OpenError::Untrusted { path: path.to_owned(), why };
-    private::open(path, For::Appending).map_err(|error| match error {
+    private::open(path, OpenMode::Append).map_err(|error| match error {
         FileError::NotAFile(_) => untrusted("it is not a regular file"),
         FileError::Untrusted(Distrust::OtherOwner) => untrusted("it belongs to another user"),
         FileError::Untrusted(Distrust::OthersWrite) => untrusted("other users can write it"),

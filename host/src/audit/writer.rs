@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::file::LogFile;
 use super::line;
 use super::queue::{Queue, RETRY};
-use crate::os::process::yield_to_others;
+use crate::os::process::lower_thread_priority;
 
 /// Bytes that are written together, and by which a file may be larger than it should.
 const BATCH: usize = 64 << 10;
@@ -80,7 +80,7 @@ impl Thread {
         // more time for records than they need. Where that cannot be had, calls wait a little more
         // often. Where answers wait for it, it goes before nobody and behind nobody.
         if !required {
-            yield_to_others();
+            lower_thread_priority();
         }
         let mut lines = Vec::new();
         loop {

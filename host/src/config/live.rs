@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{Notify, watch};
 
 use super::{Config, ConfigError};
-use crate::os::changes::{Changes, Seen};
+use crate::os::changes::{Changes, Status};
 use crate::os::files::Links;
 
 /// Polling interval. A change is read once it is stable for one: it may be half written before.
@@ -65,14 +65,14 @@ impl Live {
                 _ = looks.tick() => false,
                 () = self.again.notified() => true,
             };
-            let seen = file.look();
-            let made = seen != Seen::Changing && missing.iter().any(|folder| folder.is_dir());
-            if !asked && !made && seen != Seen::Changed {
+            let seen = file.poll();
+            let made = seen != Status::Changing && missing.iter().any(|folder| folder.is_dir());
+            if !asked && !made && seen != Status::Changed {
                 continue;
             }
             missing.retain(|folder| !folder.is_dir());
             // A file that is gone says nothing any more: the defaults stand, and nothing is granted.
-            let config = if file.read_again() {
+            let config = if file.mark_read() {
                 Config::read(&path)
             } else {
                 Ok(Config { file: Some(path.clone()), ..Config::default() })

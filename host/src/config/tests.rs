@@ -65,10 +65,7 @@ fn what_is_no_regular_file_is_neither_a_configuration_nor_a_secret() {
     let at = |name: &str| folder.path().join(name);
     mknodat(CWD, at("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
     let said = Config::read(&at("fifo")).expect_err("a FIFO").to_string();
-    assert_eq!(
-        said,
-        format!("read the configuration: {}: a FIFO is in its place: use a regular file", at("fifo").display())
-    );
+    assert_eq!(said, format!("read the configuration: {}: it is a FIFO, not a regular file", at("fifo").display()));
     let large = std::fs::File::create(at("large")).expect("a file");
     large.set_len(super::MAX_SIZE).expect("a sparse file");
     assert!(Config::read(&at("large")).expect_err("zeros").to_string().contains("line 1"), "it is read");
@@ -79,12 +76,14 @@ fn what_is_no_regular_file_is_neither_a_configuration_nor_a_secret() {
     std::fs::write(at("target"), "secret").expect("a file");
     std::os::unix::fs::symlink("target", at("link")).expect("a link");
     let config = Config::read(&at("wharf.toml")).expect("valid");
-    let fifo = format!("is not there: a FIFO is in its place: use a regular file: {}", at("fifo").display());
+    let fifo = format!("is not there: it is a FIFO, not a regular file: {}", at("fifo").display());
     assert_eq!(config.secret("q").map_err(|missing| missing.why), Err(fifo.clone()));
     assert_eq!(config.secret("r").as_deref(), Ok("secret"));
     let token = config.server.http.tokens[0].read(&config).expect_err("a FIFO").to_string();
     assert!(token.ends_with(&fifo), "{token}");
-    assert!(config.state_key().expect_err("too much").to_string().contains("more than 65536 bytes are in its place"));
+    assert!(
+        config.state_key().expect_err("too much").to_string().contains("it is larger than the limit of 65536 bytes")
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::pin::{Pins, VERSION};
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
-use crate::os::private::{self, Distrust, For, OnDisk, Rule};
+use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
 
 const FILE: &str = "lock.toml";
 /// Where the next file is written, only under the lock.
@@ -75,7 +75,7 @@ impl Lock {
     /// As [`Lock::read`], or if it cannot be written; the file is then as it was.
     pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, LockError> {
         let failed = |error: io::Error| self.unwritable(&error);
-        private::make_folder(&self.folder).map_err(failed)?;
+        private::create_folder(&self.folder).map_err(failed)?;
         // Dropping it ends the turn.
         let _turn = self.turn().map_err(failed)?;
         let before = self.read()?;
@@ -96,11 +96,11 @@ impl Lock {
     /// If it could not.
     pub fn try_write(&self) -> Result<(), LockError> {
         let attempt = || -> io::Result<()> {
-            private::make_folder(&self.folder)?;
+            private::create_folder(&self.folder)?;
             let _turn = self.turn()?;
             let there = fs::symlink_metadata(self.folder.join(FILE)).map_or(0, |file| file.len().min(MAX_SIZE));
             let next = self.folder.join(NEXT);
-            private::write(&next, &[&vec![b'#'; there as usize + ROOM]], OnDisk::Now)?;
+            private::write(&next, &[&vec![b'#'; there as usize + ROOM]], Durability::Synced)?;
             fs::remove_file(next)
         };
         attempt().map_err(|error| self.unwritable(&error))
@@ -123,11 +123,11 @@ impl Lock {
         if let Some((why, hint)) = distrust(&found).or(kind).or_else(|| distrust(&folder)) {
             return Err(self.error(format!("trust the pins: {why}"), Some(hint)));
         }
-        files::rest_of_text(file, &found, MAX_SIZE).map(Some).map_err(failed)
+        files::read_opened_text(file, &found, MAX_SIZE).map(Some).map_err(failed)
     }
 
     fn turn(&self) -> io::Result<File> {
-        let (file, _) = private::open(&self.folder.join(TURN), For::Locking).map_err(io::Error::other)?;
+        let (file, _) = private::open(&self.folder.join(TURN), OpenMode::Lock).map_err(io::Error::other)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
             match file.try_lock() {
@@ -144,7 +144,7 @@ impl Lock {
     /// Readers see the old file or the new one, also after a crash.
     fn replace(&self, text: &str) -> io::Result<()> {
         let next = self.folder.join(NEXT);
-        private::write(&next, &[text.as_bytes()], OnDisk::Now)?;
+        private::write(&next, &[text.as_bytes()], Durability::Synced)?;
         fs::rename(next, self.folder.join(FILE))?;
         private::sync_folder(&self.folder)
     }

@@ -34,7 +34,7 @@ fn a_new_version_is_asked_without_its_grants() {
     // What it says with them is shown before it is approved.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("with its grants its tool descriptions differ"), "{said}");
+    assert!(output.status.success() && said.contains("with its grants, its tool descriptions are different"), "{said}");
     assert!(said.contains("+ 0 variables") && said.contains("+ 1 variables"), "{said}");
     until(&mut client, "2");
     assert_eq!(description(&mut client), "1 variables");

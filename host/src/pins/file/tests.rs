@@ -55,7 +55,7 @@ fn no_change_is_no_write() {
     lock.update(|pins| pins.put(&id("a"), pin(b"a"))).expect("it is written");
     let mut changes = lock.changes();
     lock.update(|pins| pins.miss(&id("nobody"))).expect("nothing to write");
-    assert_eq!(changes.look(), crate::os::changes::Seen::Unchanged);
+    assert_eq!(changes.poll(), crate::os::changes::Status::Unchanged);
 }
 
 /// A process that is killed between writing and renaming leaves the next file in any state.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cap_primitives::fs::{self as within, DirOptions, FollowSymlinks, Metadata};
 
 use super::survey::{ENTRIES, Usage, survey};
-use crate::os::entries::{append, identity, names, write_all_at};
+use crate::os::entries::{append, identity, link_count, write_all_at};
 use crate::os::stamp::Identity;
 use crate::os::{Errno, is_removed};
 
@@ -133,7 +133,7 @@ impl Ledger {
     /// An entry is gone. What still stands under another name, or is open, keeps its place.
     fn gone(&mut self, removed: &Metadata) {
         let held = || self.open.iter().any(|(id, file)| Some(*id) == identity(removed) && file.strong_count() > 0);
-        let freed = removed.is_file() && names(removed) == 1 && !held();
+        let freed = removed.is_file() && link_count(removed) == 1 && !held();
         self.release(Usage { bytes: if freed { removed.len() } else { 0 }, entries: 1 });
     }
 

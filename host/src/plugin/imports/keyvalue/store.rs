@@ -145,10 +145,10 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
 /// puts beside it get the same mode.
 fn private_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        private::make_folder(folder)?;
+        private::create_folder(folder)?;
     }
     // Never opens one that is there: to close it again would drop the database's locks.
-    match private::make(path) {
+    match private::create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
