@@ -70,7 +70,7 @@ fn what_is_no_regular_file_is_neither_a_configuration_nor_a_secret() {
     large.set_len(super::MAX_SIZE).expect("a sparse file");
     assert!(Config::read(&at("large")).expect_err("zeros").to_string().contains("line 1"), "it is read");
     large.set_len(super::MAX_SIZE + 1).expect("a sparse file");
-    assert!(Config::read(&at("large")).expect_err("too much").to_string().contains("more than 1048576 bytes"));
+    assert!(Config::read(&at("large")).expect_err("too much").to_string().contains("limit of 1048576 bytes"));
     let text = "[secrets]\nq = { file = 'fifo' }\nr = { file = 'link' }\n                [server]\nstate-key = { file = 'large' }\nhttp.tokens = [{ name = 'me', file = 'fifo' }]\n";
     std::fs::write(at("wharf.toml"), text).expect("the configuration");
     std::fs::write(at("target"), "secret").expect("a file");
