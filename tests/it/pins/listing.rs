@@ -63,11 +63,11 @@ fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
 
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
-    let output = at_terminal(&home, &approve, |person| person.sees("use them for that?", "n"));
+    let output = at_terminal(&home, &approve, |person| person.sees("use its grants for that?", "n"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(status(&home)["state"], "held");
     let output = at_terminal(&home, &approve, |person| {
-        person.sees("use them for that?", "y");
+        person.sees("use its grants for that?", "y");
         person.sees("Approve this version of p?", "y");
     });
     assert_eq!(output.status.code(), Some(0));
