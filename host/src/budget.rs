@@ -21,7 +21,7 @@ struct Level {
     limit: usize,
     taken: AtomicUsize,
     parent: Option<Budget>,
-    /// Notified when it opens: when usage falls to half of the limit.
+    /// Notified when usage falls to half of the limit.
     opened: Notify,
 }
 
@@ -38,7 +38,7 @@ impl Budget {
         Self::level(limit, None)
     }
 
-    /// A child budget: what is taken from it is taken from both.
+    /// A child budget: bytes taken from it are taken from both.
     pub fn part(&self, limit: usize) -> Self {
         Self::level(limit, Some(self.clone()))
     }
@@ -48,7 +48,7 @@ impl Budget {
     }
 
     /// # Errors
-    /// The budget that has not enough free bytes: this one, or one of its parents.
+    /// The budget that has too few free bytes: this one, or one of its parents.
     pub fn try_take(&self, bytes: usize) -> Result<Taken, Self> {
         for level in self.levels() {
             let fits = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= level.0.limit);
@@ -61,8 +61,7 @@ impl Budget {
         Ok(Taken { of: self.clone(), bytes })
     }
 
-    /// Takes bytes even beyond the limits: for what exists already and is small, so that it is at
-    /// least counted.
+    /// Takes bytes even beyond the limits, for small data that exists already and must be counted.
     pub fn take(&self, bytes: usize) -> Taken {
         for level in self.levels() {
             level.0.taken.fetch_add(bytes, Ordering::Relaxed);
@@ -87,7 +86,7 @@ impl Budget {
         }
     }
 
-    /// Bytes that are taken from it.
+    /// Bytes currently taken from it.
     pub fn taken(&self) -> usize {
         self.0.taken.load(Ordering::Relaxed)
     }
@@ -120,7 +119,7 @@ impl Taken {
         self.bytes
     }
 
-    /// Releases the excess over so many bytes.
+    /// Releases all but `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         let more = self.bytes.saturating_sub(bytes);
         self.bytes -= more;

@@ -15,13 +15,13 @@ mod http;
 mod list;
 mod local;
 mod options;
+mod os_sandbox;
 mod pins;
 mod serve;
 #[cfg(all(test, feature = "dev"))]
 mod server_only;
 mod signals;
 mod status;
-mod wall;
 mod writable;
 
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ enum Command {
     List {
         /// Folder of .wasm files [default: as for serve]
         dir: Option<PathBuf>,
-        /// Print the list as MCP's JSON
+        /// Print the list as MCP JSON
         #[arg(long)]
         json: bool,
     },
@@ -86,7 +86,7 @@ enum Command {
         /// The arguments, a JSON object; `-` reads it from stdin
         #[arg(value_name = "JSON", default_value = "{}")]
         arguments: String,
-        /// Print the result as MCP's JSON
+        /// Print the result as MCP JSON
         #[arg(long)]
         json: bool,
     },
@@ -108,12 +108,12 @@ enum Command {
         #[arg(long)]
         yes: bool,
     },
-    /// Revoke the running version of a plugin until it is approved again
+    /// Revoke the pinned version of a plugin until it is approved again
     Revoke {
         /// The plugin's name
         name: String,
-        /// Folder of its file, for the command that undoes this [default: as for serve]. The version
-        /// is revoked in all folders
+        /// Plugin folder to name in the hint that undoes this [default: as for serve]. The version is
+        /// revoked for all folders
         dir: Option<PathBuf>,
     },
     /// Inspect the audit log
@@ -125,15 +125,15 @@ enum Command {
     #[command(hide = true)]
     CompileWorker {
         #[arg(long)]
-        without_second_wall: bool,
+        without_os_sandbox: bool,
     },
 }
 
 /// Runs the command given on the command line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Command::CompileWorker { without_second_wall } = cli.command {
-        let code = plugin::compile::worker::run(!without_second_wall);
+    if let Command::CompileWorker { without_os_sandbox } = cli.command {
+        let code = plugin::compile::worker::run(!without_os_sandbox);
         return ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX));
     }
     match run(cli) {
@@ -153,9 +153,9 @@ fn run_server(
 ) -> Result<ExitCode, Failure> {
     let config = options.config()?;
     let dir = plugin_folder(dir)?;
-    // Before there is a second thread.
-    memory::keep_buffers();
-    wall::raise(&options, &config, &dir, http);
+    // Both must run while there is one thread.
+    memory::retain_buffers();
+    os_sandbox::enter(&options, &config, &dir, http);
     log.start().map_err(|error| Failure::new(format!("start a thread for the log: {error}")))?;
     on_runtime(serve::run(options, config, dir, http))
 }

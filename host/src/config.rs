@@ -12,6 +12,7 @@ mod limits;
 mod live;
 mod outbound;
 mod private;
+mod sandbox;
 mod secret;
 mod trust;
 
@@ -30,6 +31,7 @@ pub use http::{HttpConfig, TlsConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use live::Live;
 pub use outbound::HttpEntry;
+pub use sandbox::SandboxConfig;
 pub use secret::SecretConfig;
 pub use trust::{SignaturesConfig, TrustConfig};
 
@@ -90,20 +92,6 @@ impl Default for ServerConfig {
             trust: None,
             http: HttpConfig::default(),
         }
-    }
-}
-
-/// The OS sandbox around all plugins.
-#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct SandboxConfig {
-    /// Whether the kernel restricts the host and its compiler to what they need.
-    pub second_wall: bool,
-}
-
-impl Default for SandboxConfig {
-    fn default() -> Self {
-        Self { second_wall: true }
     }
 }
 

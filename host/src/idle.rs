@@ -1,4 +1,4 @@
-//! Work that a transport's thread does while it waits for its client (an idle hook).
+//! The idle hook: work that a transport's thread does while it waits for its client.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ready_is_done_and_what_is_pending_comes_back() {
+    fn ready_futures_finish_and_pending_ones_are_returned() {
         assert_eq!(poll_inline(ready(1)).ok(), Some(1));
         assert!(poll_inline(pending::<()>()).is_err());
         // It can be polled again, and is ready then.

@@ -1,5 +1,5 @@
-//! JSON as text: checking it, reading the members of one object, writing strings. Values that
-//! only pass through stay text; where a tree is needed, this is the one way to it.
+//! JSON as text: checks, members of one object, strings. Values that only pass through stay text;
+//! trees are parsed only here.
 
 mod check;
 mod foreign;
@@ -56,8 +56,8 @@ impl JsonError {
         }
     }
 
-    /// Whether the text may be JSON as far as it was read, but not all readers would read the
-    /// same of it, or in bounded time.
+    /// Whether the text may be JSON as far as it was read, but parsers may disagree on its value, or
+    /// take unbounded time.
     pub fn is_ambiguous(&self) -> bool {
         matches!(self.reason, REPEATED | RESERVED | NUMBER)
     }
@@ -125,8 +125,8 @@ pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// The same JSON on one line. A text without CR and LF is returned unchanged; otherwise
-/// all insignificant whitespace goes. `text` must be valid JSON, in which a raw line
-/// break can only stand outside strings.
+/// all insignificant whitespace is removed. `text` must be valid JSON, which has raw line
+/// breaks only outside of strings.
 pub fn single_line(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0: one frame of bytes to messages, and messages to text.
 //! It knows no method, no session and no transport.
 //!
-//! Source: <https://www.jsonrpc.org/specification>, with what MCP narrows: an id is a
+//! Source: <https://www.jsonrpc.org/specification>, as restricted by MCP: an id is a
 //! string or an integer and never null.
 
 mod decode;
@@ -43,7 +43,7 @@ pub enum Message<'a> {
     Request(Request<'a>),
     Notification(Notification<'a>),
     Response(Response<'a>),
-    /// Not a message; its error is what to answer.
+    /// Not a message; its error is the response.
     Invalid(Invalid),
 }
 
@@ -56,7 +56,7 @@ pub struct Request<'a> {
     pub params: Option<&'a RawValue>,
 }
 
-/// A call that is never answered, not even with an error.
+/// A call that never gets a response, not even an error.
 #[derive(Debug)]
 pub struct Notification<'a> {
     pub method: Cow<'a, str>,
@@ -67,7 +67,7 @@ pub struct Notification<'a> {
 /// A response to a server request; never answered itself.
 #[derive(Debug)]
 pub struct Response<'a> {
-    /// `None` when the id is absent, null or not an id: such an answer fits no request.
+    /// `None` if the id is absent, null or invalid: such a response matches no request.
     pub id: Option<RequestId>,
     pub outcome: Outcome<'a>,
 }

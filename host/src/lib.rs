@@ -1,6 +1,6 @@
 //! Wharf: an MCP server whose tools, prompts and resources are sandboxed
 //! WebAssembly components.
-//! ARCHITECTURE.md says how the modules stand on each other.
+//! ARCHITECTURE.md describes the module layers.
 
 pub mod audit;
 pub mod budget;

@@ -1,9 +1,8 @@
-//! What each operating system does in its own way: opening files that somebody else may have put
-//! there, limits of a process, signals, sockets in the file system, and the OS sandbox.
+//! Differences between operating systems: safe opening of files that others may have created, process
+//! limits, signals, Unix sockets, and the OS sandbox.
 //!
-//! No other module names `rustix`, `libc` or types of one system. `linux`, `macos` (both with
-//! `unix`) and `windows` have the same functions; the other files here use them by the name of
-//! `system`.
+//! No other module names `rustix`, `libc` or types of one system. `linux`, `macos` (both with `unix`)
+//! and `windows` have the same functions; the other files here use them as `system`.
 
 pub(crate) mod changes;
 pub(crate) mod entries;
@@ -33,5 +32,5 @@ use macos as system;
 use windows as system;
 
 pub(crate) use system::{
-    Errno, HEARS_CLOSE, is_removed, key_folders, limits, memory, output, process, reserve, sealed, service,
+    Errno, REPORTS_CLOSE, is_removed, key_folders, limits, memory, output, process, reserve, sealed, service,
 };

@@ -1,4 +1,4 @@
-//! A server's output for people: on the terminal and in the log. Output common to all commands is in
+//! Output of a server for people, on the terminal and in the log. Output common to all commands is in
 //! `wharf_report`.
 
 mod log;
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use wharf_report::{ERROR, hint};
-pub(crate) use wharf_report::{Failure, NAME, failure, print, tell};
+pub(crate) use wharf_report::{Failure, NAME, failure, message, print};
 
 pub(crate) use self::log::Log;
 use self::progress::Progress;
@@ -20,12 +20,12 @@ use crate::config::{Config, ConfigError};
 use crate::pins::AdmittedAs;
 
 pub(crate) fn refusal(refusal: &Refusal) {
-    let still = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
-    tell(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{still}", refusal.path.display(), refusal.reason));
+    let note = if refusal.still_serving { " (the previous version keeps serving)" } else { "" };
+    message(&format!("{ERROR}refused{ERROR:#} {}: failed to {}{note}", refusal.path.display(), refusal.reason));
     hint(refusal.hint.as_deref());
 }
 
-/// Starts the log on stderr, of a server through its [`Log`].
+/// Starts the log on stderr; that of a server goes through its [`Log`].
 ///
 /// # Errors
 /// If the filter is invalid.
@@ -95,13 +95,13 @@ pub(crate) fn reconfigured(start: &Config) -> impl Fn(Result<&Config, ConfigErro
 
 /// Reports the events of the first scan, with progress on a terminal, until all files are in service
 /// or refused.
-pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, tell: impl Fn(&FolderEvent)) {
+pub(crate) async fn first_scan(events: &mut mpsc::UnboundedReceiver<FolderEvent>, report: impl Fn(&FolderEvent)) {
     let progress = Progress::start();
     while let Some(event) = events.recv().await {
         if matches!(event, FolderEvent::FirstScanDone) {
             break;
         }
         progress.show(&event);
-        progress.aside(|| tell(&event));
+        progress.suspend(|| report(&event));
     }
 }

@@ -1,6 +1,6 @@
-//! The ways in: bytes to frames and back.
+//! Transports: bytes to frames and back.
 //!
-//! A transport is a function `serve`; it knows nothing of plugins.
+//! A transport is a function `serve`; it does not depend on plugins.
 
 pub mod http;
 pub mod stdio;

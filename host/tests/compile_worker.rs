@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use wharf::plugin::compile::{WITHOUT_WALL, WORKER};
+use wharf::plugin::compile::{WITHOUT_OS_SANDBOX, WORKER};
 
 fn start(options: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_wharf"))
@@ -29,7 +29,7 @@ fn compile(component: &[u8], options: &[&str]) -> std::process::Output {
 
 #[test]
 fn a_component_becomes_native_code() {
-    for options in [[].as_slice(), &[WITHOUT_WALL]] {
+    for options in [[].as_slice(), &[WITHOUT_OS_SANDBOX]] {
         let done = compile(b"\0asm\x0d\0\x01\0", options);
         assert_eq!(done.status.code(), Some(0), "{options:?}: {}", String::from_utf8_lossy(&done.stderr));
         assert!(done.stdout.starts_with(b"\x7fELF"));
@@ -45,8 +45,8 @@ fn what_is_no_component_is_told_apart_from_a_failure() {
     }
 }
 
-/// As the system shows it while it waits for its first byte. What the limits and the wall keep it
-/// from is tried in `tests/walls`.
+/// Read from `/proc` while it waits for its first byte. What the limits and the OS sandbox prevent is
+/// tested in `tests/os_sandbox`.
 #[test]
 #[cfg(target_os = "linux")]
 fn it_is_limited_before_it_reads() {
@@ -58,7 +58,7 @@ fn it_is_limited_before_it_reads() {
     };
     let wanted = filters(&fs::read_to_string("/proc/self/status").expect("our own")).map(|ours| ours + 2);
     let started = Instant::now();
-    // The wall is the last of it.
+    // The system call filter is installed last.
     while filters(&of("status")) != wanted && started.elapsed() < Duration::from_secs(10) {
         std::thread::yield_now();
     }

@@ -221,8 +221,8 @@ fn h76_cached_code_overwritten(mut stage: Stage) -> Arena {
     options.open(cache.join("key")).and_then(|mut file| file.write_all(b"cut")).expect("a file");
     stage.start.options = vec!["--cache".into(), cache.display().to_string()];
     let guest = Guest::saying("1").does("work", "(loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 100000))))");
-    // Where a folder may be made again is not known when the walls are put up.
-    let mut arena = stage.open("[sandbox]\nsecond-wall = false\n");
+    // The OS sandbox does not allow a folder that is created again after the start.
+    let mut arena = stage.open("[sandbox]\nos-sandbox = false\n");
     arena.loads("p", &guest.build());
     arena.until_within(Duration::from_secs(5), "what was compiled is kept, by a key that is mended", |_| {
         entries(&cache).len() >= 2 && fs::metadata(cache.join("key")).is_ok_and(|key| key.len() >= 32)

@@ -154,8 +154,8 @@ fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
         fs::write(folder.join("plugins/echo.wasm"), &echo).expect("a file");
         fs::write(folder.join("plugins/p.wasm"), bytes).expect("a file");
     };
-    // Where a link may lead to is not known when the walls are put up.
-    let mut arena = stage.open("[sandbox]\nsecond-wall = false\n");
+    // The OS sandbox does not allow the target of a link that is changed after the start.
+    let mut arena = stage.open("[sandbox]\nos-sandbox = false\n");
     arena.loads("p", &version("0"));
     let [a, b, c] = ["1", "2", "3"].map(version);
     for bytes in [&a, &b, &c] {

@@ -291,7 +291,10 @@ fn what_must_be_recorded_is_not_done_without() {
     assert_eq!((&of("lost")["count"], &of("lost")["refused"]), (&json!(0), &json!(1)));
     assert_eq!(of("load")["plugin"], "another");
     let (holds, said) = verify(&home);
-    assert!(!holds && said.contains("a server detected before line 1: it was removed, moved or replaced"), "{said}");
+    assert!(
+        !holds && said.contains("altered before line 1, as a server recorded: it was removed, moved or replaced"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -173,9 +173,9 @@ fn a_folder_that_is_made_later_is_given_then() {
     home.configure(&granting(&[(&shared, "'write'"), (&later, "'write'")]));
     let mut client = Client::start_modern(&home);
     assert_eq!(on(&mut client, "folders", ""), "ok /0");
-    let said = format!("not granted: the folder {} is not there", later.display());
+    let said = format!("not granted: the folder {} does not exist", later.display());
     let log = client.process().log_with(&said);
-    assert!(log.contains("make the folder: a server that runs takes it up then"), "{log}");
+    assert!(log.contains("create the folder; a running server then grants it"), "{log}");
     fs::create_dir(&later).expect("a folder");
     client.process().log_with("settings reloaded");
     assert_eq!(on(&mut client, "folders", ""), "ok /0 /1");
@@ -194,11 +194,11 @@ fn a_call_that_fails_without_its_folder_is_told_of_it() {
     assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
     assert_eq!(result["_meta"]["wharf/fault"]["access"], "fs", "{result}");
     let said = first_text(&result);
-    let lack = "grant `fs` cannot be used: its folder '/data' could not be given: make the folder";
+    let lack = "grant `fs` cannot be used: its folder '/data' is not available: create the folder";
     assert!(said.contains(lack) && !said.contains(&nowhere.display().to_string()), "{said}");
     client
         .process()
-        .log_with(&format!("access denied: grant cannot be used: the folder {} is not there", nowhere.display()));
+        .log_with(&format!("access denied: grant cannot be used: the folder {} does not exist", nowhere.display()));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
     let (text, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(text.contains(&format!("folder   /0, granted to write, from {}", home.path("shared").display())), "{text}");
     assert!(text.contains("folder   /1, granted to read, from "), "{text}");
-    assert!(log.contains(&format!("not granted: the folder {} is not there", nowhere.display())), "{log}");
+    assert!(log.contains(&format!("not granted: the folder {} does not exist", nowhere.display())), "{log}");
 }
 
 #[test]

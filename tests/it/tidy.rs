@@ -413,7 +413,7 @@ fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
         // When a pin was made, and how long its file has been gone.
         "host/src/pins",
         // Which system calls there are.
-        "host/src/os/linux/calls.rs",
+        "host/src/os/linux/seccomp.rs",
         // Which files were used last.
         "host/src/plugin/component/cache",
     ];

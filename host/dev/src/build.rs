@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use wharf_report::{Failure, print, tell};
+use wharf_report::{Failure, message, print};
 
 use self::tool::Tools;
 use crate::child::interrupted;
@@ -37,19 +37,19 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: &BuildOptions) ->
     let interrupted = interrupted()?;
     let project = Project::read(dir)?;
     tokio::select! {
-        outcome = build_and_tell(server, &project, how) => outcome,
+        outcome = build_and_describe(server, &project, how) => outcome,
         // Dropping the build ends its child processes.
         () = interrupted => Ok(ExitCode::from(130)),
     }
 }
 
-async fn build_and_tell(server: &impl Server, project: &Project, how: &BuildOptions) -> Result<ExitCode, Failure> {
+async fn build_and_describe(server: &impl Server, project: &Project, how: &BuildOptions) -> Result<ExitCode, Failure> {
     let out = match &how.out {
         Some(out) => out.clone(),
         None => project.dir.join("dist").join(format!("{}.wasm", project.name)),
     };
     build(project, how.install, &out).await?;
-    tell(&server.offer(&project.name, &out).await?);
+    message(&server.describe(&project.name, &out).await?);
     print(&out.display().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -57,7 +57,7 @@ async fn build_and_tell(server: &impl Server, project: &Project, how: &BuildOpti
 /// Builds the project and installs the component at `out`.
 pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Result<(), Failure> {
     let work = project.dir.join("dist/.build");
-    // Files of the last build may be stale.
+    // Files of an earlier build may be stale.
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).map_err(|error| Failure::new(format!("create {}: {error}", work.display())))?;
     let tools = Tools { project, install };
@@ -69,23 +69,23 @@ pub(crate) async fn build(project: &Project, install: bool, out: &Path) -> Resul
         Language::C | Language::Cpp => c::build(&tools, &work).await?,
     };
     fs::read(&component)
-        .and_then(|component| write_whole(out, &component))
+        .and_then(|component| write_atomically(out, &component))
         .map_err(|error| Failure::new(format!("write the component: {error}: {}", out.display())))?;
     // Kept after a failure, for inspection.
     let _ = fs::remove_dir_all(&work);
     Ok(())
 }
 
-/// Written atomically, so that no watcher sees half of it, and not writable by other users: such a
-/// file would not be served.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Atomic, so that no watcher sees an incomplete file. The file is not writable by other users: it would
+/// not be served.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    let aside = path.with_file_name(format!(".{name}.part"));
+    let temporary = path.with_file_name(format!(".{name}.part"));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let _ = fs::remove_file(&aside);
-    let mut file = os::create_new(&aside)?;
+    let _ = fs::remove_file(&temporary);
+    let mut file = os::create_new(&temporary)?;
     file.write_all(bytes)?;
-    fs::rename(&aside, path)
+    fs::rename(&temporary, path)
 }

@@ -1,4 +1,4 @@
-//! Processes that this one starts and that end with it, with all that they started.
+//! Child processes that end with this process, together with their descendants.
 
 use std::io;
 use std::process::ExitStatus;
@@ -8,8 +8,8 @@ use wharf_report::Failure;
 
 use crate::os;
 
-/// Ready on a termination signal. Separate process groups receive neither Ctrl-C nor the hangup of a
-/// closed terminal.
+/// Resolves on a termination signal. Child processes do not get it: separate process groups receive
+/// neither Ctrl-C nor the hangup of a closed terminal.
 pub(crate) fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
     os::interrupted().map_err(|error| Failure::new(format!("listen for signals: {error}")))
 }
@@ -17,7 +17,7 @@ pub(crate) fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
 /// A process and its descendants in a separate process group. Terminated on drop.
 pub(crate) struct Group {
     pub(crate) child: Child,
-    /// `None` once it has exited: its id may be reused then.
+    /// `None` after it has exited: the id may then be reused.
     id: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! `wharf dev`: rebuilds sources on each change, into a folder that is being served.
+//! `wharf dev`: rebuilds a plugin on each change of its sources, into a folder that is being served.
 //!
 //! The server is `wharf serve` in a separate process with its own OS sandbox. This process starts
 //! compilers, which a server must not.
@@ -11,16 +11,15 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use tokio::time::timeout;
-use wharf_report::{Failure, NAME, failure, tell};
+use wharf_report::{Failure, NAME, failure, message};
 
 use self::sources::Sources;
 use crate::Server;
-use crate::build::{build, write_whole};
+use crate::build::{build, write_atomically};
 use crate::child::{Group, interrupted};
 use crate::project::Project;
 
-/// Time for the server to shut down.
-const ENDING: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub struct DevOptions {
@@ -41,14 +40,14 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
     let folder = server.folder(how.serve)?;
     let mut sources = Sources::watch(&project.dir)
         .map_err(|error| Failure::new(format!("watch {}: {error}", project.dir.display())))?;
-    let mut server = Group::spawn(server.serving(&folder, &how.http)?)
+    let mut server = Group::spawn(server.serve_command(&folder, &how.http)?)
         .map_err(|error| Failure::new(format!("start the server: {error}")))?;
     let (shown, name) = (folder.display(), &project.name);
-    tell(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change; stop with Ctrl-C"));
+    message(&format!("{NAME}{name}{NAME:#} is rebuilt into {shown} on each change; stop with Ctrl-C"));
     tokio::select! {
         never = follow(&mut sources, &project.dir, &folder, how.install) => match never {},
         ended = server.wait() => Err(match ended {
-            // It has logged why.
+            // The server has logged why.
             Ok(status) => Failure::new(format!("serve {shown}: the server exited with {status}"))
                 .hint("choose another address with --http, or 127.0.0.1:0 for a free port".to_owned()),
             Err(error) => Failure::new(format!("wait for the server: {error}")),
@@ -56,7 +55,7 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
         () = interrupted => {
             server.terminate();
             // Its exit status does not matter during shutdown.
-            let _ = timeout(ENDING, server.wait()).await;
+            let _ = timeout(SHUTDOWN_TIMEOUT, server.wait()).await;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -66,12 +65,12 @@ pub(crate) async fn run(server: &impl Server, dir: &Path, how: DevOptions) -> Re
 async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool) -> std::convert::Infallible {
     let (mut built, mut failed) = (None, false);
     loop {
-        let now = sources.look();
-        if built != Some(now) {
-            built = Some(now);
+        let current = sources.hash();
+        if built != Some(current) {
+            built = Some(current);
             failed = match build_into(dir, folder, install).await {
-                Ok(told) => {
-                    tell(&told);
+                Ok(summary) => {
+                    message(&summary);
                     false
                 }
                 Err(why) => {
@@ -80,12 +79,12 @@ async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool)
                 }
             };
             // Discard events of the build itself; source changes are detected by their hash.
-            sources.forget();
+            sources.discard_events();
             continue;
         }
         sources.changed().await;
         if failed {
-            // After a failure, retry on any save: the cause may be outside of the sources.
+            // After a failure, rebuild at any event: the cause may be outside of the sources.
             built = None;
         }
     }
@@ -99,7 +98,7 @@ async fn build_into(dir: &Path, folder: &Path, install: bool) -> Result<String, 
     build(&project, install, &component).await?;
     let served = folder.join(&file);
     std::fs::read(&component)
-        .and_then(|bytes| write_whole(&served, &bytes))
+        .and_then(|bytes| write_atomically(&served, &bytes))
         .map_err(|error| Failure::new(format!("write the component: {error}: {}", served.display())))?;
     Ok(format!("built {NAME}{}{NAME:#} in {:.1} s", project.name, started.elapsed().as_secs_f64()))
 }

@@ -1,8 +1,7 @@
 //! `wharf new`, `wharf build` and `wharf dev`: plugin projects, created, built with their language's
 //! tools, and rebuilt on change.
 //!
-//! They start compilers, which a server must not. What they need of the server that plugins are
-//! built for is [`Server`].
+//! They start compilers, which a server must not. [`Server`] is what they need from the server.
 
 mod build;
 mod child;
@@ -39,7 +38,7 @@ pub enum Command {
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
-    /// Build a plugin project with its language's tools, and show what it offers
+    /// Build a plugin project with its language's tools, and show what the plugin offers
     Build {
         /// The folder with plugin.toml
         #[arg(default_value = ".")]
@@ -61,25 +60,25 @@ pub enum Command {
 pub trait Server {
     /// Loads a component as the server would, without any grant, and describes in a few lines what it
     /// offers.
-    fn offer(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
+    fn describe(&self, name: &PluginName, component: &Path) -> impl Future<Output = Result<String, Failure>>;
 
-    /// The folder that it serves: the given one, or the user's own.
+    /// The folder to serve: the given one, or the user's default.
     ///
     /// # Errors
-    /// If it is not there, or no folder.
+    /// If it does not exist, or is not a folder.
     fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure>;
 
-    /// The command that serves a folder over HTTP, at that address, and tells of each call.
+    /// The command that serves a folder over HTTP at an address, and logs each call.
     ///
     /// # Errors
     /// If the server's program cannot be found.
-    fn serving(&self, folder: &Path, address: &str) -> Result<process::Command, Failure>;
+    fn serve_command(&self, folder: &Path, address: &str) -> Result<process::Command, Failure>;
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Why it failed, for people.
+/// Why it failed.
 pub async fn run(command: Command, server: &impl Server) -> Result<ExitCode, Failure> {
     match command {
         Command::New { name, lang, dir } => new::run(&name, lang, dir),

@@ -1,10 +1,10 @@
-//! Names of plugins. The server has the same rule (`PluginId`); a test keeps the two equal.
+//! Plugin names. The server has the same rule (`PluginId`); a test compares the two.
 
 use std::fmt;
 
 /// The longest name, in bytes.
 const MAX: usize = 48;
-/// Characters of a wrong name that are shown.
+/// Maximum characters of an invalid name that are shown.
 const SHOWN: usize = 120;
 
 /// The name of a plugin: `[a-z0-9][a-z0-9-]{0,47}`.

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use wharf_report::{Failure, NAME, tell};
+use wharf_report::{Failure, NAME, message};
 
 use crate::embedded;
 use crate::language::Language;
@@ -15,22 +15,22 @@ pub(crate) fn run(name: &str, language: Language, dir: Option<PathBuf>) -> Resul
     let id = plugin_name(name)?;
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
     let failed = |error: io::Error| Failure::new(format!("create the project: {error}: {}", dir.display()));
-    refuse_used(&dir)?;
+    require_empty(&dir)?;
     let files = embedded::files_of(language);
     for (path, bytes) in &files {
         // Braces in the language's wrapper are not placeholders.
         let (path, bytes) = if path.starts_with("wharf") {
             (path.to_owned(), bytes.to_owned())
         } else {
-            (PathBuf::from(filled(&path.to_string_lossy(), &id)), with_names(bytes, &id))
+            (PathBuf::from(substitute(&path.to_string_lossy(), &id)), substitute_in(bytes, &id))
         };
         write(&dir.join(path), &bytes).map_err(failed)?;
     }
-    tell(&made(&dir, &id, language, files.len()));
+    message(&summary(&dir, &id, language, files.len()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Parses the plugin name. Names that other tools allow are common here, so the error suggests one.
+/// Parses the plugin name. For a name that only other tools allow, the error suggests a similar one.
 fn plugin_name(name: &str) -> Result<PluginName, Failure> {
     PluginName::parse(name).map_err(|reason| {
         let near = PluginName::near(name).map(|near| format!("did you mean `{near}`?"));
@@ -38,8 +38,8 @@ fn plugin_name(name: &str) -> Result<PluginName, Failure> {
     })
 }
 
-/// Existing files are never overwritten.
-fn refuse_used(dir: &Path) -> Result<(), Failure> {
+/// Refuses a folder that is not empty: existing files are never overwritten.
+fn require_empty(dir: &Path) -> Result<(), Failure> {
     match fs::read_dir(dir).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),
         Ok(true) => Err(Failure::usage(format!("create the project: the folder is not empty: {}", dir.display()))
@@ -50,13 +50,13 @@ fn refuse_used(dir: &Path) -> Result<(), Failure> {
 }
 
 /// The text with the plugin's names substituted.
-fn filled(text: &str, id: &PluginName) -> String {
+fn substitute(text: &str, id: &PluginName) -> String {
     text.replace("{{name}}", id.as_ref()).replace("{{ident}}", &id.as_ref().replace('-', "_"))
 }
 
-/// The same for a file's content; binary files are unchanged.
-fn with_names(bytes: &[u8], id: &PluginName) -> Vec<u8> {
-    std::str::from_utf8(bytes).map_or_else(|_| bytes.to_owned(), |text| filled(text, id).into_bytes())
+/// As [`substitute`], for a file's content; binary files are unchanged.
+fn substitute_in(bytes: &[u8], id: &PluginName) -> Vec<u8> {
+    std::str::from_utf8(bytes).map_or_else(|_| bytes.to_owned(), |text| substitute(text, id).into_bytes())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -65,7 +65,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// What was created, and the next three commands.
-fn made(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
+fn summary(dir: &Path, id: &PluginName, language: Language, files: usize) -> String {
     let folder = dir.display();
     format!(
         "created {NAME}{folder}{NAME:#}: plugin {id} in {}, {files} files. Its README explains how to test it. Next:\n  \

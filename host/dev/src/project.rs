@@ -13,17 +13,17 @@ const FILE: &str = "plugin.toml";
 /// The content and folder of `plugin.toml`.
 #[derive(Debug)]
 pub(crate) struct Project {
-    /// Absolute and without links: tools run in it and are passed paths in it.
+    /// Absolute and without links: tools run in it and get paths in it.
     pub(crate) dir: PathBuf,
     pub(crate) name: PluginName,
     pub(crate) language: Language,
-    /// The file to begin with, from that folder.
+    /// The entry file, relative to that folder.
     source: Option<PathBuf>,
     /// The language's wrapper, relative to that folder.
     pub(crate) wrapper: PathBuf,
     /// The exports of the component, for languages whose tools cannot infer them.
     pub(crate) exports: Vec<Export>,
-    /// The same for imports beside `wharf:plugin/host`.
+    /// The same for imports besides `wharf:plugin/host`.
     pub(crate) imports: Vec<Import>,
 }
 
@@ -78,7 +78,7 @@ impl Project {
         let shown = file.display();
         let text = std::fs::read_to_string(&file).map_err(|error| {
             failed(format!("{error}: {shown}"))
-                .hint("name a plugin project's folder; `wharf new NAME --lang LANG` creates one".to_owned())
+                .hint("pass the folder of a plugin project; `wharf new NAME --lang LANG` creates one".to_owned())
         })?;
         let manifest: Manifest =
             from_toml(&text).map_err(|(reason, hint)| failed(format!("{shown}: {reason}")).hint(hint))?;
@@ -95,14 +95,14 @@ impl Project {
         })
     }
 
-    /// The entry, which is `usual` if `plugin.toml` names no other.
-    pub(crate) fn source(&self, usual: &str) -> Result<PathBuf, Failure> {
-        let source = self.source.clone().unwrap_or_else(|| PathBuf::from(usual));
+    /// The entry file, which is `default` if `plugin.toml` names no other.
+    pub(crate) fn source(&self, default: &str) -> Result<PathBuf, Failure> {
+        let source = self.source.clone().unwrap_or_else(|| PathBuf::from(default));
         if self.dir.join(&source).is_file() {
             return Ok(source);
         }
         Err(Failure::usage(format!("find the source: no such file: {}", self.dir.join(source).display()))
-            .hint(format!("set its path in {FILE}: source = \"{usual}\"")))
+            .hint(format!("set its path in {FILE}: source = \"{default}\"")))
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_read() {
+    fn a_project_is_parsed() {
         let text = "name = \"a-b\"\nlanguage = \"python\"\nexports = [\"tools\", \"prompts\"]\nimports = [\"http\"]\n";
         let project = read(text).expect("a project");
         assert_eq!((project.name.as_ref(), project.language), ("a-b", Language::Python));
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_was_meant() {
-        for (text, said) in [
+    fn errors_have_their_reason_and_a_suggestion() {
+        for (text, expected) in [
             ("name = \"a\"\nlanguage = \"rust\"\nsourc = \"x\"\n", "did you mean `source`?"),
             ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),
             ("name = \"a\"\nlanguage = \"rust\"\nexports = [\"tool\"]\n", "did you mean `tools`?"),
@@ -138,7 +138,7 @@ mod tests {
             ("name = ", "line 1"),
         ] {
             let failure = read(text).expect_err(text);
-            assert!(failure.contains(said) && failure.contains("plugin.toml"), "{failure}");
+            assert!(failure.contains(expected) && failure.contains("plugin.toml"), "{failure}");
         }
     }
 }

@@ -1,11 +1,9 @@
-//! Parses TOML written by people: errors with their place and a suggestion.
+//! Parses TOML written by people; errors have a line, a column and perhaps a suggestion.
 
 use serde::de::DeserializeOwned;
 
-/// Parses TOML; errors have their place, and perhaps a suggestion.
-///
 /// # Errors
-/// The reason, and a hint if there is one.
+/// The reason with its line and column, and a hint if there is one.
 pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, (String, Option<String>)> {
     toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(String::new, |span| {

@@ -1,7 +1,7 @@
 //! Output of Wharf's commands for people, and errors in files that they wrote.
 //!
-//! Text follows one rule: a lowercase fragment that reads after "failed to", the value
-//! last, and a hint on a separate line.
+//! Errors have one form: a lowercase fragment that reads after "failed to", the value last, and a hint
+//! on a separate line.
 
 mod input;
 
@@ -49,9 +49,9 @@ impl Failure {
     }
 }
 
-/// Writes to stderr, at once and whole: another process may write there, too. Errors are
-/// dropped: there is nowhere left to report them.
-pub fn tell(text: &str) {
+/// Writes to stderr in one call, since other processes may write there too. Errors are ignored: there
+/// is nowhere to report them.
+pub fn message(text: &str) {
     let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
     let _ = writeln!(styled, "{text}");
     let _ = io::stderr().lock().write_all(&styled.into_inner());
@@ -60,7 +60,7 @@ pub fn tell(text: &str) {
 /// Writes data to stdout.
 ///
 /// # Errors
-/// If it cannot be written, except for a reader that has gone.
+/// If it cannot be written. A reader that has closed the pipe is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     let line_end = if text.ends_with('\n') { "" } else { "\n" };
@@ -73,18 +73,18 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 pub fn failure(failure: &Failure) {
-    tell(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
+    message(&format!("{ERROR}error{ERROR:#}: failed to {}", failure.what));
     hint(failure.hint.as_deref());
 }
 
 /// A warning that something was done only in part.
 pub fn warning(text: &str) {
-    tell(&format!("{WARNING}warning{WARNING:#}: {text}"));
+    message(&format!("{WARNING}warning{WARNING:#}: {text}"));
 }
 
 /// The hint, if there is one.
 pub fn hint(text: Option<&str>) {
     if let Some(text) = text {
-        tell(&format!("{HINT}hint{HINT:#}: {text}"));
+        message(&format!("{HINT}hint{HINT:#}: {text}"));
     }
 }

@@ -12,7 +12,7 @@ use super::AuditSettings;
 use super::chain;
 use super::line::Link;
 use crate::os::files::{self, FileError, Links};
-use crate::os::private::{self, Distrust, For, Rule};
+use crate::os::private::{self, Distrust, OpenMode, Rule};
 use crate::os::stamp::Identity;
 use crate::os::{self, limits};
 
@@ -92,9 +92,9 @@ impl LogFile {
     pub(super) fn open(settings: &AuditSettings) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            private::make_folder(folder)
+            private::create_folder(folder)
                 .map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", folder.display())))?;
-            if private::distrust(&fs::metadata(folder)?, Rule::Around).is_some() {
+            if private::distrust(&fs::metadata(folder)?, Rule::Container).is_some() {
                 return Err(OpenError::Untrusted {
                     path: folder.to_owned(),
                     why: "other users can write to its folder",
@@ -278,7 +278,7 @@ fn last_line(file: &mut File, length: u64) -> io::Result<Option<(Vec<u8>, u64)>>
 /// Opens or creates a file for appending that no other user can write.
 fn open(path: &Path) -> Result<(File, Metadata), OpenError> {
     let untrusted = |why, repair| OpenError::Untrusted { path: path.to_owned(), why, repair };
-    private::open(path, For::Appending).map_err(|error| match error {
+    private::open(path, OpenMode::Append).map_err(|error| match error {
         FileError::NotAFile(_) => untrusted("it is not a regular file", None),
         FileError::Untrusted(Distrust::OtherOwner) => {
             untrusted("another user owns it", Some("sudo chown \"$(id -un)\""))

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::file::LogFile;
 use super::line;
 use super::queue::{Queue, RETRY_INTERVAL};
-use crate::os::process::yield_to_others;
+use crate::os::process::lower_thread_priority;
 
 /// Bytes written at once; a file may exceed its maximum size by as much.
 const BATCH_SIZE: usize = 64 << 10;
@@ -80,7 +80,7 @@ impl Thread {
         // records need; where the priority cannot be set, calls wait a little more often. A required log
         // keeps the normal priority, since responses wait for it.
         if !required {
-            yield_to_others();
+            lower_thread_priority();
         }
         let mut lines = Vec::new();
         loop {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{Budget, Level};
 
-/// From so many names on, unused ones are removed.
+/// Number of names from which on unused ones are removed.
 const PRUNE_FROM: usize = 64;
 
 /// One child budget per name, such as a principal's; all with the same limit.

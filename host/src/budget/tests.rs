@@ -5,14 +5,14 @@ use futures_util::FutureExt as _;
 use super::{Budget, Parts};
 
 #[test]
-fn every_level_has_its_limit_and_gets_all_back() {
+fn every_level_has_its_limit_and_bytes_are_released() {
     let all = Budget::new(100);
     let (one, other) = (all.part(60), all.part(60));
-    let first = one.try_take(60).expect("there is room");
+    let first = one.try_take(60).expect("enough free bytes");
     assert!(one.try_take(1).is_err_and(|full| full.is(&one)), "its own limit");
-    assert!(other.try_take(41).is_err_and(|full| full.is(&all)), "that of all");
-    assert_eq!((one.taken(), other.taken(), all.taken()), (60, 0, 60), "what was refused has taken nothing");
-    let second = other.try_take(40).expect("there is room to the last byte");
+    assert!(other.try_take(41).is_err_and(|full| full.is(&all)), "the parent's limit");
+    assert_eq!((one.taken(), other.taken(), all.taken()), (60, 0, 60), "a refused request takes nothing");
+    let second = other.try_take(40).expect("exactly enough free bytes");
     drop(first);
     assert_eq!((one.taken(), other.taken(), all.taken()), (0, 40, 40));
     drop(second);
@@ -21,7 +21,7 @@ fn every_level_has_its_limit_and_gets_all_back() {
 }
 
 #[test]
-fn what_is_taken_anyway_is_seen() {
+fn bytes_beyond_the_limit_are_counted() {
     let all = Budget::new(10);
     let one = all.part(10);
     let over = one.take(25);
@@ -35,17 +35,17 @@ fn what_is_taken_anyway_is_seen() {
 fn it_is_open_while_half_is_free_at_every_level() {
     let all = Budget::new(100);
     let (one, other) = (all.part(60), all.part(1000));
-    let mut held = one.try_take(31).expect("there is room");
+    let mut held = one.try_take(31).expect("enough free bytes");
     assert!(!one.is_open() && other.is_open() && all.is_open());
     held.shrink_to(30);
     assert_eq!(held.bytes(), 30);
     assert!(one.is_open(), "half is not more than half");
-    let _much = other.try_take(21).expect("there is room");
+    let _much = other.try_take(21).expect("enough free bytes");
     assert!(!one.is_open() && !other.is_open() && !all.is_open());
 }
 
 #[tokio::test]
-async fn who_waits_hears_of_the_level_that_was_in_the_way() {
+async fn a_waiter_is_woken_by_the_level_that_was_full() {
     let all = Budget::new(100);
     let (one, other) = (all.part(100), all.part(100));
     let (mine, others) = (one.take(40), other.take(40));
@@ -61,7 +61,7 @@ async fn who_waits_hears_of_the_level_that_was_in_the_way() {
 }
 
 #[test]
-fn a_name_has_one_part_and_is_forgotten_with_it() {
+fn a_name_has_one_part_while_it_is_in_use() {
     let parts = Parts::new(Budget::new(100), 50);
     let name = |number: usize| Arc::<str>::from(number.to_string());
     let part = parts.of(&name(0));
@@ -71,5 +71,5 @@ fn a_name_has_one_part_and_is_forgotten_with_it() {
         let _ = parts.of(&name(number));
     }
     assert!(parts.known() <= 64, "{}", parts.known());
-    assert!(parts.of(&name(0)).is(&part), "somebody has it");
+    assert!(parts.of(&name(0)).is(&part), "it is in use");
 }

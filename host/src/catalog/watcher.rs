@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::files;
-use crate::os::HEARS_CLOSE;
+use crate::os::REPORTS_CLOSE;
 use crate::os::files::Links;
 use crate::os::stamp::{Identity, Stamp, is_linked};
 use polled::Polled;
@@ -89,7 +89,7 @@ impl Watcher {
             root,
             canonical: None,
             notify: notify.ok().map(|native| Box::new(native) as _),
-            reports_close: HEARS_CLOSE,
+            reports_close: REPORTS_CLOSE,
             events,
             _sender: sender,
             folders: HashMap::new(),

@@ -1,6 +1,6 @@
 //! `wharf approve` and `wharf revoke`: a person's decision on a version.
 //!
-//! Neither grants anything: grants are in the configuration alone.
+//! Neither changes grants, which only the configuration sets.
 
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::changes::{Change, changes};
 use super::folder::plugin_folder;
 use super::local::Refused;
 use super::options::Options;
-use super::pins::{Candidate, lock, unusable};
+use super::pins::{Candidate, lock, lock_failure};
 use super::{audit, local};
 use crate::audit::{Audit, Event};
 use crate::catalog::plugin_files;
@@ -30,29 +30,31 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     let path = files.get(&id).ok_or_else(|| Failure::usage(format!("find the plugin {id} in {}", dir.display())))?;
     let refused = |(reason, hint): Refused| Failure::new(format!("{reason}: {}", path.display())).hint(hint);
     let mut candidate = Candidate::read(&config, path, &id).await.map_err(refused)?;
-    by_hand(&config, &id, &candidate)?;
+    check_configured_pin(&config, &id, &candidate)?;
     let lock = lock()?;
-    let pins = lock.read().map_err(unusable)?;
+    let pins = lock.read().map_err(lock_failure)?;
     let pin = pins.get(&id);
     let log = audit::open(&config)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
     let grants = config.grants(&id);
-    let mut asked = candidate.ask(&config, &sandbox, &id, grants.none()).await;
+    let mut loaded = candidate.load(&config, &sandbox, &id, grants.none()).await;
     let mut with_grants = candidate.seen.grants.is_empty();
-    if let Err(silent) = &asked
-        && silent.is_of_listing()
+    if let Err(error) = &loaded
+        && error.is_of_listing()
         && !with_grants
     {
-        report::tell(&format!("it cannot list what it offers without its grants: failed to {silent}"));
-        confirm(&format!("Let this version of {id} use them for that?"), yes)?;
-        asked = candidate.ask(&config, &sandbox, &id, grants.clone()).await;
+        report::message(&format!("{id} cannot list what it offers without its grants: failed to {error}"));
+        confirm(&format!("Allow this version of {id} to use its grants for that?"), yes)?;
+        loaded = candidate.load(&config, &sandbox, &id, grants.clone()).await;
         with_grants = true;
     }
-    let (plugin, version) = asked.map_err(|error| refused(local::refused(error, path)))?;
+    let (plugin, version) = loaded.map_err(|error| refused(local::refused(error, path)))?;
 
     let pinned = pin.and_then(|pin| lock.surface(pin.surface));
     if pin.is_some() && pinned.is_none() {
-        report::tell("the tool descriptions of the pinned version are lost; these are all of this version");
+        report::message(
+            "the tool descriptions of the pinned version are not stored any more; all of this version's are shown",
+        );
     }
     show(&id, pinned.as_deref(), &version);
     confirm(&format!("Approve this version of {id}?"), yes)?;
@@ -62,16 +64,16 @@ pub(super) async fn run(options: &Options, name: &str, dir: Option<PathBuf>, yes
     if !with_grants {
         let granted = plugin.granted(config.limits(&id), grants).await;
         let granted = granted.map_err(|error| refused(local::refused(error, path)))?;
-        approved = candidate.said(&granted);
+        approved = candidate.record_surface(&granted);
         if approved.surface_text != version.surface_text {
-            report::tell("with its grants its tool descriptions differ:");
+            report::message("with its grants, its tool descriptions are different:");
             show(&id, Some(&version.surface_text), &approved);
             confirm("Approve it with these tool descriptions?", yes)?;
         }
     }
-    lock.approve(&id, &approved).map_err(unusable)?;
+    lock.approve(&id, &approved).map_err(lock_failure)?;
     audit::decided(log, &config, Event::Approve, &id, approved.info.content)?;
-    report::tell(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.info.content));
+    report::message(&format!("{NAME}approved{NAME:#} {id} blake3:{}", approved.info.content));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,10 +86,10 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
         pins.revoke(&id, content);
         Some(content)
     });
-    match revoked.map_err(unusable)? {
+    match revoked.map_err(lock_failure)? {
         Some(content) => {
             audit::decided(log, &config, Event::Revoke, &id, content)?;
-            report::tell(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {}", takes_back(&id, dir)));
+            report::message(&format!("{NAME}revoked{NAME:#} {id} blake3:{content}; {}", undo_hint(&id, dir)));
             Ok(ExitCode::SUCCESS)
         }
         None => Err(Failure::usage(format!("revoke a plugin that has never run: {id}"))
@@ -96,7 +98,7 @@ pub(super) fn revoke(options: &Options, name: &str, dir: Option<&Path>) -> Resul
 }
 
 /// The command that undoes a revocation. A pin does not record the folder of its file.
-fn takes_back(id: &PluginId, dir: Option<&Path>) -> String {
+fn undo_hint(id: &PluginId, dir: Option<&Path>) -> String {
     let own = || config::base().and_then(|base| plugin_files(&base.plugins).ok());
     if dir.is_some() || own().is_some_and(|files| files.contains_key(id)) {
         return format!("to undo: {}", approve_command(id, dir));
@@ -109,7 +111,7 @@ fn plugin(name: &str) -> Result<PluginId, Failure> {
 }
 
 /// A pin in the configuration takes precedence over approvals.
-fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
+fn check_configured_pin(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), Failure> {
     let Some(pin) = config.plugins.get(id.as_ref()).and_then(|own| own.pin.as_deref()) else { return Ok(()) };
     if pin.trim_start_matches("blake3:") == candidate.seen.content.to_string() {
         return Ok(());
@@ -118,7 +120,7 @@ fn by_hand(config: &Config, id: &PluginId, candidate: &Candidate) -> Result<(), 
     Err(Failure::new(format!("approve a version other than the one pinned in the configuration: {id}")).hint(hint))
 }
 
-/// What a person has to know to decide.
+/// Shows what the decision depends on: digest, signer, needs, grants and changes.
 fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
     let names = |kinds: &mut dyn Iterator<Item = &'static str>| {
         let names: Vec<&str> = kinds.collect();
@@ -138,7 +140,7 @@ fn show(id: &PluginId, old: Option<&str>, new: &ListedVersion) {
         (false, None) => "  offers\n",
     };
     text += changes.iter().map(Change::to_text).collect::<String>().trim_end();
-    report::tell(&text);
+    report::message(&text);
 }
 
 fn confirm(question: &str, yes: bool) -> Result<(), Failure> {

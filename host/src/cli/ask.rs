@@ -1,6 +1,6 @@
-//! Asks a plugin's elicitation requests on the terminal, for `wharf call`.
+//! Handles a plugin's elicitation requests on the terminal, for `wharf call`.
 //!
-//! Supports forms and URLs; neither sampling nor roots.
+//! Supports forms and URLs, but neither sampling nor roots.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal};
@@ -30,7 +30,7 @@ fn elicit(params: &Value) -> Result<Value, Failure> {
     let message = params["message"].as_str().unwrap_or_default();
     if params["mode"] == "url" {
         let url = params["url"].as_str().unwrap_or_default();
-        report::tell(&format!("{NAME}{message}{NAME:#}\n  {url}"));
+        report::message(&format!("{NAME}{message}{NAME:#}\n  {url}"));
         return Ok(json!({ "action": if confirm("Will you visit this page?")? { "accept" } else { "decline" } }));
     }
     let empty = Map::new();
@@ -41,7 +41,7 @@ fn elicit(params: &Value) -> Result<Value, Failure> {
             false => json!({ "action": "decline" }),
         });
     }
-    report::tell(&format!("{NAME}{message}{NAME:#}"));
+    report::message(&format!("{NAME}{message}{NAME:#}"));
     let required = params["requestedSchema"]["required"].as_array();
     let mut content = Map::new();
     for (name, field) in fields {
@@ -60,29 +60,29 @@ fn field(name: &str, field: &Value, required: bool) -> Result<Option<Value>, Fai
     let default = &field["default"];
     match field["type"].as_str() {
         Some("boolean") => {
-            let asked = Confirm::new().with_prompt(label).default(default.as_bool().unwrap_or(false)).interact();
-            Ok(Some(asked.map_err(failed)?.into()))
+            let entered = Confirm::new().with_prompt(label).default(default.as_bool().unwrap_or(false)).interact();
+            Ok(Some(entered.map_err(failed)?.into()))
         }
-        Some("integer") => Ok(typed::<i64>(label, default, required)?.map(Value::from)),
-        Some("number") => Ok(typed::<f64>(label, default, required)?.and_then(Number::from_f64).map(Value::from)),
+        Some("integer") => Ok(input::<i64>(label, default, required)?.map(Value::from)),
+        Some("number") => Ok(input::<f64>(label, default, required)?.and_then(Number::from_f64).map(Value::from)),
         Some("array") => {
             let (values, titles) = options(&field["items"]);
-            let asked = MultiSelect::new().with_prompt(label).items(&titles).interact().map_err(failed)?;
-            Ok(Some(asked.into_iter().map(|at| values[at].clone()).collect()))
+            let chosen = MultiSelect::new().with_prompt(label).items(&titles).interact().map_err(failed)?;
+            Ok(Some(chosen.into_iter().map(|at| values[at].clone()).collect()))
         }
         _ => match options(field) {
-            (values, _) if values.is_empty() => Ok(typed::<String>(label, default, required)?.map(Value::from)),
+            (values, _) if values.is_empty() => Ok(input::<String>(label, default, required)?.map(Value::from)),
             (values, titles) => {
                 let at = values.iter().position(|value| value == default).unwrap_or(0);
-                let asked = Select::new().with_prompt(label).items(&titles).default(at).interact().map_err(failed)?;
-                Ok(Some(values[asked].clone()))
+                let chosen = Select::new().with_prompt(label).items(&titles).default(at).interact().map_err(failed)?;
+                Ok(Some(values[chosen].clone()))
             }
         },
     }
 }
 
-/// The typed value; `None` for empty input where that is allowed.
-fn typed<T>(label: &str, default: &Value, required: bool) -> Result<Option<T>, Failure>
+/// The entered value; `None` for empty input where that is allowed.
+fn input<T>(label: &str, default: &Value, required: bool) -> Result<Option<T>, Failure>
 where
     T: FromStr,
     T::Err: Display,
@@ -92,7 +92,7 @@ where
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let asked = Input::<String>::new()
+    let entered = Input::<String>::new()
         .with_prompt(label)
         .with_initial_text(initial)
         .allow_empty(!required)
@@ -102,7 +102,7 @@ where
         })
         .interact_text()
         .map_err(failed)?;
-    Ok(asked.parse().ok().filter(|_| required || !asked.is_empty()))
+    Ok(entered.parse().ok().filter(|_| required || !entered.is_empty()))
 }
 
 /// The values of a choice and their titles.

@@ -51,9 +51,8 @@ pub(super) fn open(config: &Config) -> Result<(Audit, Option<AuditWriter>), Fail
             Err(Failure::new(why).hint(format!("{repair}to run without it, put `enabled = false` under [audit]")))
         }
         Err(why) => {
-            let hint = format!(
-                "{repair}put `enabled = false` under [audit] to run without it; with `true` nothing is served without it"
-            );
+            let hint =
+                "fix that, or put `enabled = false` under [audit]; with `enabled = true` the server would not start";
             tracing::warn!(hint, "calls are not audited: failed to {why}");
             Ok((Audit::default(), None))
         }
@@ -87,8 +86,8 @@ pub(super) fn folder_record(event: &FolderEvent) -> Option<Record> {
     })
 }
 
-/// Records a decision on a version. The log was opened before it, with space reserved where it is
-/// required, so that no decision is made that could not be recorded.
+/// Records a decision on a version. The log is opened before the decision, with space reserved if it is
+/// required, so that no decision is made that cannot be recorded.
 ///
 /// # Errors
 /// If it is not recorded although it must be.
@@ -105,34 +104,34 @@ pub(super) fn decided(
     if recorded || config.audit.enabled != Some(true) {
         return Ok(());
     }
-    let hint = format!("it was done nevertheless, without a '{}' record", event.name());
+    let hint = format!("the decision is in effect, but the log has no '{}' record of it", event.name());
     Err(Failure::new(format!("write to the audit log: {id}")).hint(hint))
 }
 
 pub(super) fn run(options: &Options, command: AuditCommand) -> Result<ExitCode, Failure> {
     let AuditCommand::Verify { files } = command;
-    let alone = !files.is_empty();
-    let files = if alone { files } else { of_configuration(options)? };
-    let mut holds = true;
+    let separately = !files.is_empty();
+    let files = if separately { files } else { configured_files(options)? };
+    let mut intact = true;
     let mut after = None;
     for path in files {
-        if alone {
+        if separately {
             after = None;
         }
         let found = verify(&path, &mut after)
             .map_err(|error| Failure::usage(format!("read the audit log: {error}: {}", path.display())))?;
-        report::print(&told(&path, &found))?;
-        holds &= found.altered.is_empty();
+        report::print(&describe(&path, &found))?;
+        intact &= found.altered.is_empty();
         if found.broken.is_some() {
-            holds = false;
+            intact = false;
             // The next file does not continue this chain.
             after = None;
         }
     }
-    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if intact { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn of_configuration(options: &Options) -> Result<Vec<PathBuf>, Failure> {
+fn configured_files(options: &Options) -> Result<Vec<PathBuf>, Failure> {
     let settings = options
         .config()?
         .audit()
@@ -151,7 +150,7 @@ fn verify(path: &Path, after: &mut Option<(u64, String)>) -> io::Result<Verified
     audit::verify(BufReader::new(file.take(length)), after)
 }
 
-fn told(path: &Path, found: &Verified) -> String {
+fn describe(path: &Path, found: &Verified) -> String {
     let mut text = format!("{}: {} records", path.display(), found.records);
     match (&found.broken, &found.last) {
         (Some(broken), _) => text += &format!(", broken at line {}: {}", broken.line, broken.why),
@@ -159,7 +158,7 @@ fn told(path: &Path, found: &Verified) -> String {
         (None, None) => {}
     }
     for (line, how) in &found.altered {
-        text += &format!("; a server detected before line {line}: {}", quote(how, 200));
+        text += &format!("; altered before line {line}, as a server recorded: {}", quote(how, 200));
     }
     if found.cut > 0 {
         text += &format!("; {} bytes of an incomplete record", found.cut);

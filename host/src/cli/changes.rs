@@ -13,12 +13,12 @@ use crate::plugin::text::quote;
 pub(super) struct Change {
     /// `tool add`, or a member of it: `tool add: inputSchema.properties.text.description`.
     what: String,
-    /// `None`: it was not there.
+    /// `None` if it was added.
     old: Option<Value>,
     new: Option<Value>,
 }
 
-/// All changes from one surface to another, in the order of what is listed.
+/// All changes from one surface to another, sorted by list and name.
 pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
     let read = |text: &str| match json::tree(text, json::MAX_DEPTH) {
         Ok(Value::Object(lists)) => Some(lists),
@@ -35,9 +35,9 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
         let kind = list.strip_suffix('s').filter(|_| list != "completions").unwrap_or(list);
         let (Some(before), Some(after)) = (entries(&old, list), entries(&new, list)) else {
             // A value that is not a list is a flag.
-            let said =
+            let flag =
                 |surface: &Map<String, Value>| surface.get(list).filter(|value| **value != Value::Bool(false)).cloned();
-            let (old, new) = (said(&old), said(&new));
+            let (old, new) = (flag(&old), flag(&new));
             if old != new {
                 found.push(Change { what: kind.to_owned(), old, new });
             }
@@ -45,14 +45,14 @@ pub(super) fn changes(old: Option<&str>, new: &str) -> Vec<Change> {
         };
         let names: BTreeSet<&str> = before.iter().chain(&after).map(|(name, _)| *name).collect();
         for name in names {
-            let of = |entries: &[(&str, &Value)]| {
+            let members = |entries: &[(&str, &Value)]| {
                 let entry = entries.iter().find(|(other, _)| *other == name);
                 let mut members = entry.and_then(|(_, entry)| entry.as_object().cloned()).unwrap_or_default();
                 // The name is part of the path already.
                 members.retain(|key, member| key != "name" || member != name);
                 members
             };
-            compare(&format!("{kind} {name}: "), of(&before), of(&after), &mut found);
+            compare(&format!("{kind} {name}: "), members(&before), members(&after), &mut found);
         }
     }
     found
@@ -62,7 +62,7 @@ fn keys<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> BTreeSe
     old.keys().chain(new.keys()).map(String::as_str).collect()
 }
 
-/// The entries of a list with their names; a list that is not there is empty.
+/// The entries of a list with their names; a missing list is empty. `None` if it is not a list.
 fn entries<'a>(surface: &'a Map<String, Value>, list: &str) -> Option<Vec<(&'a str, &'a Value)>> {
     let name = |entry: &'a Value| ["name", "uri", "uriTemplate"].iter().rev().find_map(|key| entry[*key].as_str());
     match surface.get(list) {
@@ -75,10 +75,10 @@ fn entries<'a>(surface: &'a Map<String, Value>, list: &str) -> Option<Vec<(&'a s
 }
 
 /// Recurses into objects present on both sides.
-fn compare(place: &str, mut old: Map<String, Value>, mut new: Map<String, Value>, found: &mut Vec<Change>) {
+fn compare(path: &str, mut old: Map<String, Value>, mut new: Map<String, Value>, found: &mut Vec<Change>) {
     let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
     for name in names {
-        let what = format!("{place}{name}");
+        let what = format!("{path}{name}");
         match (old.remove(&name), new.remove(&name)) {
             (old, new) if old == new => {}
             (Some(Value::Object(old)), Some(Value::Object(new))) => compare(&format!("{what}."), old, new, found),
@@ -89,14 +89,14 @@ fn compare(place: &str, mut old: Map<String, Value>, mut new: Map<String, Value>
 
 impl Change {
     /// Lines that begin with `-` for old and `+` for new values, untruncated and with invisible
-    /// characters escaped. Two sides that would look alike are escaped character by character.
+    /// characters escaped. Two sides that would look alike are written in ASCII.
     pub(super) fn to_text(&self) -> String {
         let (old, new) = (self.old.as_ref(), self.new.as_ref());
-        let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&plain(old), &plain(new)));
-        let written = if alike { exact } else { plain };
+        let alike = old.zip(new).is_some_and(|(old, new)| look_alike(&readable(old), &readable(new)));
+        let format_value = if alike { ascii } else { readable };
         let sides = [("-", old), ("+", new)];
         let lines = sides.iter().filter_map(|(sign, value)| Some((sign, (*value)?))).flat_map(|(sign, value)| {
-            let text = written(value);
+            let text = format_value(value);
             let lines = text.split('\n').map(|line| format!("      {sign} {}\n", quote(line, usize::MAX)));
             lines.collect::<Vec<_>>()
         });
@@ -109,7 +109,7 @@ impl Change {
 }
 
 /// Readable form: strings unquoted, unless they could be mistaken for other JSON.
-fn plain(value: &Value) -> String {
+fn readable(value: &Value) -> String {
     match value {
         Value::String(text) if json::check(text, json::MAX_DEPTH).is_err() && !text.contains('\\') => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
@@ -117,7 +117,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// JSON with only visible ASCII and spaces.
-fn exact(value: &Value) -> String {
+fn ascii(value: &Value) -> String {
     let mut units = [0; 2];
     let text = value.to_string();
     let letters = text.chars().map(|c| match c {
@@ -130,16 +130,16 @@ fn exact(value: &Value) -> String {
 /// Whether a person may confuse two texts: their visible ASCII is equal, or they differ in a few
 /// characters that are not all ASCII, such as a combining accent or a letter of another alphabet.
 fn look_alike(old: &str, new: &str) -> bool {
-    const A_FEW: usize = 16;
-    let seen = |text: &str| text.chars().filter(char::is_ascii_graphic).collect::<String>();
+    const FEW: usize = 16;
+    let visible = |text: &str| text.chars().filter(char::is_ascii_graphic).collect::<String>();
     let (old_chars, new_chars): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
     let pairs = old_chars.iter().zip(&new_chars);
     let start = pairs.take_while(|(old, new)| old == new).count();
     let (old_rest, new_rest) = (&old_chars[start..], &new_chars[start..]);
     let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(old, new)| old == new).count();
-    let few = |rest: &[char]| (1..=A_FEW).contains(&(rest.len() - end));
+    let few = |rest: &[char]| (1..=FEW).contains(&(rest.len() - end));
     let foreign = |rest: &[char]| rest[..rest.len() - end].iter().any(|c| !c.is_ascii());
-    seen(old) == seen(new) || (few(old_rest) && few(new_rest) && (foreign(old_rest) || foreign(new_rest)))
+    visible(old) == visible(new) || (few(old_rest) && few(new_rest) && (foreign(old_rest) || foreign(new_rest)))
 }
 
 #[cfg(test)]

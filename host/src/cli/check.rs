@@ -31,20 +31,20 @@ pub(super) async fn run(options: &Options, files: &[PathBuf], json: bool) -> Res
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is known of one file.
+/// The result for one file.
 struct Findings {
     file: PathBuf,
-    /// `None` for what could not be read.
+    /// `None` if the file could not be read.
     summary: Option<FileSummary>,
     inspection: Inspection,
     tools: Vec<(String, String)>,
-    /// Methods by the names that clients call them by.
+    /// Custom methods, by their public names.
     methods: Vec<String>,
-    /// Where each capability is declared, its name and its settings.
+    /// Of each declared capability, its section (`experimental` or `extensions`), name and settings.
     capabilities: Vec<(&'static str, String, String)>,
     warnings: Vec<String>,
     grants: Grants,
-    /// Why it would not load, and what to do.
+    /// Why it would not load, and a hint.
     refusal: Option<(String, Option<String>)>,
 }
 
@@ -63,7 +63,7 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     // Imports are reported even if the file would not load.
     if let Ok(component) = read_component(file).await {
         let summary = summarize(&component);
-        findings.inspection = inspect(&component).unwrap_or_else(|_| of_module(&summary));
+        findings.inspection = inspect(&component).unwrap_or_else(|_| module_inspection(&summary));
         findings.summary = Some(summary);
     }
     let loaded = match id_of(file) {
@@ -104,8 +104,8 @@ async fn check(config: &Config, sandbox: &Arc<Sandbox>, file: &Path) -> Findings
     findings
 }
 
-/// The names of a core module, which imports nothing that is here.
-fn of_module(summary: &FileSummary) -> Inspection {
+/// The exports and imports of a core module. The host links no imports of core modules.
+fn module_inspection(summary: &FileSummary) -> Inspection {
     let import = |name: &String| Import { name: name.clone(), linked: false, grant: None };
     Inspection { exports: summary.exports.clone(), imports: summary.imports.iter().map(import).collect() }
 }
@@ -115,7 +115,7 @@ impl Findings {
         self.refusal.is_none()
     }
 
-    /// The grants that its imports need, each once.
+    /// The grants that its imports need.
     fn needed(&self) -> BTreeSet<Access> {
         self.inspection.imports.iter().filter_map(|import| import.grant).collect()
     }
@@ -198,7 +198,7 @@ impl Findings {
             .collect();
         let mut capabilities = json!({ "experimental": {}, "extensions": {} });
         for (place, name, settings) in &self.capabilities {
-            // They were checked when it was loaded.
+            // Validated when it was loaded.
             capabilities[place][name] = crate::json::tree(settings, crate::json::MAX_DEPTH).unwrap_or_default();
         }
         json!({

@@ -1,4 +1,4 @@
-//! Commands for plugin authors: those of `wharf_dev`, with what they need of the server, and
+//! Commands for plugin authors: those of `wharf_dev`, with the server's part of them, and
 //! `wharf import-policy` for migration.
 
 mod import_policy;
@@ -21,7 +21,7 @@ use crate::plugin::{Plugin, PluginId, Provider as _};
 use crate::report::{Failure, NAME};
 
 /// Log filter: loaded plugins, plugin logs, and each call.
-const SHOWN: &str = "info,guest=debug,call=debug";
+const LOG_FILTER: &str = "info,guest=debug,call=debug";
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -45,7 +45,7 @@ pub(super) async fn run(options: &Options, command: Command) -> Result<ExitCode,
 }
 
 impl Server for Options {
-    async fn offer(&self, name: &PluginName, component: &Path) -> Result<String, Failure> {
+    async fn describe(&self, name: &PluginName, component: &Path) -> Result<String, Failure> {
         let id = PluginId::parse(name.as_ref()).map_err(|error| Failure::usage(error.to_string()))?;
         let config = self.config()?;
         let sandbox = self.sandbox(&config, &[component.to_owned()], Audit::default()).await?;
@@ -55,18 +55,18 @@ impl Server for Options {
         let plugin = loaded.map_err(|error| {
             Failure::new(format!("{error}: {}", component.display())).hint(load_hint(&error, component))
         })?;
-        Ok(offer(&plugin))
+        Ok(describe(&plugin))
     }
 
     fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure> {
         plugin_folder(given)
     }
 
-    fn serving(&self, folder: &Path, address: &str) -> Result<process::Command, Failure> {
+    fn serve_command(&self, folder: &Path, address: &str) -> Result<process::Command, Failure> {
         let program = this_program().map_err(|error| Failure::new(format!("start the server: {error}")))?;
         let mut command = process::Command::new(program);
         command.arg("serve").arg(folder).args(["--http", address]);
-        command.args(["--log", self.log.as_deref().unwrap_or(SHOWN)]);
+        command.args(["--log", self.log.as_deref().unwrap_or(LOG_FILTER)]);
         for (option, path) in [("--config", &self.config), ("--cache", &self.cache)] {
             if let Some(path) = path {
                 command.arg(option).arg(path);
@@ -77,8 +77,8 @@ impl Server for Options {
     }
 }
 
-/// What it offers, in a few lines.
-fn offer(plugin: &Plugin) -> String {
+/// What the plugin offers, in a few lines.
+fn describe(plugin: &Plugin) -> String {
     let surface = plugin.surface();
     let tools = surface.tools.iter().flatten().map(|frozen| &*frozen.tool.name);
     let resources = surface.resources.iter().flatten().map(|resource| &*resource.uri);
@@ -107,7 +107,7 @@ mod tests {
     use crate::plugin::PluginId;
 
     #[test]
-    fn a_project_has_the_name_of_a_plugin() {
+    fn project_names_and_plugin_ids_have_the_same_rule() {
         let long = "x".repeat(48);
         let longer = format!("{long}x");
         for name in ["a", "a-b", "0", "a--b-", &long, "", "-a", "a_b", "A", "a b", "../a", "\u{fc}", "a\n", &longer] {

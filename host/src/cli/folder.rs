@@ -6,19 +6,19 @@ use crate::config;
 use crate::pins::shell_word;
 use crate::report::Failure;
 
-/// The folder to serve: the given one, or the user's own, which is made if it is not there.
+/// The folder to serve: the given one, or the user's default folder, which is created if missing.
 pub(super) fn plugin_folder(dir: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    let (dir, own) = match dir {
+    let (dir, is_default) = match dir {
         Some(dir) => (dir, false),
         None => {
             let base = config::base().ok_or_else(|| {
                 Failure::usage("find the plugin folder: no home folder")
-                    .hint("name a folder after the command".to_owned())
+                    .hint("add the plugin folder to the command line".to_owned())
             })?;
             (base.plugins, true)
         }
     };
-    if own {
+    if is_default {
         std::fs::create_dir_all(&dir).map_err(|error| Failure::usage(format!("create {}: {error}", dir.display())))?;
     }
     match std::fs::metadata(&dir) {

@@ -49,14 +49,14 @@ pub(super) fn listen(options: &HttpOptions, config: &Config) -> Result<Option<(L
     if !listener.is_local() {
         allow_remote(options, &settings, text)?;
     }
-    report::tell(&format!("listening on {}", listener.url(tls)));
+    report::message(&format!("listening on {}", listener.url(tls)));
     if !listener.is_local() && !tls {
         tracing::warn!("traffic is not encrypted, tokens included: set server.http.tls, or use a TLS proxy");
     }
     let is_unspecified = listener.local_address().is_some_and(|address| address.ip().to_canonical().is_unspecified());
     if is_unspecified && settings.allowed_hosts.is_empty() {
         tracing::warn!(
-            "clients on other machines are refused until server.http.allowed-hosts has the host names they use"
+            "clients on other machines are refused until server.http.allowed-hosts lists the host names they use"
         );
     }
     Ok(Some((listener, settings)))
@@ -78,19 +78,19 @@ fn allow_remote(options: &HttpOptions, settings: &Settings, address: &str) -> Re
 }
 
 /// The settings of an HTTP server that can be reloaded while it runs.
-pub(super) struct Renewable {
+pub(super) struct Reloadable {
     tokens: TokenSet,
     tls: Option<Tls>,
 }
 
-impl Renewable {
+impl Reloadable {
     pub(super) fn of(settings: &Settings) -> Self {
         Self { tokens: settings.tokens.clone(), tls: settings.tls.clone() }
     }
 
-    /// Reloads the tokens and the certificate. On a read error the old ones stay, and a server that
-    /// requires tokens never stops requiring them.
-    pub(super) fn read_again(&self, config: &Config) {
+    /// Reloads the tokens and the certificate. On an error the old ones stay. A server that requires
+    /// tokens never stops requiring them.
+    pub(super) fn reload(&self, config: &Config) {
         match tokens(config) {
             Ok(tokens) if tokens.is_empty() && !self.tokens.is_empty() => tracing::error!(
                 "tokens unchanged: the configuration has none, and only a restart can turn authentication off"
@@ -103,7 +103,7 @@ impl Renewable {
             Err(error) => tracing::error!(hint = error.hint, "tokens unchanged: failed to {error}"),
         }
         if let Some(tls) = &self.tls {
-            tls.read_again();
+            tls.reload();
         }
     }
 }
@@ -139,15 +139,15 @@ mod tests {
     use crate::config::Config;
     use crate::transport::http::Settings;
 
-    /// They are defined in two places, neither of which may depend on the other.
+    /// They are defined twice, since neither module may depend on the other.
     #[test]
-    fn the_files_defaults_are_the_transports() {
-        let bounds = |settings: &Settings| {
+    fn defaults_of_the_configuration_and_the_transport_are_equal() {
+        let limits = |settings: &Settings| {
             let Settings { header_timeout, body_timeout, write_timeout, connections, connections_per_address, .. } =
                 *settings;
             (header_timeout, body_timeout, write_timeout, connections, connections_per_address)
         };
         let ours = settings(&Config::default()).expect("no file is needed");
-        assert_eq!(bounds(&ours), bounds(&Settings::default()));
+        assert_eq!(limits(&ours), limits(&Settings::default()));
     }
 }

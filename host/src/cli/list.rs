@@ -31,7 +31,7 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     if json {
         report::print(&escape_hidden_in_json(&json!({"tools": tools}).to_string()))?;
     } else if tools.is_empty() {
-        report::tell(&format!("no tools in {}", dir.display()));
+        report::message(&format!("no tools in {}", dir.display()));
     } else {
         let text: Vec<String> = tools.iter().map(line).collect();
         report::print(&text.join("\n"))?;

@@ -1,4 +1,4 @@
-//! An in-process client: the commands use the same server as clients, and so see what clients see.
+//! An in-process client: commands send requests to a real server, and so see what clients see.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Local {
             let id = id_of(path).map_err(failed)?;
             let settings = serve::plugin_settings(&config, &id);
             let naming = settings.naming;
-            let plugin = admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
+            let plugin = load_admitted(&config, &sandbox, path, &id, &settings).await.map_err(failed)?;
             catalog.put(Member { provider: Arc::new(plugin), naming, pinned_surface: None });
             catalog.set_ready();
         } else {
@@ -55,7 +55,7 @@ impl Local {
                 move |id| serve::plugin_settings(&settings, id),
                 sender,
             )
-            .with_guard(pins::reading(&config));
+            .with_guard(pins::read_only_guard(&config));
             folder
                 .load_once()
                 .await
@@ -104,7 +104,7 @@ impl Local {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         self.connection.receive(request.as_bytes()).await;
         let failed = |reason: String| Failure::new(format!("get a response to {method}: {reason}"));
-        let answer = self.answers.recv().await.ok_or_else(|| failed("the server gave none".into()))?;
+        let answer = self.answers.recv().await.ok_or_else(|| failed("the server sent none".into()))?;
         let answer: Answer = json::read(&answer.text).map_err(|error| failed(error.to_string()))?;
         match (answer.result, answer.error) {
             (Some(result), _) => Ok(result),
@@ -137,13 +137,14 @@ impl ErrorAnswer {
                 format!("similar tools: {}", names.join(", "))
             }
         });
-        let alone = self.data["reason"] == "missing_client_capability";
-        let terminal = alone.then(|| "run wharf call on a terminal to answer the plugin's questions".to_owned());
+        let needs_terminal = self.data["reason"] == "missing_client_capability";
+        let terminal =
+            needs_terminal.then(|| "run wharf call on a terminal to answer the plugin's questions".to_owned());
         Failure::usage(format!("call the tool: {}", self.message)).hint(names.or(terminal))
     }
 }
 
-/// Why a file is not a plugin, and a hint.
+/// Why a file was refused, and a hint.
 pub(super) type Refused = (String, Option<String>);
 
 pub(super) fn refused(error: LoadError, path: &Path) -> Refused {
@@ -160,7 +161,7 @@ pub(super) fn id_of(path: &Path) -> Result<PluginId, Refused> {
 }
 
 /// Loads one file if it may run.
-async fn admitted(
+async fn load_admitted(
     config: &Arc<Config>,
     sandbox: &Arc<Sandbox>,
     path: &Path,
@@ -172,7 +173,7 @@ async fn admitted(
         NotServed::Refused(error) => refused(error, path),
         NotServed::Held(held) => (held.1.refusal(), Some(held.1.hint(folder))),
     };
-    let guard = Arc::new(pins::reading(config));
+    let guard = Arc::new(pins::read_only_guard(config));
     let asked = load_plugin(sandbox, &guard, path, id, settings, None).await.map_err(denied)?;
     match admit(&guard, asked.into_iter().collect()).await.pop() {
         Some(admitted) => Ok(admitted.map_err(denied)?.plugin),

@@ -1,4 +1,4 @@
-//! What all commands are told: the configuration, the log, the cache; and the sandbox made of it.
+//! Options common to all commands: configuration, log and cache; and the sandbox created from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,37 +39,37 @@ impl Options {
         Config::read(&path).map_err(|error| Failure::usage(error.to_string()).hint(error.hint))
     }
 
-    /// Builds the engine; milliseconds of work, off the threads that answer clients. `plugins`
-    /// are the folders and files that plugins come from.
+    /// Creates the sandbox, off the threads that serve clients: it takes milliseconds. `plugins` are
+    /// the folders and files that plugins are loaded from.
     pub(super) async fn sandbox(
         &self,
         config: &Config,
         plugins: &[PathBuf],
         audit: Audit,
     ) -> Result<Arc<Sandbox>, Failure> {
-        self.sandbox_of(config, plugins, audit, false).await
+        self.sandbox_for(config, plugins, audit, false).await
     }
 
-    /// The same, `shared` by several callers or not.
-    pub(super) async fn sandbox_of(
+    /// As [`Self::sandbox`]; `shared` if there may be several callers.
+    pub(super) async fn sandbox_for(
         &self,
         config: &Config,
         plugins: &[PathBuf],
         audit: Audit,
         shared: bool,
     ) -> Result<Arc<Sandbox>, Failure> {
-        writable::tell(plugins);
+        writable::warn(plugins);
         let base = config::base();
         let protected = protected(config, plugins, self.cache.as_deref(), base.as_ref());
         let store = base.as_ref().map(|base| base.store.clone());
         let cache_dir = self.cache.clone().or_else(|| base.map(|base| base.cache));
         let failed = |error: String| Failure::new(format!("start the sandbox: {error}"));
         let compiler = Compiler::ChildProcess(this_program().map_err(|error| failed(error.to_string()))?);
-        let second_wall = config.sandbox.second_wall;
+        let os_sandbox = config.sandbox.os_sandbox;
         let settings = SandboxSettings {
             cache_dir,
             compiler,
-            second_wall,
+            os_sandbox,
             store,
             protected,
             audit,

@@ -14,15 +14,15 @@ use crate::plugin::{
 };
 use crate::report::Failure;
 
-/// The guard that a server with that configuration uses.
+/// The guard of a server with that configuration.
 pub(super) fn guard(config: impl Fn() -> Arc<Config> + Clone + Send + Sync + 'static, trust: Trust) -> Guard {
     let signatures = config.clone();
     let lock = config::base().map(|base| PinFile::new(base.state));
     Guard::new(lock, move |id| config().rules(id, trust), move || signatures().signatures())
 }
 
-/// The same, read-only. An address given to a server with `--http` is not known here.
-pub(super) fn reading(config: &Arc<Config>) -> Guard {
+/// As [`guard`], but read-only. It does not know the address of a server that was started with `--http`.
+pub(super) fn read_only_guard(config: &Arc<Config>) -> Guard {
     let shared = config.clone();
     guard(move || shared.clone(), config.trust(is_remote(config))).read_only()
 }
@@ -33,11 +33,11 @@ pub(super) fn lock() -> Result<PinFile, Failure> {
     Ok(PinFile::new(base.state))
 }
 
-pub(super) fn unusable(error: PinFileError) -> Failure {
+pub(super) fn lock_failure(error: PinFileError) -> Failure {
     Failure::new(error.to_string()).hint(error.hint)
 }
 
-/// A file, and what is known of it before it may run.
+/// A file, and what is known about it before it may run.
 pub(super) struct Candidate {
     pub(super) path: PathBuf,
     pub(super) seen: VersionInfo,
@@ -56,8 +56,8 @@ impl Candidate {
         Ok(Self { path: path.to_owned(), seen })
     }
 
-    /// Loads it under these grants and lists what it offers.
-    pub(super) async fn ask(
+    /// Loads it with these grants and records its surface.
+    pub(super) async fn load(
         &mut self,
         config: &Config,
         sandbox: &Arc<Sandbox>,
@@ -69,12 +69,12 @@ impl Candidate {
         if *plugin.digest() != self.seen.content {
             return Err(LoadError::Changed);
         }
-        let version = self.said(&plugin);
+        let version = self.record_surface(&plugin);
         Ok((plugin, version))
     }
 
     /// Records the surface of a plugin loaded from this file.
-    pub(super) fn said(&mut self, plugin: &Plugin) -> ListedVersion {
+    pub(super) fn record_surface(&mut self, plugin: &Plugin) -> ListedVersion {
         let words = plugin.surface().canonical();
         self.seen.surface = Some(Digest::of(words.as_bytes()));
         self.seen.needs = plugin.needs().clone();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::http::{HttpOptions, Renewable};
+use super::http::{HttpOptions, Reloadable};
 use super::options::Options;
 use super::signals::Signals;
 use super::{audit, pins};
@@ -22,12 +22,11 @@ use crate::report::{self, Failure, NAME};
 use crate::server::{Server, Settings};
 use crate::transport::{self, stdio};
 
-/// Where clients connect, for a person who has none yet.
-const ON_STDIN: &str = "Waiting for an MCP client on stdin: put this command into its configuration.";
-const ON_HTTP: &str = "Waiting for MCP clients at the address above: put it into their configuration.";
+/// Shown on a terminal: how clients connect.
+const ON_STDIN: &str = "Waiting for an MCP client on stdin: add this command to the client's configuration.";
+const ON_HTTP: &str = "Waiting for MCP clients at the address above: add it to their configuration.";
 
-/// Files beside connections: the host's own are some 40, and what plugins have open of their
-/// folders comes on top.
+/// Open files besides connections: about 40 of the host, and those that plugins open.
 const OWN_FILES: u64 = 128;
 
 pub(super) async fn run(
@@ -36,16 +35,15 @@ pub(super) async fn run(
     dir: PathBuf,
     http: &HttpOptions,
 ) -> Result<ExitCode, Failure> {
-    // Connections and plugins' files are counted and bounded; what the system gives a process unasked
-    // may be less than those bounds.
+    // The default soft limit may be less than connections and plugins' files may use.
     let files = limits::raise_open_files();
-    memory::keep_trimmed();
+    memory::start_trimming();
     let signals = Signals::listen()?;
     let (audit, writer) = audit::open(&config)?;
     let state_key = config.state_key().map_err(|error| Failure::usage(error.to_string()).hint(error.hint))?;
     let http = super::http::listen(http, &config)?;
     if let (Some((_, settings)), Some(files)) = (&http, files) {
-        tell_of_few_files(files, settings.connections);
+        warn_of_low_file_limit(files, settings.connections);
     }
     let trust = config.trust(http.as_ref().is_some_and(|(listener, _)| !listener.is_local()));
     let on_http = http.is_some();
@@ -53,26 +51,26 @@ pub(super) async fn run(
     let server = Server::new(catalog.clone(), Settings { state_key, audit: audit.clone(), ..settings(&config) });
     let idle = IdleHook::default();
     let config = Live::new(config);
-    let renewable = http.as_ref().map(|(_, settings)| Renewable::of(settings));
-    let shutdown = signals.shutdown(config.clone(), renewable);
-    // The first answer must not wait for the sandbox, nor for anything that it compiles.
+    let reloadable = http.as_ref().map(|(_, settings)| Reloadable::of(settings));
+    let shutdown = signals.shutdown(config.clone(), reloadable);
+    // The first response must not wait for the sandbox or for compilation.
     let (failed_sender, mut failed) = mpsc::channel::<Failure>(1);
     let hook = idle.clone();
     tokio::spawn(async move {
         let folder = std::slice::from_ref(&dir);
-        let failure = match options.sandbox_of(&config.get(), folder, audit.clone(), on_http).await {
+        let failure = match options.sandbox_for(&config.get(), folder, audit.clone(), on_http).await {
             Ok(sandbox) => {
                 let ready = sandbox.clone();
                 hook.set(move || ready.on_idle());
                 let client = if on_http { ON_HTTP } else { ON_STDIN };
-                match follow(config, trust, dir, catalog, sandbox, audit, client).await {
+                match follow_folder(config, trust, dir, catalog, sandbox, audit, client).await {
                     Ok(never) => match never {},
                     Err(failure) => failure,
                 }
             }
             Err(failure) => failure,
         };
-        // The receiver is gone when the process is about to end anyway.
+        // An error means that the process is ending.
         let _ = failed_sender.send(failure).await;
     });
     let serve = async {
@@ -100,8 +98,8 @@ pub(super) async fn run(
     ended
 }
 
-/// Says so before clients notice, if not each connection that is allowed could be taken up.
-fn tell_of_few_files(files: u64, connections: usize) {
+/// Warns at start if the limit of open files is too low for the configured connections.
+fn warn_of_low_file_limit(files: u64, connections: usize) {
     if files < connections as u64 + OWN_FILES {
         tracing::warn!(
             files,
@@ -131,7 +129,7 @@ pub(super) fn settings(config: &Config) -> Settings {
     }
 }
 
-async fn follow(
+async fn follow_folder(
     config: Live,
     trust: Trust,
     dir: PathBuf,
@@ -144,18 +142,18 @@ async fn follow(
     let (shown_dir, shown_catalog) = (dir.clone(), catalog.clone());
     let recording = audit.clone();
     tokio::spawn(async move {
-        let tell = |event: &FolderEvent| {
+        let report_event = |event: &FolderEvent| {
             report::log(event);
             if let Some(record) = audit::folder_record(event) {
                 audit.record(&record);
             }
         };
-        report::first_scan(&mut events, &tell).await;
+        report::first_scan(&mut events, &report_event).await;
         if io::stdin().is_terminal() {
             greet(&shown_dir, &shown_catalog.snapshot(), client);
         }
         while let Some(event) = events.recv().await {
-            tell(&event);
+            report_event(&event);
         }
     });
     let shown = dir.display().to_string();
@@ -177,7 +175,7 @@ async fn follow(
     }
 }
 
-/// For a person who started this on a terminal: what is served, and how to try it.
+/// Shows a person at the terminal what is served, and how to try it.
 fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
     let mut text = format!("wharf {} serves {}:\n", env!("CARGO_PKG_VERSION"), dir.display());
     for member in snapshot.members() {
@@ -194,10 +192,10 @@ fn greet(dir: &Path, snapshot: &Snapshot, client: &str) {
     if snapshot.members().is_empty() {
         text += "  no plugins yet; copy a .wasm file into that folder to serve it\n";
     }
-    text += &format!("{client} To try a tool by hand:\n");
+    text += &format!("{client} To call a tool from a shell:\n");
     text += &format!("  {}\n", example(dir, snapshot));
     text += "Stop with Ctrl-C.";
-    report::tell(&text);
+    report::message(&text);
 }
 
 fn example(dir: &Path, snapshot: &Snapshot) -> String {

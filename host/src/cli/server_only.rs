@@ -47,7 +47,7 @@ mod tests {
     use super::{Command, Options, run};
 
     #[derive(Parser)]
-    struct Alone {
+    struct TestCli {
         #[command(flatten)]
         options: Options,
         #[command(subcommand)]
@@ -55,18 +55,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_out_is_not_listed_and_says_so() {
-        let help = Alone::command().render_long_help().to_string();
+    async fn missing_commands_are_hidden_and_fail_with_a_hint() {
+        let help = TestCli::command().render_long_help().to_string();
         for line in ["new a --lang rust", "build . --install", "dev", "dev --help", "import-policy a.policy.yaml"] {
-            let words = ["wharf"].into_iter().chain(line.split(' '));
-            let Alone { options, command } = Alone::try_parse_from(words).expect("any words are taken");
-            let failure = run(&options, command).await.expect_err("it is not there");
+            let arguments = ["wharf"].into_iter().chain(line.split(' '));
+            let TestCli { options, command } = TestCli::try_parse_from(arguments).expect("any arguments are accepted");
+            let failure = run(&options, command).await.expect_err("it is missing");
             let name = line.split(' ').next().expect("a name");
             assert!(!help.contains(name), "{help}");
             assert_eq!(failure.code, 2);
-            let said = format!("{failure:?}");
-            assert!(said.contains(&format!("run wharf {name}: this build of Wharf has only the server")), "{said}");
-            assert!(said.contains("cargo install"), "{said}");
+            let text = format!("{failure:?}");
+            assert!(text.contains(&format!("run wharf {name}: this build of Wharf has only the server")), "{text}");
+            assert!(text.contains("cargo install"), "{text}");
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal as _};
 
-use super::http::Renewable;
+use super::http::Reloadable;
 use crate::config::{Config, Live};
-use crate::os::signals::{self, Asked};
+use crate::os::signals::{self, Received};
 use crate::report::Failure;
 
 /// The installed signal handlers.
@@ -22,20 +22,20 @@ impl Signals {
         Ok(Self { signals, terminal: Terminal::now() })
     }
 
-    /// Ready at the first SIGTERM or SIGINT, or when the terminal is gone on which the server was
-    /// started; the next SIGTERM or SIGINT ends the process at once. At another SIGHUP the
-    /// configuration is read again, with the secrets and tokens that it names and the certificate.
-    pub(super) async fn shutdown(mut self, config: Live, http: Option<Renewable>) {
+    /// Resolves at the first SIGTERM or SIGINT, or at a SIGHUP because the server's terminal was closed.
+    /// The next SIGTERM or SIGINT then ends the process at once. Any other SIGHUP reloads the
+    /// configuration, the secrets and tokens that it names, and the certificate.
+    pub(super) async fn shutdown(mut self, config: Live, http: Option<Reloadable>) {
         loop {
             match self.signals.next().await {
-                Asked::End(_) => break,
-                Asked::HangUp if self.terminal.is_gone() => break,
-                Asked::HangUp => read_again(&config, http.as_ref()),
+                Received::Terminate(_) => break,
+                Received::HangUp if self.terminal.was_closed() => break,
+                Received::HangUp => reload(&config, http.as_ref()),
             }
         }
         tokio::spawn(async move {
             loop {
-                if let Asked::End(code) = self.signals.next().await {
+                if let Received::Terminate(code) = self.signals.next().await {
                     std::process::exit(code)
                 }
             }
@@ -43,22 +43,22 @@ impl Signals {
     }
 }
 
-fn read_again(config: &Live, http: Option<&Renewable>) {
+fn reload(config: &Live, http: Option<&Reloadable>) {
     tracing::info!("SIGHUP: reloading the configuration");
     config.reload();
     let (Some(http), Some(file)) = (http, config.get().file.clone()) else { return };
     // Errors of the file are reported by the reload task.
     if let Ok(config) = Config::read(&file) {
-        http.read_again(&config);
+        http.reload(&config);
     }
 }
 
-/// Which of the standard streams were a terminal.
+/// Which of the standard streams are a terminal.
 struct Terminal([bool; 3]);
 
 impl Terminal {
-    /// Whether the other end was closed.
-    fn is_gone(&self) -> bool {
+    /// Whether one of them was a terminal then, and is not any more.
+    fn was_closed(&self) -> bool {
         self.0.iter().zip(Self::now().0).any(|(was, is)| *was && !is)
     }
 

@@ -13,7 +13,7 @@ use super::changes::{Change, changes};
 use super::folder::plugin_folder;
 use super::local::{Refused, refused};
 use super::options::Options;
-use super::pins::{Candidate, lock, reading, unusable};
+use super::pins::{Candidate, lock, lock_failure, read_only_guard};
 use crate::audit::Audit;
 use crate::catalog::plugin_files;
 use crate::config::Config;
@@ -27,29 +27,29 @@ pub(super) async fn run(options: &Options, dir: Option<PathBuf>, json: bool) -> 
     let files = plugin_files(&dir)
         .map_err(|error| Failure::usage(format!("read the plugin folder: {error}: {}", dir.display())))?;
     let lock = lock()?;
-    let pins = lock.read().map_err(unusable)?;
+    let pins = lock.read().map_err(lock_failure)?;
     let sandbox = options.sandbox(&config, std::slice::from_ref(&dir), Audit::default()).await?;
-    let look = Look { guard: reading(&config), config, sandbox, lock, pins, dir };
+    let examiner = Examiner { guard: read_only_guard(&config), config, sandbox, lock, pins, dir };
     let mut all_run = true;
     let mut found = Vec::new();
     for (id, path) in files {
-        let status = look.at(id, &path).await;
+        let status = examiner.status(id, &path).await;
         all_run &= status.state.is_ok();
         found.push(status);
     }
     if json {
-        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&look.dir)).collect();
+        let plugins: Vec<Value> = found.iter().map(|status| status.to_json(&examiner.dir)).collect();
         report::print(&json!({ "plugins": plugins }).to_string())?;
     } else if found.is_empty() {
-        report::tell(&format!("no plugins in {}", look.dir.display()));
+        report::message(&format!("no plugins in {}", examiner.dir.display()));
     } else {
-        report::print(&found.iter().map(|status| status.to_text(&look.dir)).collect::<String>())?;
+        report::print(&found.iter().map(|status| status.to_text(&examiner.dir)).collect::<String>())?;
     }
     Ok(if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The inputs of an examination.
-struct Look {
+/// Determines the status of plugins.
+struct Examiner {
     config: Arc<Config>,
     guard: Guard,
     sandbox: Arc<Sandbox>,
@@ -64,9 +64,9 @@ struct Status {
     pin: Option<Pin>,
     /// What the configuration grants now, independent of the pinned version.
     granted: BTreeSet<Access>,
-    /// Of the file, if it can be read.
+    /// What is known about the file, if it can be read.
     seen: Option<VersionInfo>,
-    /// From what is pinned to what is in the file.
+    /// The changes from the pinned version to the file.
     changes: Vec<Change>,
     state: Result<(), NotRunning>,
 }
@@ -76,8 +76,8 @@ enum NotRunning {
     Refused(Refused),
 }
 
-impl Look {
-    async fn at(&self, id: PluginId, path: &Path) -> Status {
+impl Examiner {
+    async fn status(&self, id: PluginId, path: &Path) -> Status {
         let pin = self.pins.get(&id).cloned();
         let granted = self.config.grants(&id).kinds();
         let mut status = Status { id, pin, granted, seen: None, changes: Vec::new(), state: Ok(()) };
@@ -89,14 +89,14 @@ impl Look {
         let mut candidate = Candidate::read(&self.config, path, &status.id).await.map_err(NotRunning::Refused)?;
         status.seen = Some(candidate.seen.clone());
         if status.pin.as_ref().is_none_or(|pin| pin.content != candidate.seen.content) {
-            let without = self.config.grants(&status.id).none();
-            let asked = candidate.ask(&self.config, &self.sandbox, &status.id, without).await;
-            if let Ok((_, version)) = &asked {
+            let no_grants = self.config.grants(&status.id).none();
+            let loaded = candidate.load(&self.config, &self.sandbox, &status.id, no_grants).await;
+            if let Ok((_, version)) = &loaded {
                 let pinned = status.pin.as_ref().and_then(|pin| self.lock.surface(pin.surface));
                 status.changes = changes(pinned.as_deref(), &version.surface_text);
             }
             status.seen = Some(candidate.seen.clone());
-            let is_silent = match asked {
+            let needs_grants_to_list = match loaded {
                 Err(error) if error.is_of_listing() && !candidate.seen.grants.is_empty() => true,
                 // It cannot be approved.
                 Err(error) => return Err(NotRunning::Refused(refused(error, path))),
@@ -104,15 +104,15 @@ impl Look {
             };
             // One that cannot be listed without its grants may be held for another reason.
             let with_grants = self.guard.may_serve(&status.id, &candidate.seen).map_err(NotRunning::Held)?;
-            return if is_silent && !with_grants { Err(NotRunning::Held(Reason::ListingNeedsGrants)) } else { Ok(()) };
+            return if needs_grants_to_list && !with_grants { Err(NotRunning::Held(Reason::ListingNeedsGrants)) } else { Ok(()) };
         }
         self.guard.may_serve(&status.id, &candidate.seen).map(|_| ()).map_err(NotRunning::Held)
     }
 }
 
 impl Status {
-    /// Kinds of access that the file needs, and that the pinned version did not.
-    fn more_needs(&self) -> Vec<&'static str> {
+    /// Kinds of access that the file needs and the pinned version did not.
+    fn additional_needs(&self) -> Vec<&'static str> {
         let (Some(seen), Some(pin)) = (&self.seen, &self.pin) else { return Vec::new() };
         seen.needs.iter().map(|access| access.name()).filter(|name| !pin.needs.contains(*name)).collect()
     }
@@ -128,7 +128,7 @@ impl Status {
         }
     }
 
-    /// What is granted now, and what was when the version was pinned if that differs.
+    /// What is granted now, and what was granted when the version was pinned, if that differs.
     fn granted_line(&self) -> String {
         let now: BTreeSet<&str> = self.granted.iter().map(|access| access.name()).collect();
         let pinned: BTreeSet<&str> = self.pin.iter().flat_map(|pin| &pin.grants).map(String::as_str).collect();
@@ -176,7 +176,7 @@ impl Status {
             text += if self.pin.is_some() { "  changes\n" } else { "  offers\n" };
             text += &self.changes.iter().map(Change::to_text).collect::<String>();
         }
-        text += &listed("additionally needs", self.more_needs().into_iter());
+        text += &listed("additionally needs", self.additional_needs().into_iter());
         if let Some(hint) = self.hint(dir) {
             text += &format!("  hint     {hint}\n");
         }

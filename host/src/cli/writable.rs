@@ -1,4 +1,4 @@
-//! Warns of plugin folders and files that other users can write: they could replace the plugins.
+//! Warns about plugin folders and files that other users can write, and so replace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use crate::plugin::is_writable_by_others;
 
 /// Maximum number of paths reported; the rest is reported as a count.
-const TOLD: usize = 10;
+const MAX_REPORTED: usize = 10;
 
-/// Warns of those among `plugins`, which are folders and files, and in the folders.
-pub(super) fn tell(plugins: &[PathBuf]) {
-    let found: Vec<PathBuf> = plugins.iter().flat_map(|path| within(path)).collect();
-    for path in found.iter().take(TOLD) {
-        let what = if path.is_dir() { "a folder of plugins" } else { "a plugin's file" };
+/// Warns about `plugins`, which are folders and files, and about entries of the folders.
+pub(super) fn warn(plugins: &[PathBuf]) {
+    let found: Vec<PathBuf> = plugins.iter().flat_map(|path| writable_in(path)).collect();
+    for path in found.iter().take(MAX_REPORTED) {
+        let what = if path.is_dir() { "a plugin folder" } else { "a plugin file" };
         let hint = format!("chmod go-w {}", quoted(path));
         tracing::warn!(hint, "other users can write {what}, and so decide what runs: {}", path.display());
     }
-    if found.len() > TOLD {
-        tracing::warn!("other users can write {} more files and folders of plugins", found.len() - TOLD);
+    if found.len() > MAX_REPORTED {
+        let more = found.len() - MAX_REPORTED;
+        tracing::warn!("other users can write {more} more plugin files and folders");
     }
 }
 
-/// The path itself, the folders in it and the plugins in all of those, as far as other users can write
-/// them.
-fn within(path: &Path) -> Vec<PathBuf> {
+/// Of the path itself, its subfolders and the plugins in them, those that other users can write.
+fn writable_in(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     if !path.is_dir() {
         found
@@ -48,11 +48,11 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn is_folder(path: &Path) -> bool {
-    // A link to one is passed over.
+    // Symbolic links are skipped.
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// A path as a shell takes it for one word.
+/// Quotes a path for a POSIX shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_can_write_is_found_with_the_line_that_mends_it() {
+    fn writable_paths_are_found_and_the_hinted_command_fixes_them() {
         let root = tempfile::tempdir().expect("a folder");
         let folder = root.path().join("it's plugins");
         fs::create_dir_all(folder.join("sub")).expect("folders");
@@ -82,19 +82,19 @@ mod tests {
         for path in [root.path(), &folder, &folder.join("sub")] {
             set(path, 0o755);
         }
-        assert_eq!(within(&folder), [] as [PathBuf; 0]);
+        assert_eq!(writable_in(&folder), [] as [PathBuf; 0]);
         for path in [folder.clone(), folder.join("sub"), folder.join("sub/b.wasm"), folder.join("a.wasm")] {
             set(&path, 0o757);
-            assert_eq!(within(&folder), std::slice::from_ref(&path));
-            let mended =
+            assert_eq!(writable_in(&folder), std::slice::from_ref(&path));
+            let fixed =
                 std::process::Command::new("sh").arg("-c").arg(format!("chmod go-w {}", quoted(&path))).status();
-            assert!(mended.expect("a shell").success());
-            assert_eq!(within(&folder), [] as [PathBuf; 0]);
+            assert!(fixed.expect("a shell").success());
+            assert_eq!(writable_in(&folder), [] as [PathBuf; 0]);
         }
         set(&folder, 0o757);
-        assert_eq!(within(&folder.join("a.wasm")), std::slice::from_ref(&folder), "of a single file its folder");
-        // There, others cannot replace what is mine.
+        assert_eq!(writable_in(&folder.join("a.wasm")), std::slice::from_ref(&folder), "the folder of a single file");
+        // In a sticky folder others cannot replace files.
         set(&folder, 0o1777);
-        assert_eq!(within(&folder), [] as [PathBuf; 0]);
+        assert_eq!(writable_in(&folder), [] as [PathBuf; 0]);
     }
 }

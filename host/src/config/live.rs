@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{Notify, watch};
 
 use super::{Config, ConfigError};
-use crate::os::changes::{Changes, Seen};
+use crate::os::changes::{Changes, Status};
 use crate::os::files::Links;
 
 /// Polling interval. A changed file is read after one interval without a change: it may be incomplete
@@ -66,14 +66,14 @@ impl Live {
                 _ = ticks.tick() => false,
                 () = self.reload.notified() => true,
             };
-            let change = file.look();
-            let created = change != Seen::Changing && missing.iter().any(|folder| folder.is_dir());
-            if !forced && !created && change != Seen::Changed {
+            let change = file.poll();
+            let created = change != Status::Changing && missing.iter().any(|folder| folder.is_dir());
+            if !forced && !created && change != Status::Changed {
                 continue;
             }
             missing.retain(|folder| !folder.is_dir());
             // A removed file grants nothing: the defaults apply.
-            let config = if file.read_again() {
+            let config = if file.mark_read() {
                 Config::read(&path)
             } else {
                 Ok(Config { file: Some(path.clone()), ..Config::default() })

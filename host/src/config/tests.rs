@@ -73,18 +73,20 @@ fn only_regular_files_are_read() {
     large.set_len(super::MAX_SIZE).expect("a sparse file");
     assert!(Config::read(&at("large")).expect_err("zeros").to_string().contains("line 1"), "it is read");
     large.set_len(super::MAX_SIZE + 1).expect("a sparse file");
-    assert!(Config::read(&at("large")).expect_err("too much").to_string().contains("more than 1048576 bytes"));
+    assert!(Config::read(&at("large")).expect_err("too much").to_string().contains("limit of 1048576 bytes"));
     let text = "[secrets]\nq = { file = 'fifo' }\nr = { file = 'link' }\n                [server]\nstate-key = { file = 'large' }\nhttp.tokens = [{ name = 'me', file = 'fifo' }]\n";
     std::fs::write(at("wharf.toml"), text).expect("the configuration");
     std::fs::write(at("target"), "secret").expect("a file");
     std::os::unix::fs::symlink("target", at("link")).expect("a link");
     let config = Config::read(&at("wharf.toml")).expect("valid");
-    let fifo = format!("is not there: a FIFO is in its place: use a regular file: {}", at("fifo").display());
+    let fifo = format!("is not there: it is a FIFO, not a regular file: {}", at("fifo").display());
     assert_eq!(config.secret("q").map_err(|missing| missing.why), Err(fifo.clone()));
     assert_eq!(config.secret("r").as_deref(), Ok("secret"));
     let token = config.server.http.tokens[0].read(&config).expect_err("a FIFO").to_string();
     assert!(token.ends_with(&fifo), "{token}");
-    assert!(config.state_key().expect_err("too much").to_string().contains("more than 65536 bytes are in its place"));
+    assert!(
+        config.state_key().expect_err("too much").to_string().contains("it is larger than the limit of 65536 bytes")
+    );
 }
 
 #[test]

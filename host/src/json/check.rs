@@ -1,5 +1,5 @@
-//! Checks in one pass over a text whether it is exactly one JSON value (RFC 8259), and whether
-//! all parsers read it alike. It does not recurse or allocate values.
+//! Checks in one pass whether a text is exactly one JSON value (RFC 8259) that all parsers interpret
+//! equally. It does not recurse or allocate values.
 
 use super::names::{MAX_TEXT, Names};
 use super::plain::plain;
@@ -19,17 +19,16 @@ pub const MAX_EXPONENT: u32 = 999;
 pub struct Seen {
     /// How deep it nests; a number alone has depth 0.
     pub depth: usize,
-    /// Values of all kinds, those inside of others too.
+    /// Values of all kinds, nested ones included.
     pub values: usize,
     /// Members of all objects.
     pub members: usize,
 }
 
-/// Accepts one JSON value, whitespace around it, nested at most `max_depth` levels
-/// (never more than [`DEPTH_CAP`]). Refuses also what the grammar allows and not every reader
-/// reads alike: an unpaired escaped surrogate, a repeated member name, names that the JSON
-/// library reserves, and numbers beyond
-/// [`MAX_NUMBER`] and [`MAX_EXPONENT`].
+/// Accepts one JSON value with whitespace around it, nested at most `max_depth` levels (never more
+/// than [`DEPTH_CAP`]). Also refuses what the grammar allows and parsers interpret differently: an
+/// unpaired escaped surrogate, a repeated member name, names that the JSON library reserves, and
+/// numbers beyond [`MAX_NUMBER`] and [`MAX_EXPONENT`].
 pub fn check(text: &str, max_depth: usize) -> Result<Seen, JsonError> {
     if text.len() > MAX_TEXT {
         return Err(JsonError { offset: MAX_TEXT, reason: "the text is longer than 2 GiB" });
@@ -69,7 +68,7 @@ pub fn check(text: &str, max_depth: usize) -> Result<Seen, JsonError> {
     }
 }
 
-/// Closes what ends here. True when the whole text ends here, false when another
+/// Closes the objects and arrays that end here. Returns true at the end of the text, false if another
 /// value must follow.
 fn after_value(scan: &mut Scan<'_>, open: &mut Open) -> Result<bool, JsonError> {
     loop {
@@ -250,7 +249,7 @@ impl Scan<'_> {
             let digits = self.digits()?.iter().map(|digit| u32::from(digit - b'0'));
             exponent = digits.fold(0u32, |number, digit| number.saturating_mul(10).saturating_add(digit));
         }
-        // A zero is one, whatever its exponent is.
+        // Zero is small with any exponent.
         let large = exponent > MAX_EXPONENT && self.bytes[digits].iter().any(|byte| matches!(byte, b'1'..=b'9'));
         if large || self.at - start > MAX_NUMBER {
             return Err(JsonError { offset: start, reason: NUMBER });

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::names::is_private;
 use super::{REPEATED, RESERVED};
 
-/// A tree as any deserializer gives it.
+/// A tree from any deserializer.
 #[derive(Debug, PartialEq)]
 pub struct Foreign(pub Value);
 
@@ -34,7 +34,7 @@ impl<'de> Visitor<'de> for Tree {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value that JSON has, too")
+        f.write_str("a value that JSON can represent")
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 pub enum MembersError {
     #[error("expected an object")]
     NotAnObject,
-    /// One of the requested members is repeated. Taking the last would let a
-    /// proxy in front and this host read two different messages.
+    /// One of the requested members is repeated. If the last one were used, a proxy and this host might
+    /// interpret the message differently.
     #[error("member {0:?} is repeated")]
     Repeated(String),
     #[error("{0}")]
@@ -58,7 +58,7 @@ impl<'a> Object<'a> {
         Ok(values)
     }
 
-    /// The object with those of its members that are to be kept.
+    /// The object with only the members for which `keep` is true.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         Self(self.0.iter().filter(|(name, _)| keep(name)).cloned().collect())
@@ -120,7 +120,7 @@ impl<'a> Visitor<'a> for Every {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        // What a message has, and most params.
+        // Enough for a message, and for most params.
         let mut all = Vec::with_capacity(8);
         while let Some((Name(name), value)) = map.next_entry()? {
             all.push((name, value));
@@ -129,7 +129,7 @@ impl<'a> Visitor<'a> for Every {
     }
 }
 
-/// Reads so many elements of an array.
+/// Reads the first elements of an array, and counts all.
 struct First(usize);
 
 impl<'a> Visitor<'a> for First {

@@ -21,8 +21,8 @@ pub(super) const MAX_TEXT: usize = i32::MAX as usize;
 /// Flag in a length: the name had escapes, and is stored in [`Names::decoded`].
 const DECODED: u32 = 1 << 31;
 
-/// Offset and length of a name. As a mark between two objects: where the names of the outer one
-/// begin.
+/// Offset and length of a name. As a mark between two objects, `start` is the index of the outer
+/// object's first name.
 #[derive(Clone, Copy)]
 struct Name {
     start: u32,
@@ -32,9 +32,9 @@ struct Name {
 pub(super) struct Names<'a> {
     text: &'a [u8],
     decoded: String,
-    /// Those of the outermost object first.
+    /// The names of the outermost object first.
     open: SmallVec<[Name; 24]>,
-    /// Where those of the innermost object begin.
+    /// The index of the innermost object's first name.
     own: usize,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Names<'a> {
         let Self { text, decoded, open, own } = self;
         let names = &mut open[*own..];
         if names.len() > FEW {
-            let bytes = |name: &Name| spelt(text, decoded, *name);
+            let bytes = |name: &Name| resolve(text, decoded, *name);
             // By length first: only names of equal length are compared.
             names.sort_unstable_by(|a, b| {
                 let (a, b) = (bytes(a), bytes(b));
@@ -79,17 +79,17 @@ impl<'a> Names<'a> {
             let before = self.decoded.len();
             let quoted = str::from_utf8(&self.text[start - 1..=end]).ok();
             let decoded: Option<String> = quoted.and_then(|quoted| serde_json::from_str(quoted).ok());
-            self.decoded.push_str(&decoded.ok_or(wrong("a member's name that cannot be read"))?);
+            self.decoded.push_str(&decoded.ok_or(wrong("a member's name is invalid"))?);
             Name { start: before as u32, len: (self.decoded.len() - before) as u32 | DECODED }
         } else {
             Name { start: start as u32, len: (end - start) as u32 }
         };
-        let bytes = spelt(self.text, &self.decoded, name);
+        let bytes = resolve(self.text, &self.decoded, name);
         if is_private(bytes) {
             return Err(wrong(RESERVED));
         }
         let names = &self.open[self.own..];
-        if names.len() < FEW && names.iter().any(|other| spelt(self.text, &self.decoded, *other) == bytes) {
+        if names.len() < FEW && names.iter().any(|other| resolve(self.text, &self.decoded, *other) == bytes) {
             return Err(wrong(REPEATED));
         }
         self.open.push(name);
@@ -101,8 +101,8 @@ pub(super) fn is_private(name: &[u8]) -> bool {
     name.starts_with(PRIVATE)
 }
 
-/// The bytes that a name means.
-fn spelt<'n>(text: &'n [u8], decoded: &'n str, name: Name) -> &'n [u8] {
+/// The decoded bytes of a name.
+fn resolve<'n>(text: &'n [u8], decoded: &'n str, name: Name) -> &'n [u8] {
     let source = if name.len & DECODED == 0 { text } else { decoded.as_bytes() };
     let start = name.start as usize;
     &source[start..start + (name.len & !DECODED) as usize]

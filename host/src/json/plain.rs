@@ -28,8 +28,8 @@ pub(super) fn plain(bytes: &[u8]) -> usize {
     at + rest.iter().position(|byte| ends(*byte)).unwrap_or(rest.len())
 }
 
-/// The first of eight bytes that ends a string. A byte that is too small borrows from its
-/// neighbour, which marks its highest bit; what is marked above the first mark means nothing.
+/// The index of the first of eight bytes that ends a plain part. The subtraction sets the highest bit of
+/// each byte that matches; borrows make marks above the first one unreliable.
 fn first_end(word: u64) -> Option<usize> {
     const ONES: u64 = u64::MAX / 0xff;
     let below = |bytes: u64, least: u64| bytes.wrapping_sub(ONES * least) & !bytes;
@@ -39,7 +39,7 @@ fn first_end(word: u64) -> Option<usize> {
 }
 
 #[test]
-fn it_stops_where_it_must() {
+fn it_finds_the_first_byte_that_needs_escaping() {
     let reference = |bytes: &[u8]| bytes.iter().position(|byte| ends(*byte)).unwrap_or(bytes.len());
     for length in 0..100 {
         let text = vec![b'a'; length];

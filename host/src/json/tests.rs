@@ -1,4 +1,4 @@
-//! What is JSON, what is not, and reading one level of it.
+//! Valid and invalid JSON, and parsing one level.
 
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ fn the_check_agrees_with_the_grammar() {
     }
 }
 
-/// Every text one edit away from a good one: the check and a full parser say the same.
+/// For every text one edit away from a good one, the check and a full parser agree.
 #[test]
 fn the_check_agrees_with_a_parser_on_mutations() {
     let alphabet = b"{}[]\",:\\ud8019.-+eE ntf\n\0/a";
@@ -133,7 +133,7 @@ fn the_check_agrees_with_a_parser_on_mutations() {
 }
 
 #[test]
-fn a_surrogate_needs_its_partner() {
+fn an_unpaired_surrogate_is_refused() {
     for text in [
         r#""\ud800""#,
         r#""\udfff""#,
@@ -165,13 +165,13 @@ fn depth_is_counted_without_recursion() {
 }
 
 #[test]
-fn an_error_says_where() {
+fn an_error_has_its_offset() {
     let error = check("[1, tru]", 8).unwrap_err();
     assert_eq!(error.to_string(), "expected a value at byte 4");
 }
 
 #[test]
-fn a_line_keeps_its_strings() {
+fn a_single_line_keeps_its_strings() {
     assert!(matches!(single_line("[1, 2]"), std::borrow::Cow::Borrowed("[1, 2]")));
     assert_eq!(single_line("{\r\n\t\"a \\\" b\\\\\" : [ 1 ,\n\" \" ]\n}"), r#"{"a \" b\\":[1," "]}"#);
     assert!(!single_line("\"a\nb\" \n").contains('\n'));
@@ -188,7 +188,7 @@ fn strings_are_written_as_a_parser_reads_them() {
 }
 
 #[test]
-fn members_are_read_once_and_kept_as_text() {
+fn members_are_raw_text() {
     let text = r#"{ "b" : [1, 2] , "\u0061":null,"c":123456789012345678901234567890,"z":1,"z":2}"#;
     let [a, b, c, d] = members(text, ["a", "b", "c", "d"]).unwrap();
     assert_eq!(a.map(|raw| raw.get()), Some("null"));
@@ -201,9 +201,9 @@ fn members_are_read_once_and_kept_as_text() {
     assert!(matches!(members("{} {}", ["z"]), Err(MembersError::Syntax(_))));
 }
 
-/// These names are how serde_json speaks to itself; a client may send them too.
+/// serde_json uses these names internally; a client may send them too.
 #[test]
-fn no_name_is_magic() {
+fn internal_names_of_serde_json_are_ordinary_members() {
     for name in ["$serde_json::private::Number", "$serde_json::private::RawValue"] {
         let text = format!(r#"{{"{name}":"x","a":{{"{name}":"1"}}}}"#);
         let [a] = members(&text, ["a"]).unwrap();
@@ -213,7 +213,7 @@ fn no_name_is_magic() {
 }
 
 #[test]
-fn names_of_the_library_are_refused_however_they_are_spelt() {
+fn reserved_names_are_refused_however_they_are_escaped() {
     for name in [
         "$serde_json::private::Number",
         "$serde_json::private::RawValue",
@@ -231,13 +231,13 @@ fn names_of_the_library_are_refused_however_they_are_spelt() {
             assert_eq!(check(&text, 8).map_err(|error| error.reason), Err(RESERVED), "{text}");
             assert!(tree(&text, 8).is_err(), "{text}");
         }
-        // As a value, or as a part of a name, it is a text as any other.
+        // As a value, or as a part of a name, it is allowed.
         let text = format!(r#"{{"a":"{name}","x{name}":["{name}"]}}"#);
         assert_eq!(check(&text, 8).map(|seen| seen.members), Ok(2), "{text}");
     }
 }
 
-/// An object with the members `m0`, `m1` and so on, and those that are named.
+/// An object with the members `m0`, `m1` and so on, and the given ones.
 fn object(count: usize, more: &[&str]) -> String {
     let mut members: Vec<String> = (0..count).map(|n| format!(r#""m{n}":{n}"#)).collect();
     members.extend(more.iter().map(|name| format!(r#""{name}":{{"m0":0}}"#)));
@@ -245,7 +245,7 @@ fn object(count: usize, more: &[&str]) -> String {
 }
 
 #[test]
-fn a_name_stands_in_an_object_once() {
+fn a_repeated_name_is_refused() {
     for count in [0, 1, 14, 15, 16, 17, 100] {
         for twice in
             [["a", "a"], ["a", r"\u0061"], [r"\u0061", r"\u0061"], [r"\n", r"\u000A"], ["", ""], ["é", r"\u00e9"]]
@@ -268,9 +268,9 @@ fn a_name_stands_in_an_object_once() {
     assert_eq!(check(&text.replace("\"c\"", "\"a\""), 8).map_err(|error| error.reason), Err(REPEATED));
 }
 
-/// Half a million members, names that differ in their ends alone, names that are all escapes.
+/// Half a million members, names that differ only at their ends, names that are all escapes.
 #[test]
-fn many_members_take_no_square_of_their_number() {
+fn many_members_do_not_take_quadratic_time() {
     let start = std::time::Instant::now();
     let most = object(500_000, &[]);
     assert_eq!(check(&most, 8).map(|seen| seen.members), Ok(500_000));
@@ -287,7 +287,7 @@ fn many_members_take_no_square_of_their_number() {
 }
 
 #[test]
-fn numbers_are_as_large_as_all_readers_can_take() {
+fn numbers_are_limited_in_length_and_exponent() {
     let digits = |count: usize| "7".repeat(count);
     let good = [
         digits(MAX_NUMBER),
@@ -308,9 +308,9 @@ fn numbers_are_as_large_as_all_readers_can_take() {
     }
 }
 
-/// A policy in YAML is of strangers, too.
+/// A policy in YAML is untrusted, too.
 #[test]
-fn other_formats_obey_the_same_rules() {
+fn other_formats_have_the_same_rules() {
     let read = |text: &str| serde_saphyr::from_str::<Foreign>(text).map(|Foreign(value)| value.to_string());
     let yaml = "a:\n  - 1\n  - -2\n  - 1.5\n  - yes it is\n  - true\n  - null\nb: {}\n";
     assert_eq!(read(yaml).unwrap(), r#"{"a":[1,-2,1.5,"yes it is",true,null],"b":{}}"#);
@@ -326,7 +326,7 @@ fn other_formats_obey_the_same_rules() {
 }
 
 #[test]
-fn a_canonical_text_is_its_own() {
+fn a_canonical_text_is_its_own_canonical_form() {
     for (text, once) in [
         (
             r#" { "b" : [ 1.0 , -0 ] , "a" : { "d" : 1E2, "c" : "\u0061\/" } } "#,
@@ -341,8 +341,8 @@ fn a_canonical_text_is_its_own() {
     }
 }
 
-/// What is accepted is as deep as production's threads can take: tokio's have 2 MiB, of which
-/// this uses a half at most, built for debugging.
+/// The deepest accepted tree fits the threads: tokio's have a stack of 2 MiB, and a debug build uses at
+/// most half of it here.
 #[test]
 fn the_deepest_tree_fits_a_small_stack() {
     let deepest = |open: &str, close: &str| format!("{}1{}", open.repeat(MAX_DEPTH), close.repeat(MAX_DEPTH));

@@ -1,5 +1,5 @@
 //! From text to trees and typed values. The only place that parses untrusted text with
-//! `serde_json`: [`check`] refuses what its trees would represent differently.
+//! `serde_json`: [`check`] first refuses what `serde_json` would represent differently.
 
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -14,7 +14,7 @@ use super::{JsonError, MAX_DEPTH, check};
 /// What [`check`] refuses.
 pub fn tree(text: &str, max_depth: usize) -> Result<Value, JsonError> {
     check(text, max_depth.min(MAX_DEPTH))?;
-    serde_json::from_str(text).map_err(|_| JsonError { offset: 0, reason: "it cannot be read" })
+    serde_json::from_str(text).map_err(|_| JsonError { offset: 0, reason: "it cannot be parsed" })
 }
 
 /// A typed value.

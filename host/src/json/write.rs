@@ -23,8 +23,8 @@ pub fn to_text(value: &impl Serialize) -> Result<String, serde_json::Error> {
     serde_json::to_string(value)
 }
 
-/// JSON text as a value, written verbatim. It must have passed [`super::check`]: it is not validated
-/// again, which would take as long as all the rest of serialization.
+/// JSON text as a value, written verbatim. It must have passed [`super::check`]: validating it again
+/// would take as long as the rest of serialization.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a>(pub &'a str);
 
@@ -57,8 +57,8 @@ impl Serialize for Text<'_> {
     }
 }
 
-/// A raw value of a text that is known to be JSON, in `serde_json`'s internal representation. Should
-/// that change, this fails, and the text is parsed or escaped by `serde_json`.
+/// A raw value from a text that is known to be JSON, through `serde_json`'s internal representation. If
+/// that changes, this fails, and callers let `serde_json` parse or escape the text.
 fn raw<'de, T: Deserialize<'de>, D: IntoDeserializer<'de, Error>>(text: D) -> Result<T, Error> {
     T::deserialize(MapDeserializer::new(once((RAW, text))))
 }

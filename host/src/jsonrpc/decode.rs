@@ -1,7 +1,7 @@
 //! Decodes the bytes of one frame to messages: encoding, syntax, depth, then the envelope.
 //! It does not parse params, and accepts or rejects a frame as a whole.
 
-#![expect(clippy::result_large_err, reason = "the message it stands beside is no smaller")]
+#![expect(clippy::result_large_err, reason = "the success value is no smaller")]
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ pub const BATCH_LIMIT: usize = 100;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Decodes one frame: a line without its line break (a trailing CR or LF does no harm)
-/// or an HTTP body. `Err` is to be answered alone, whatever the frame held.
+/// Decodes one frame: a line without its line break (a trailing CR or LF is ignored)
+/// or an HTTP body. `Err` is the only response, even to a batch.
 pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, Invalid> {
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     // Never repaired with U+FFFD: the repaired message is not the one that was sent.
@@ -47,7 +47,7 @@ fn not_json(error: &JsonError) -> ErrorObject {
     ErrorObject::parse_error(error.code(), &detail)
 }
 
-/// With `ambiguous`, one of the elements is: each is checked again separately.
+/// If `ambiguous`, one of the elements is, so each is checked again separately.
 fn batch(text: &str, ambiguous: bool) -> Result<Frame<'_>, Invalid> {
     let refuse = |reason, detail: &str| Err(unanswerable(ErrorObject::invalid_request(reason, detail)));
     let Some(items) = json::items(text, BATCH_LIMIT) else {
@@ -57,7 +57,7 @@ fn batch(text: &str, ambiguous: bool) -> Result<Frame<'_>, Invalid> {
         return refuse("empty_batch", "a batch needs at least one message");
     }
     if items.count > BATCH_LIMIT {
-        let detail = format!("a batch may hold {BATCH_LIMIT} messages, this one holds {}", items.count);
+        let detail = format!("a batch may have {BATCH_LIMIT} messages, this one has {}", items.count);
         return refuse("batch_too_long", &detail);
     }
     let messages = items.first.into_iter().map(|raw| match Kind::of(raw) {
@@ -123,7 +123,7 @@ struct Call<'a> {
     version_ok: bool,
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
-    /// A result or an error beside the method.
+    /// It has a result or an error besides the method.
     answered: bool,
     ambiguous: Option<JsonError>,
 }
@@ -149,7 +149,7 @@ fn call<'a>(call: Call<'a>, id: &Result<Option<RequestId>, InvalidId>) -> Result
         return refuse("invalid_method", &detail);
     };
     if call.answered {
-        return refuse("request_and_response", "a message has a method or an answer, not both");
+        return refuse("request_and_response", "a message has a method, or a result or error, not both");
     }
     let params = call.params.filter(|params| Kind::of(params) != Kind::Null);
     let Some(id) = id else {

@@ -6,7 +6,7 @@ mod transcript;
 
 use super::{Frame, Invalid, Message, decode};
 
-/// The one message of a frame; a frame that fails whole is an invalid message too.
+/// The only message of a frame; a frame that cannot be decoded is an invalid message too.
 fn single(bytes: &[u8]) -> Message<'_> {
     match decode(bytes) {
         Ok(Frame::Single(message)) => message,

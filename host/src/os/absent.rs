@@ -1,26 +1,26 @@
-//! What Linux has, and other systems have not, or not in a form that Wharf knows.
+//! Fallbacks for what Wharf supports on Linux only.
 
-/// Freed memory is given back by the system's own allocator.
+/// The system's allocator returns freed memory itself.
 pub(crate) mod memory {
     use std::ops::Range;
 
-    pub(crate) fn keep_trimmed() {}
-    pub(crate) fn keep_buffers() {}
+    pub(crate) fn start_trimming() {}
+    pub(crate) fn retain_buffers() {}
 
     /// Does nothing.
     ///
     /// # Safety
-    /// It is always safe here; elsewhere it is not.
+    /// Always safe here; on Linux it is not.
     #[allow(unsafe_code, reason = "it is unsafe on Linux")]
     pub(crate) unsafe fn unmap(_pages: Range<*const u8>) {}
 }
 
-/// Bytes that nobody changes any more: on the heap, where no other process can.
+/// Immutable bytes: on the heap, which no other process can change.
 pub(crate) mod sealed {
     use std::io::{self, Write};
     use std::path::PathBuf;
 
-    /// What is still being written.
+    /// Not sealed yet.
     pub(crate) struct Open(Vec<u8>);
 
     pub(crate) struct Sealed(Vec<u8>);
@@ -48,7 +48,7 @@ pub(crate) mod sealed {
     }
 
     impl Sealed {
-        /// They are in no file.
+        /// There is no file.
         pub(crate) fn path(&self) -> Option<PathBuf> {
             None
         }
@@ -61,18 +61,18 @@ pub(crate) mod sealed {
     }
 }
 
-/// No service manager is told of anything, or hands over sockets.
+/// No service manager is notified or passes sockets.
 pub(crate) mod service {
     use std::io;
 
-    use crate::os::sockets::Handed;
+    use crate::os::sockets::PassedSocket;
 
     pub(crate) fn ready() {}
     pub(crate) fn stopping() {}
 
     /// # Errors
     /// None here.
-    pub(crate) fn take_socket() -> io::Result<Option<Handed>> {
+    pub(crate) fn take_socket() -> io::Result<Option<PassedSocket>> {
         Ok(None)
     }
 }
@@ -82,39 +82,39 @@ pub(in crate::os) mod sandbox {
     use std::io;
     use std::path::Path;
 
-    use crate::os::sandbox::{Reach, Standing};
+    use crate::os::sandbox::{AllowedPaths, Enforcement};
 
     /// Why there is none.
-    pub(crate) const MISSING: Option<&str> = Some("Wharf has one on Linux only");
+    pub(crate) const UNSUPPORTED: Option<&str> = Some("Wharf has one on Linux only");
 
-    /// Whether the sandbox, and not its mode, keeps this process from reading or writing a folder.
-    pub fn keeps_from(_folder: &Path, _to_write: bool) -> bool {
+    /// Whether the sandbox, and not the folder's mode, denies access to a folder.
+    pub fn denies(_folder: &Path, _to_write: bool) -> bool {
         false
     }
 
-    /// Nothing is restricted.
+    /// Restricts nothing.
     ///
     /// # Errors
     /// None here.
-    pub fn no_files() -> io::Result<Standing> {
-        Ok(Standing::Not)
+    pub fn deny_files() -> io::Result<Enforcement> {
+        Ok(Enforcement::None)
     }
 
-    /// As [`no_files`].
+    /// Restricts nothing.
     ///
     /// # Errors
     /// None here.
-    pub fn only_files(_reach: &Reach) -> io::Result<Standing> {
-        Ok(Standing::Not)
+    pub fn restrict_files(_allowed: &AllowedPaths) -> io::Result<Enforcement> {
+        Ok(Enforcement::None)
     }
 
     /// # Errors
     /// Always: there are no such filters.
-    pub fn only_compute() -> io::Result<()> {
+    pub fn filter_syscalls() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(crate) fn of_every_program() -> Reach {
-        Reach::default()
+    pub(crate) fn system_paths() -> AllowedPaths {
+        AllowedPaths::default()
     }
 }

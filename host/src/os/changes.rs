@@ -1,63 +1,63 @@
-//! Whether files have changed since they were read.
+//! Detects by polling whether files have changed since they were read.
 //!
-//! Somebody has to look, now and then: a look costs microseconds, and it works where a file is not
-//! there yet, is a link that is put elsewhere, or is on a network.
+//! A poll costs microseconds, and also works for files that do not exist yet, for links that are
+//! changed, and on network file systems.
 
 use std::path::PathBuf;
 
 use super::files::Links;
 use super::stamp::Stamp;
 
-/// Some files, as they were when they were last read and when they were last looked at.
+/// Files, with their stamps at the last read and at the last poll.
 #[derive(Debug, Clone)]
 pub(crate) struct Changes {
     files: Vec<PathBuf>,
     links: Links,
     read: Vec<Option<Stamp>>,
-    looked: Vec<Option<Stamp>>,
+    polled: Vec<Option<Stamp>>,
 }
 
-/// What a look has found.
+/// The result of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
-    /// As it was read.
+pub(crate) enum Status {
+    /// As at the last read.
     Unchanged,
-    /// Not as at the look before: it may be half written.
+    /// Changed since the last poll: a file may be half written.
     Changing,
-    /// Not as it was read, and the same for one look.
+    /// Changed since the last read, but not since the last poll.
     Changed,
 }
 
 impl Changes {
-    /// From now on: the files are about to be read.
+    /// Call it before the files are read.
     pub(crate) fn of(files: Vec<PathBuf>, links: Links) -> Self {
         let read = stamps(&files, links);
-        Self { files, links, looked: read.clone(), read }
+        Self { files, links, polled: read.clone(), read }
     }
 
-    pub(crate) fn look(&mut self) -> Seen {
+    pub(crate) fn poll(&mut self) -> Status {
         let now = stamps(&self.files, self.links);
-        if std::mem::replace(&mut self.looked, now) != self.looked {
-            Seen::Changing
-        } else if self.looked == self.read {
-            Seen::Unchanged
+        if std::mem::replace(&mut self.polled, now) != self.polled {
+            Status::Changing
+        } else if self.polled == self.read {
+            Status::Unchanged
         } else {
-            Seen::Changed
+            Status::Changed
         }
     }
 
-    /// Whether they are not as they were read; they are about to be read again then. For files that
-    /// are replaced whole, which are never half written.
+    /// Whether the files have changed since the last read; the caller must then read them. For files
+    /// that are replaced atomically, which are never half written.
     pub(crate) fn take(&mut self) -> bool {
-        let changed = self.look() != Seen::Unchanged;
+        let changed = self.poll() != Status::Unchanged;
         if changed {
-            self.read.clone_from(&self.looked);
+            self.read.clone_from(&self.polled);
         }
         changed
     }
 
-    /// The files are about to be read again. Whether any of them is there.
-    pub(crate) fn read_again(&mut self) -> bool {
+    /// Call it before the files are read again. Returns whether any of them exists.
+    pub(crate) fn mark_read(&mut self) -> bool {
         self.read = stamps(&self.files, self.links);
         self.read.iter().any(Option::is_some)
     }
@@ -74,25 +74,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_one_when_the_file_rests() {
+    fn a_change_is_reported_once_the_file_is_stable() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         let mut changes = Changes::of(vec![path.clone()], Links::Followed);
-        assert_eq!(changes.look(), Seen::Unchanged);
+        assert_eq!(changes.poll(), Status::Unchanged);
         fs::write(&path, "one").expect("a file");
-        assert_eq!((changes.look(), changes.look(), changes.look()), (Seen::Changing, Seen::Changed, Seen::Changed));
-        assert!(changes.read_again());
-        assert_eq!(changes.look(), Seen::Unchanged);
+        assert_eq!(
+            (changes.poll(), changes.poll(), changes.poll()),
+            (Status::Changing, Status::Changed, Status::Changed)
+        );
+        assert!(changes.mark_read());
+        assert_eq!(changes.poll(), Status::Unchanged);
         // Replaced by one of the same length and time.
         let time = fs::metadata(&path).and_then(|file| file.modified()).expect("a time");
         let next = folder.path().join("next");
         fs::write(&next, "two").expect("a file");
         fs::File::options().write(true).open(&next).and_then(|file| file.set_modified(time)).expect("a time");
         fs::rename(&next, &path).expect("renamed");
-        assert_eq!((changes.look(), changes.look()), (Seen::Changing, Seen::Changed));
+        assert_eq!((changes.poll(), changes.poll()), (Status::Changing, Status::Changed));
         fs::remove_file(&path).expect("removed");
-        assert_eq!((changes.look(), changes.look()), (Seen::Changing, Seen::Changed));
-        assert!(!changes.read_again());
-        assert_eq!(changes.look(), Seen::Unchanged);
+        assert_eq!((changes.poll(), changes.poll()), (Status::Changing, Status::Changed));
+        assert!(!changes.mark_read());
+        assert_eq!(changes.poll(), Status::Unchanged);
     }
 }

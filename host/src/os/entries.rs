@@ -1,4 +1,4 @@
-//! Entries of a folder that guests may use, as its handle gives them.
+//! Entries of granted folders, accessed relative to the folder's handle.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,21 +6,21 @@ use super::stamp::Identity;
 use super::system;
 
 pub(crate) use super::system::write_all_at;
-pub(crate) use super::system::{append, is_foreign_link, open_folder, other_entry, this_user, without_waiting_in};
+pub(crate) use super::system::{append, is_foreign_link, open_folder, set_nonblocking, special_kind, this_user};
 
 pub(crate) use cap_primitives::fs::Metadata;
 
-/// Which file or folder it is; not all looks at an entry say so on Windows.
+/// The entry's identity. On Windows not all metadata has it.
 pub(crate) fn identity(found: &Metadata) -> Option<Identity> {
-    system::identity_in(found)
+    system::entry_identity(found)
 }
 
-/// How many names it has.
-pub(crate) fn names(found: &Metadata) -> u64 {
-    system::names_in(found)
+/// The number of hard links.
+pub(crate) fn link_count(found: &Metadata) -> u64 {
+    system::link_count(found)
 }
 
-/// What an absolute path begins with: `/`, or a drive.
+/// The root of an absolute path: `/`, or a drive.
 pub(crate) fn root_of(path: &Path) -> PathBuf {
     path.components().take_while(|part| matches!(part, Component::Prefix(_) | Component::RootDir)).collect()
 }

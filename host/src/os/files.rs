@@ -1,7 +1,7 @@
-//! Files that people name: opened without waiting for anybody, and read to a bound.
+//! Files named by people: opened without blocking, and read up to a maximum size.
 //!
-//! A FIFO stops whoever opens or reads it until somebody writes there, and a device may never
-//! end: only regular files are read. Who may have written one is not looked at here.
+//! Opening or reading a FIFO blocks until another process writes to it, and a device may never end, so
+//! only regular files are read. Owners and modes are checked in `private`.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -10,20 +10,20 @@ use std::path::Path;
 use super::private::Distrust;
 use super::system;
 
-/// Why nothing was read, and what to do.
+/// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     #[error("{0}")]
     System(#[from] io::Error),
-    #[error("a link is in its place: use the file itself")]
+    #[error("it is a symbolic link: use the file itself")]
     Link,
-    #[error("{0} is in its place: use a regular file")]
+    #[error("it is {0}, not a regular file")]
     NotAFile(&'static str),
     #[error("{0}")]
     Untrusted(Distrust),
-    #[error("more than {0} bytes are in its place: use a smaller file")]
+    #[error("it is larger than the limit of {0} bytes")]
     TooLarge(u64),
-    #[error("other bytes than UTF-8 are in its place: use a text file")]
+    #[error("it is not UTF-8 text")]
     NotText,
 }
 
@@ -36,60 +36,59 @@ impl From<FileError> for io::Error {
     }
 }
 
-/// What a link at the end of a path stands for.
+/// Whether a symbolic link at the end of a path is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// The file that it leads to.
     Followed,
-    /// Itself; it is not opened.
+    /// The link itself is meant; it is not opened.
     NotFollowed,
 }
 
-/// Opens a regular file to read it.
+/// Opens a regular file for reading.
 pub(crate) fn open(path: &Path, links: Links) -> Result<(File, Metadata), FileError> {
     open_with(OpenOptions::new().read(true), path, links)
 }
 
-/// Opens a regular file; waits for nobody.
+/// Opens a regular file without blocking.
 pub(super) fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> Result<(File, Metadata), FileError> {
-    let opened = system::without_waiting(options, links).open(path);
-    let file = opened.map_err(|error| system::explain(error, path, links))?;
+    let opened = system::set_open_flags(options, links).open(path);
+    let file = opened.map_err(|error| system::file_error(error, path, links))?;
     let metadata = file.metadata()?;
-    match system::other_kind(metadata.file_type()) {
+    match system::not_a_file(metadata.file_type()) {
         None => Ok((file, metadata)),
         Some("a link") => Err(FileError::Link),
         Some(kind) => Err(FileError::NotAFile(kind)),
     }
 }
 
-/// The bytes of a file, `most` at most; a link is followed.
-pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
+/// The bytes of a file, at most `max_size`; a link is followed.
+pub(crate) fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, FileError> {
     let (file, metadata) = open(path, Links::Followed)?;
-    rest(file, &metadata, most)
+    read_opened(file, &metadata, max_size)
 }
 
-/// The same of a text.
-pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, FileError> {
-    text(read(path, most)?)
+/// As [`read`], for UTF-8 text.
+pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<String, FileError> {
+    text(read(path, max_size)?)
 }
 
 /// The text of a file that was just opened.
-pub(crate) fn rest_of_text(file: File, metadata: &Metadata, most: u64) -> Result<String, FileError> {
-    text(rest(file, metadata, most)?)
+pub(crate) fn read_opened_text(file: File, metadata: &Metadata, max_size: u64) -> Result<String, FileError> {
+    text(read_opened(file, metadata, max_size)?)
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|_| FileError::NotText)
 }
 
-fn rest(file: File, metadata: &Metadata, most: u64) -> Result<Vec<u8>, FileError> {
-    if metadata.len() > most {
-        return Err(FileError::TooLarge(most));
+fn read_opened(file: File, metadata: &Metadata, max_size: u64) -> Result<Vec<u8>, FileError> {
+    if metadata.len() > max_size {
+        return Err(FileError::TooLarge(max_size));
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    // It may have grown meanwhile, and files of the kernel's own say that they have none.
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(FileError::TooLarge(most)) } else { Ok(bytes) }
+    // It may have grown meanwhile, and files in `/proc` report a length of zero.
+    file.take(max_size + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_size { Err(FileError::TooLarge(max_size)) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

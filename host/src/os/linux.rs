@@ -1,10 +1,10 @@
-//! Linux: what it has beside what is in `unix`.
+//! Linux, beyond what is in `unix`.
 
-mod calls;
-mod files;
+mod landlock;
 pub(crate) mod memory;
 pub(crate) mod process;
 pub(crate) mod sealed;
+mod seccomp;
 pub(crate) mod service;
 
 use std::fs::File;
@@ -19,38 +19,38 @@ pub(crate) use super::unix::*;
 
 /// The OS sandbox.
 pub(super) mod sandbox {
-    pub use super::calls::only_compute;
-    pub(crate) use super::files::of_every_program;
-    pub use super::files::{keeps_from, no_files, only_files};
+    pub(crate) use super::landlock::system_paths;
+    pub use super::landlock::{denies, deny_files, restrict_files};
+    pub use super::seccomp::filter_syscalls;
 
-    /// Why there is none, where there is none.
-    pub(crate) const MISSING: Option<&str> = None;
+    /// Why there is none, on systems without one.
+    pub(crate) const UNSUPPORTED: Option<&str> = None;
 }
 
-/// The most files that a process may have open, whatever its limit.
-pub(super) const MOST_FILES: Option<u64> = None;
+/// The system's own maximum of open files per process, besides the limit.
+pub(super) const MAX_OPEN_FILES: Option<u64> = None;
 
-/// Whether the system says when a writer has closed a file.
-pub(crate) const HEARS_CLOSE: bool = true;
+/// Whether the watcher reports that a writer has closed a file.
+pub(crate) const REPORTS_CLOSE: bool = true;
 
-/// Folders of keys that are not called as they are everywhere.
+/// Folders of keys, besides those that have the same name on every system.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// See [`super::limits::only_compute`].
-pub(super) fn only_compute(address_space: u64) -> io::Result<()> {
+/// See [`super::limits::restrict`].
+pub(super) fn restrict(address_space: u64) -> io::Result<()> {
     limits::limit(Resource::As, address_space)?;
     rustix::thread::set_no_new_privs(true)?;
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     Ok(())
 }
 
-/// Reserves room on the disk behind that place of a file, where the file system can do that; where
-/// it cannot, a write has to show that there is room.
+/// Reserves disk space from an offset of a file on. Does nothing where the file system cannot reserve;
+/// a write fails there when the disk is full.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no space.
 pub(crate) fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
         Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::IO)) => Err(error.into()),
@@ -58,7 +58,7 @@ pub(crate) fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Writes at the end, wherever that is when the system does it: others may write to the file too.
+/// Appends atomically: other processes may append to the same file.
 pub(crate) fn append(file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::pwritev2(file, &[io::IoSlice::new(bytes)], 0, ReadWriteFlags::APPEND) {

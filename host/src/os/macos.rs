@@ -1,4 +1,4 @@
-//! macOS: what it has beside what is in `unix`. Other systems like Unix are taken for it.
+//! macOS, beyond what is in `unix`. Other Unix systems are treated as macOS.
 
 pub(crate) mod process;
 
@@ -10,29 +10,29 @@ pub(super) use super::absent::sandbox;
 pub(crate) use super::absent::{memory, sealed, service};
 pub(crate) use super::unix::*;
 
-/// `OPEN_MAX`: a limit beyond that is refused, also where the hard limit is none.
-pub(super) const MOST_FILES: Option<u64> = Some(10_240);
+/// `OPEN_MAX`: the system rejects higher limits, even if the hard limit is infinite.
+pub(super) const MAX_OPEN_FILES: Option<u64> = Some(10_240);
 
-/// FSEvents does not say when a writer closes a file.
-pub(crate) const HEARS_CLOSE: bool = false;
+/// FSEvents does not report that a writer closes a file.
+pub(crate) const REPORTS_CLOSE: bool = false;
 
-/// Where keychains are.
+/// The folders of keychains.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let own = etcetera::home_dir().ok().map(|home| home.join("Library/Keychains"));
     own.into_iter().chain(["/Library/Keychains".into()]).collect()
 }
 
-/// Address space is not limited here: it is not asked for in the way of Linux.
-pub(super) fn only_compute(_address_space: u64) -> io::Result<()> {
+/// Does not limit address space, which macOS allocates differently from Linux.
+pub(super) fn restrict(_address_space: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing is reserved: a write has to show that there is room.
+/// Reserves nothing: a write fails when the disk is full.
 pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes at the end as it is; what another process appends at the same moment may be lost.
+/// Appends, but not atomically: a concurrent append of another process may be lost.
 pub(crate) fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
     write_all_at(file, bytes, file.metadata()?.len())
 }

@@ -1,31 +1,31 @@
-//! What the kernel takes away from a process that has no need of it, for the day when a bug
-//! lets a plugin out of its sandbox.
+//! The OS sandbox: the kernel restricts a process to the files and system calls that it needs, as a
+//! second line of defence against a plugin that escapes from its sandbox.
 //!
-//! Knows paths and system calls, not what they are for. Nothing here can be given back.
+//! It knows paths and system calls, not what they are for. Restrictions cannot be lifted again.
 
 use std::path::PathBuf;
 
-pub(crate) use super::system::sandbox::{MISSING, of_every_program};
-pub use super::system::sandbox::{keeps_from, no_files, only_compute, only_files};
+pub(crate) use super::system::sandbox::{UNSUPPORTED, system_paths};
+pub use super::system::sandbox::{denies, deny_files, filter_syscalls, restrict_files};
 
-/// What stays open, with all that is below. A path that is not there is left out.
+/// The paths that stay accessible, with everything below them. Missing paths are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct AllowedPaths {
     pub read: Vec<PathBuf>,
-    /// Read, change, make and remove.
+    /// Read, change, create and remove.
     pub write: Vec<PathBuf>,
-    /// Read and start.
+    /// Read and execute.
     pub execute: Vec<PathBuf>,
-    /// Folders to make sockets in, and remove them.
+    /// Folders in which sockets can be created and removed.
     pub sockets: Vec<PathBuf>,
 }
 
-/// How much of a wall stands.
+/// How much of a restriction the kernel enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    Whole,
-    /// The kernel is older than the wall, and knows some of it.
-    Partly,
-    /// The kernel does not know it, or it is switched off there.
-    Not,
+pub enum Enforcement {
+    Full,
+    /// An older kernel that supports only a part.
+    Partial,
+    /// The kernel does not support it, or it is disabled there.
+    None,
 }

@@ -1,15 +1,15 @@
-//! Sockets in the file system, which Windows does not have for tokio.
+//! Unix sockets, which tokio does not support on Windows.
 
 use std::io;
 
 pub(crate) use super::system::sockets::{LocalListener, LocalStream};
 
-/// Why there is no socket.
+/// Why a socket could not be created.
 #[derive(Debug)]
 #[cfg_attr(windows, expect(dead_code, reason = "there are no such sockets"))]
 pub(crate) enum BindError {
     System(io::Error),
-    /// Something else is there.
+    /// The path is another kind of file.
     NotASocket,
     OtherUser,
     /// Another server listens there.
@@ -22,9 +22,9 @@ impl From<io::Error> for BindError {
     }
 }
 
-/// A socket that another program opened for this one.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody hands one over"))]
-pub(crate) enum Handed {
+/// A listening socket passed by the service manager.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no service manager passes one"))]
+pub(crate) enum PassedSocket {
     Tcp(std::net::TcpListener),
     Local(LocalListener),
 }

@@ -1,4 +1,4 @@
-//! What tells one state of a file, and one file or folder, from another.
+//! Identities of files and folders, and stamps that change when a file is written or replaced.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -10,29 +10,30 @@ use super::system;
 
 pub(crate) use super::system::is_linked;
 
-/// Which file or folder it is, under whatever name: device and inode, or what Windows has for them.
+/// Identifies a file or folder independently of its names: device and inode, or volume and file index
+/// on Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity(pub(super) u64, pub(super) u64);
 
 impl Identity {
-    /// Of what is there, if it is there.
+    /// `None` if the path does not exist.
     pub(crate) fn of(path: &Path, links: Links) -> Option<Self> {
-        system::look(path, links).ok().map(|(_, identity)| identity)
+        system::stat(path, links).ok().map(|(_, identity)| identity)
     }
 
-    /// Of a folder; `None` where there is none.
+    /// `None` if the path is not a folder.
     pub(crate) fn of_folder(path: &Path, links: Links) -> Option<Self> {
-        system::look(path, links).ok().filter(|(found, _)| found.is_dir()).map(|(_, identity)| identity)
+        system::stat(path, links).ok().filter(|(found, _)| found.is_dir()).map(|(_, identity)| identity)
     }
 
     /// # Errors
-    /// If the system does not say.
+    /// If the file system does not provide it.
     pub(crate) fn of_open(file: &File) -> io::Result<Self> {
         system::identity_of(file)
     }
 }
 
-/// Equal stamps mean that nobody wrote or replaced the file in between.
+/// Equal stamps mean that the file was not written or replaced in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stamp {
     length: u64,
@@ -43,23 +44,23 @@ pub(crate) struct Stamp {
 impl Stamp {
     /// `None`: there is no file.
     pub(crate) fn of(path: &Path, links: Links) -> Option<Self> {
-        let (found, identity) = system::look(path, links).ok()?;
+        let (found, identity) = system::stat(path, links).ok()?;
         Some(Self { length: found.len(), modified: found.modified().ok(), identity })
     }
 }
 
-/// Which folder stands somewhere, and who may do what with it.
+/// The identity of the folder at a path, and its permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FolderState {
     identity: Identity,
-    rights: u32,
+    permissions: u32,
 }
 
 impl FolderState {
-    /// Of what a path leads to, if that is there.
+    /// Follows links; `None` if the path does not exist.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let (found, identity) = system::look(path, Links::Followed).ok()?;
-        Some(Self { identity, rights: system::rights(&found) })
+        let (found, identity) = system::stat(path, Links::Followed).ok()?;
+        Some(Self { identity, permissions: system::permissions(&found) })
     }
 }
 

@@ -1,5 +1,5 @@
-//! Windows. Links, owners and lists of rights differ from those of Unix; what has no counterpart
-//! does nothing, and says so.
+//! Windows. Links, owners and access control differ from Unix; functions without a counterpart do
+//! nothing, as their comments say.
 
 mod errno;
 pub(crate) mod limits;
@@ -29,30 +29,30 @@ const LINK_ITSELF: u32 = 0x0020_0000;
 /// Opens folders too (`FILE_FLAG_BACKUP_SEMANTICS`).
 const FOLDERS_TOO: u32 = 0x0200_0000;
 
-/// Whether the system says when a writer has closed a file.
-pub(crate) const HEARS_CLOSE: bool = false;
+/// Whether the watcher reports that a writer has closed a file.
+pub(crate) const REPORTS_CLOSE: bool = false;
 
-/// Where the system keeps a user's keys and passwords.
+/// The folders of a user's keys and passwords.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let below = ["Credentials", "Crypto", "Protect", "SystemCertificates", "Vault"];
     let users = ["APPDATA", "LOCALAPPDATA"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     users.flat_map(|folder| below.map(|name| folder.join("Microsoft").join(name))).collect()
 }
 
-pub(super) fn without_waiting(options: &mut OpenOptions, links: Links) -> &OpenOptions {
+pub(super) fn set_open_flags(options: &mut OpenOptions, links: Links) -> &OpenOptions {
     options.custom_flags(if links == Links::NotFollowed { LINK_ITSELF } else { 0 })
 }
 
-/// Why a file was not opened.
-pub(super) fn explain(error: io::Error, path: &Path, _: Links) -> FileError {
+/// The error for a file that could not be opened.
+pub(super) fn file_error(error: io::Error, path: &Path, _: Links) -> FileError {
     if error.kind() == io::ErrorKind::PermissionDenied && path.is_dir() {
         return FileError::NotAFile("a directory");
     }
     FileError::System(error)
 }
 
-/// What it is if it is no regular file.
-pub(super) fn other_kind(kind: FileType) -> Option<&'static str> {
+/// Its kind with an article, unless it is a regular file.
+pub(super) fn not_a_file(kind: FileType) -> Option<&'static str> {
     if kind.is_file() {
         None
     } else if kind.is_symlink() {
@@ -70,20 +70,20 @@ pub(super) fn others_can_write(_: &Metadata, _: Rule) -> bool {
     false
 }
 
-pub(super) fn for_this_user(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(super) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-pub(super) fn folder_for_this_user(folder: &mut DirBuilder) -> &DirBuilder {
+pub(super) fn private_folder(folder: &mut DirBuilder) -> &DirBuilder {
     folder
 }
 
-/// A folder cannot be synchronised: the file system's own journal sees to renames.
+/// Does nothing: folders cannot be synced, and the file system's journal makes renames durable.
 pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn look(path: &Path, links: Links) -> io::Result<(Metadata, Identity)> {
+pub(super) fn stat(path: &Path, links: Links) -> io::Result<(Metadata, Identity)> {
     let itself = if links == Links::NotFollowed { LINK_ITSELF } else { 0 };
     let file = OpenOptions::new().access_mode(0).custom_flags(FOLDERS_TOO | itself).open(path)?;
     let found = stamp::metadata(path, links)?;
@@ -98,35 +98,35 @@ pub(super) fn identity_of(file: &File) -> io::Result<Identity> {
     }
 }
 
-/// Whether a new name was given to a file that is there already: nobody will close it.
+/// Whether a new directory entry is a link to an existing file, which no writer will close.
 pub(crate) fn is_linked(_: &Path) -> bool {
     false
 }
 
-/// Whether an open file has no name any more.
+/// Whether an open file has been removed.
 pub(crate) fn is_removed(file: &File) -> io::Result<bool> {
     let found = within::Metadata::from_file(file)?;
     Ok(found.number_of_links() == Some(0))
 }
 
-/// Nothing is reserved: a write has to show that there is room.
+/// Reserves nothing: a write fails when the disk is full.
 pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Files have no number of their owner.
+/// Files have no numeric owner.
 pub(crate) fn this_user() -> u32 {
     0
 }
 
-/// Opens a folder; of a link its target.
+/// Opens a folder; follows links.
 pub(crate) fn open_folder(path: &Path) -> io::Result<File> {
     let folder = OpenOptions::new().read(true).custom_flags(FOLDERS_TOO).open(path)?;
     if folder.metadata()?.is_dir() { Ok(folder) } else { Err(Errno::NOTDIR.into()) }
 }
 
-/// Nothing that is opened waits for anybody.
-pub(crate) fn without_waiting_in(_: &mut within::OpenOptions) {}
+/// Does nothing: opening a file does not block.
+pub(crate) fn set_nonblocking(_: &mut within::OpenOptions) {}
 
 pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -138,31 +138,31 @@ pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Re
     Ok(())
 }
 
-/// Writes at the end as it is; what another process appends at the same moment may be lost.
+/// Appends, but not atomically: a concurrent append of another process may be lost.
 pub(crate) fn append(file: &File, bytes: &[u8]) -> io::Result<()> {
     write_all_at(file, bytes, file.metadata()?.len())
 }
 
-pub(super) fn identity_in(found: &within::Metadata) -> Option<Identity> {
+pub(super) fn entry_identity(found: &within::Metadata) -> Option<Identity> {
     Some(Identity(found.volume_serial_number()?.into(), found.file_index()?))
 }
 
-pub(super) fn names_in(found: &within::Metadata) -> u64 {
+pub(super) fn link_count(found: &within::Metadata) -> u64 {
     found.number_of_links().map_or(1, u64::from)
 }
 
-/// What it is if it is no file, folder or link.
-pub(crate) fn other_entry(found: &within::Metadata) -> Option<&'static str> {
+/// Its kind with an article, unless it is a file, folder or link.
+pub(crate) fn special_kind(found: &within::Metadata) -> Option<&'static str> {
     let kind = found.file_type();
-    (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("something that is no file")
+    (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("a special file")
 }
 
-/// Nobody can link a file here that he may not change.
+/// Only users who may change a file can link it here.
 pub(crate) fn is_foreign_link(_: &within::Metadata, _: u32) -> bool {
     false
 }
 
-/// The attributes of a folder; the list of rights is not among them.
-pub(super) fn rights(found: &Metadata) -> u32 {
+/// The attributes of a folder, without its access control list.
+pub(super) fn permissions(found: &Metadata) -> u32 {
     found.file_attributes()
 }

@@ -12,7 +12,7 @@ use super::pin::{FORMAT, Pins};
 use super::verdict::shell_word;
 use crate::os::changes::Changes;
 use crate::os::files::{self, FileError, Links};
-use crate::os::private::{self, Distrust, For, OnDisk, Rule};
+use crate::os::private::{self, Distrust, Durability, OpenMode, Rule};
 
 const FILE_NAME: &str = "lock.toml";
 /// The new file before it is renamed; written only under the writers' lock.
@@ -77,7 +77,7 @@ impl PinFile {
     /// As [`PinFile::read`], or if the file cannot be written; it is then unchanged.
     pub fn update<R>(&self, edit: impl FnOnce(&mut Pins) -> R) -> Result<R, PinFileError> {
         let failed = |error: io::Error| self.unwritable(&error);
-        private::make_folder(&self.folder).map_err(failed)?;
+        private::create_folder(&self.folder).map_err(failed)?;
         let _lock = self.lock_for_writing().map_err(failed)?;
         let before = self.read()?;
         let mut pins = before.clone();
@@ -97,11 +97,11 @@ impl PinFile {
     /// If it could not.
     pub fn try_write(&self) -> Result<(), PinFileError> {
         let attempt = || -> io::Result<()> {
-            private::make_folder(&self.folder)?;
+            private::create_folder(&self.folder)?;
             let _lock = self.lock_for_writing()?;
             let size = fs::symlink_metadata(self.folder.join(FILE_NAME)).map_or(0, |file| file.len().min(MAX_SIZE));
             let next = self.folder.join(NEXT_FILE);
-            private::write(&next, &[&vec![b'#'; size as usize + LARGE_PIN]], OnDisk::Now)?;
+            private::write(&next, &[&vec![b'#'; size as usize + LARGE_PIN]], Durability::Synced)?;
             fs::remove_file(next)
         };
         attempt().map_err(|error| self.unwritable(&error))
@@ -130,11 +130,11 @@ impl PinFile {
         if let Some(why) = distrusted(&folder) {
             return Err(self.untrusted("its folder", why));
         }
-        files::rest_of_text(file, &found, MAX_SIZE).map(Some).map_err(failed)
+        files::read_opened_text(file, &found, MAX_SIZE).map(Some).map_err(failed)
     }
 
     fn lock_for_writing(&self) -> io::Result<File> {
-        let (file, _) = private::open(&self.folder.join(WRITER_LOCK), For::Locking).map_err(io::Error::other)?;
+        let (file, _) = private::open(&self.folder.join(WRITER_LOCK), OpenMode::Lock).map_err(io::Error::other)?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
@@ -151,7 +151,7 @@ impl PinFile {
     /// Readers see either the old file or the new one, also after a crash.
     fn replace(&self, text: &str) -> io::Result<()> {
         let next = self.folder.join(NEXT_FILE);
-        private::write(&next, &[text.as_bytes()], OnDisk::Now)?;
+        private::write(&next, &[text.as_bytes()], Durability::Synced)?;
         fs::rename(next, self.folder.join(FILE_NAME))?;
         private::sync_folder(&self.folder)
     }

@@ -10,7 +10,7 @@ use super::file::{PinFile, PinFileError};
 use super::guard::ListedVersion;
 use super::pin::{Pin, Pins};
 use crate::os::files;
-use crate::os::private::{self, OnDisk};
+use crate::os::private::{self, Durability};
 use crate::plugin::{Digest, PluginId};
 
 const FOLDER: &str = "surfaces";
@@ -46,14 +46,14 @@ impl PinFile {
 
     fn try_store_surfaces<'a>(&self, texts: impl IntoIterator<Item = &'a str>, pins: &Pins) -> io::Result<()> {
         let folder = self.folder().join(FOLDER);
-        private::make_folder(&folder)?;
+        private::create_folder(&folder)?;
         let mut wanted: HashSet<String> = pins.all().map(|(_, pin)| name(pin.surface)).collect();
         for text in texts {
             let name = name(Digest::of(text.as_bytes()));
             let path = folder.join(&name);
             if !path.exists() {
                 let next = folder.join(format!("{name}.{}.next", std::process::id()));
-                private::write(&next, &[text.as_bytes()], OnDisk::Later)?;
+                private::write(&next, &[text.as_bytes()], Durability::Deferred)?;
                 fs::rename(next, path)?;
             }
             wanted.insert(name);

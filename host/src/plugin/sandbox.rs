@@ -34,7 +34,7 @@ pub struct SandboxSettings {
     pub cache_dir: Option<PathBuf>,
     pub compiler: Compiler,
     /// Whether a compiler in a child process runs in the OS sandbox (landlock, seccomp).
-    pub second_wall: bool,
+    pub os_sandbox: bool,
     /// The database file of plugins' data, created when first needed; `None` keeps the data in
     /// memory.
     pub store: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl Default for SandboxSettings {
         Self {
             cache_dir: None,
             compiler: Compiler::InProcess,
-            second_wall: true,
+            os_sandbox: true,
             store: None,
             protected: ProtectedFolders::default(),
             audit: Audit::default(),
@@ -103,7 +103,7 @@ impl Sandbox {
             runtime: guests.handle().clone(),
         };
         let (audit, memory, shared) = (settings.audit, settings.memory_budget, settings.shared);
-        let compilation = Compilation::new(engine.clone(), settings.compiler, settings.second_wall, settings.cache_dir);
+        let compilation = Compilation::new(engine.clone(), settings.compiler, settings.os_sandbox, settings.cache_dir);
         Ok(Arc::new(Self {
             runtime: Runtime::start(engine, guests, resources, audit, memory, workers, shared)?,
             linker,

@@ -21,7 +21,7 @@ pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 /// `_meta` names a revision that is not served statelessly (2026-07-28 basic/versioning).
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Maximum names that an error lists.
+/// Maximum names or violations that an error lists.
 const SUGGESTIONS: usize = 20;
 /// Maximum characters of a client's input that an error repeats.
 const ECHOED: usize = 128;
@@ -138,7 +138,7 @@ pub fn resource_not_found(revision: Revision, uri: &str) -> ErrorObject {
         revision.resource_not_found_code(),
         format!("Resource not found: {}", echo(uri)),
         // The specification defines this member; most URIs fit.
-        json!({ "reason": "resource_not_found", "uri": cut(uri, ECHOED_URI) }),
+        json!({ "reason": "resource_not_found", "uri": truncate(uri, ECHOED_URI) }),
     )
 }
 
@@ -191,7 +191,7 @@ pub fn missing_client_capability(ask: Ask) -> ErrorObject {
 pub fn foreign_state() -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
-        "Invalid requestState: it was changed, or given for another request or another version of the plugin; \
+        "Invalid requestState: it was changed, or issued for another request or another version of the plugin; \
          send the request again without requestState and inputResponses",
         json!({ "reason": "invalid_request_state", "path": "params.requestState" }),
     )
@@ -212,7 +212,7 @@ pub fn expired_state(limit: std::time::Duration) -> ErrorObject {
 
 /// -32603: the connection has reached its limit of running requests.
 pub fn too_many_requests() -> ErrorObject {
-    internal("too_many_requests", "too many requests, or too large ones, are waiting; send fewer at a time")
+    internal("too_many_requests", "too many or too large requests are pending; send fewer at a time")
 }
 
 /// -32603: nothing was done; the request may be retried.
@@ -222,30 +222,30 @@ pub fn busy(detail: &str) -> ErrorObject {
 
 /// -32603: too many unread bytes: no further request is started.
 pub fn unread_answers() -> ErrorObject {
-    busy("too many bytes of answers wait to be read; read them, and send this request again")
+    busy("too many response bytes are unread; read them, then send this request again")
 }
 
 /// -32603: it was done, but its response exceeds the limit of unread bytes.
 pub fn answer_not_kept(bytes: usize) -> ErrorObject {
     let detail = format!(
-        "the request was worked on, but its answer of {bytes} bytes was not kept: too many bytes of answers \
-         wait to be read"
+        "the request was processed, but its response of {bytes} bytes was dropped: too many response bytes \
+         are unread"
     );
     internal("answer_not_kept", &detail)
 }
 
 /// -32603: the server shuts down before the request is finished.
 pub fn shutting_down() -> ErrorObject {
-    internal("shutting_down", "the server is shutting down, and has stopped work on this request")
+    internal("shutting_down", "the server is shutting down and has cancelled this request")
 }
 
 /// -32603: a required audit record cannot be written. `done`: the request had been started already.
 pub fn not_recorded(done: bool) -> ErrorObject {
     let detail = if done {
         "the call was made, but the server cannot write its audit log, so its result is withheld; \
-         look at what it may have done before you try it again"
+         check its effects before you retry it"
     } else {
-        "the server cannot write its audit log, and makes no call without; nothing was done, try again later"
+        "the server cannot write its audit log, which calls require; nothing was done, retry later"
     };
     let data = json!({ "reason": "not_recorded", "done": done, "retryable": !done });
     ErrorObject::new(INTERNAL_ERROR, format!("Internal error: {detail}"), data)
@@ -265,7 +265,7 @@ pub fn missing_meta(method: &str) -> ErrorObject {
     ErrorObject::new(
         INVALID_PARAMS,
         format!(
-            "Invalid params: {} came before any handshake; send initialize first, or put {} and {} in params._meta",
+            "Invalid params: {} was sent before a handshake; send initialize first, or put {} and {} in params._meta",
             echo(method),
             PROTOCOL_VERSION,
             CLIENT_CAPABILITIES,
@@ -312,11 +312,11 @@ pub fn plugin_fault(plugin: &str, code: &str, mut more: Value, sentence: &str) -
 
 /// The client's input, truncated.
 fn echo(text: &str) -> String {
-    cut(text, ECHOED)
+    truncate(text, ECHOED)
 }
 
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn truncate(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

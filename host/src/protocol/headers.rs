@@ -34,14 +34,14 @@ pub struct Headers {
 impl Headers {
     /// -32020 for a header that is repeated or not plain text, and so ambiguous.
     pub fn unclear(name: &str) -> ErrorObject {
-        error::header_mismatch(name, "stands there twice, or is not of visible ASCII characters")
+        error::header_mismatch(name, "is repeated, or has other than visible ASCII characters")
     }
 
     /// -32020 if the standard headers are missing or do not match the body.
     pub fn check(&self, method: &str, params: &Params<'_>) -> Result<(), ErrorObject> {
         match &self.method {
             None => return Err(error::header_mismatch(METHOD, "is missing")),
-            Some(said) if said != method => return Err(error::header_mismatch(METHOD, "differs from the method")),
+            Some(header) if header != method => return Err(error::header_mismatch(METHOD, "differs from the method")),
             Some(_) => {}
         }
         let member = match method {
@@ -52,8 +52,8 @@ impl Headers {
         let [found] = params.members([member]).unwrap_or_default();
         // A body without it has its own error.
         let Some(wanted) = found.and_then(json::string) else { return Ok(()) };
-        let said = self.name.as_deref().ok_or_else(|| error::header_mismatch(NAME, "is missing"))?;
-        if decoded(NAME, said)? != wanted {
+        let header = self.name.as_deref().ok_or_else(|| error::header_mismatch(NAME, "is missing"))?;
+        if decoded(NAME, header)? != wanted {
             return Err(error::header_mismatch(NAME, &format!("differs from params.{member}")));
         }
         Ok(())
@@ -70,13 +70,13 @@ impl Headers {
     }
 
     fn check_param(&self, name: &str, path: &[String], value: Option<&RawValue>) -> Result<(), ErrorObject> {
-        let said = self.params.iter().find(|(said, _)| said.eq_ignore_ascii_case(name));
+        let header = self.params.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
         let name = format!("{PARAM_PREFIX}{name}");
-        match (said, value.filter(|value| Kind::of(value) != Kind::Null)) {
+        match (header, value.filter(|value| Kind::of(value) != Kind::Null)) {
             (None, None) => Ok(()),
             (None, Some(_)) => Err(error::header_mismatch(&name, "is missing")),
-            (Some(_), None) => Err(error::header_mismatch(&name, "stands for an argument that is not there")),
-            (Some((_, said)), Some(value)) if same(&decoded(&name, said)?, value) => Ok(()),
+            (Some(_), None) => Err(error::header_mismatch(&name, "mirrors an argument that is absent")),
+            (Some((_, header)), Some(value)) if same(&decoded(&name, header)?, value) => Ok(()),
             (Some(_), Some(_)) => {
                 let detail = format!("differs from params.arguments.{}", path.join("."));
                 Err(error::header_mismatch(&name, &detail))
@@ -122,19 +122,19 @@ fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, ErrorObject> 
 }
 
 /// Whether a header matches an argument: numbers by value, strings exactly.
-fn same(said: &str, value: &RawValue) -> bool {
+fn same(header: &str, value: &RawValue) -> bool {
     match Kind::of(value) {
-        Kind::String => json::string(value).is_some_and(|text| text == said),
+        Kind::String => json::string(value).is_some_and(|text| text == header),
         Kind::Number => {
-            let exact = (said.parse::<i128>(), value.get().parse::<i128>());
-            match (exact, said.parse::<f64>(), value.get().parse::<f64>()) {
+            let exact = (header.parse::<i128>(), value.get().parse::<i128>());
+            match (exact, header.parse::<f64>(), value.get().parse::<f64>()) {
                 // A float cannot represent all integers.
                 ((Ok(a), Ok(b)), ..) => a == b,
                 (_, Ok(a), Ok(b)) => a == b && a.is_finite(),
                 _ => false,
             }
         }
-        _ => value.get() == said,
+        _ => value.get() == header,
     }
 }
 

@@ -176,8 +176,8 @@ fn rest(revision: Revision, meta: &Object<'_>) -> Result<String, ErrorObject> {
 
 /// Whether a key belongs to the specification. In 2025-06-18 any label `mcp` or
 /// `modelcontextprotocol` with another one after it reserves the prefix; since 2025-11-25
-/// only the second label does (basic, "_meta"). `traceparent` and its kin are reserved
-/// for the meaning they have everywhere, so they pass.
+/// only the second label does (basic, "_meta"). `traceparent` and similar keys are reserved
+/// for their standard meaning, so they pass.
 pub fn is_reserved(revision: Revision, key: &str) -> bool {
     // The common case.
     if key.starts_with("io.modelcontextprotocol/") {

@@ -23,7 +23,7 @@ impl<'a> Params<'a> {
         Self { raw, members: object.map_or_else(|| Ok(Object::default()), |object| Object::read(object.get())) }
     }
 
-    /// -32602 for params that are positional.
+    /// -32602 for positional params.
     pub(super) fn require_named(&self) -> Result<(), ErrorObject> {
         object(self.raw, "params").map(|_| ())
     }

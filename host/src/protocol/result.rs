@@ -53,7 +53,7 @@ pub struct Envelope<'a> {
     /// A validated JSON object of a plugin. Reserved keys are left out; text that is not an object is
     /// left out entirely.
     pub plugin_meta: Option<&'a str>,
-    /// Keys of the host's own with their values.
+    /// The host's own keys and their values.
     pub host_meta: &'a [(&'a str, Raw<'a>)],
 }
 

@@ -90,7 +90,7 @@ impl Revision {
         self >= V2025_06_18
     }
 
-    /// Whether an output schema may describe something else than an object
+    /// Whether an output schema may describe other values than objects
     /// (2026-07-28 server/tools, "Output Schema").
     pub fn has_any_output_schema(self) -> bool {
         self.structured_content() == StructuredContent::Any
@@ -182,7 +182,7 @@ impl Revision {
     }
 
     /// The code for a resource that does not exist: -32002 until 2025-11-25; 2026-07-28
-    /// says -32602 and forbids the old one (server/resources, "Error Handling").
+    /// requires -32602 and forbids the old one (server/resources, "Error Handling").
     pub const fn resource_not_found_code(self) -> i64 {
         if self.is_modern() { -32602 } else { -32002 }
     }

@@ -10,23 +10,23 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Buffer size in bytes.
-const ROOM: usize = 1 << 20;
-/// How long shutdown waits for a reader.
-const LAST: Duration = Duration::from_millis(500);
+/// Bytes.
+const BUFFER_CAPACITY: usize = 1 << 20;
+/// How long shutdown waits for the buffer to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The log. Copies share it.
+/// The log. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    waiting: Mutex<Waiting>,
+    buffer: Mutex<Buffer>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct Buffer {
     lines: Vec<u8>,
     dropped: u64,
     started: bool,
@@ -43,69 +43,69 @@ impl Log {
     pub(crate) fn start(&self) -> io::Result<()> {
         let shared = self.0.clone();
         thread::Builder::new().name("log".to_owned()).spawn(move || while shared.write() {})?;
-        self.0.waiting().started = true;
+        self.0.lock().started = true;
         Ok(())
     }
 
     /// Flushes the buffer, for half a second at most.
     pub(crate) fn finish(&self) {
-        let mut waiting = self.0.waiting();
-        waiting.closing = true;
-        if !waiting.started {
-            drop(waiting);
+        let mut buffer = self.0.lock();
+        buffer.closing = true;
+        if !buffer.started {
+            drop(buffer);
             self.0.write();
             return;
         }
         self.0.changed.notify_all();
-        let unwritten = |waiting: &mut Waiting| waiting.writing || !waiting.lines.is_empty();
-        drop(self.0.changed.wait_timeout_while(waiting, LAST, unwritten));
+        let unwritten = |buffer: &mut Buffer| buffer.writing || !buffer.lines.is_empty();
+        drop(self.0.changed.wait_timeout_while(buffer, FLUSH_TIMEOUT, unwritten));
     }
 }
 
 impl Shared {
-    fn put(&self, line: &[u8]) {
-        let mut waiting = self.waiting();
-        if waiting.lines.len() + line.len() > ROOM {
-            waiting.dropped += 1;
+    fn push(&self, line: &[u8]) {
+        let mut buffer = self.lock();
+        if buffer.lines.len() + line.len() > BUFFER_CAPACITY {
+            buffer.dropped += 1;
             return;
         }
-        waiting.lines.extend_from_slice(line);
-        drop(waiting);
+        buffer.lines.extend_from_slice(line);
+        drop(buffer);
         self.changed.notify_all();
     }
 
     /// Writes the buffered lines; returns whether more can follow.
     fn write(&self) -> bool {
-        let nothing = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.closing;
-        let mut waiting = self.changed.wait_while(self.waiting(), nothing).unwrap_or_else(PoisonError::into_inner);
-        let mut lines = std::mem::take(&mut waiting.lines);
-        let dropped = std::mem::take(&mut waiting.dropped);
-        waiting.writing = true;
-        drop(waiting);
+        let is_idle = |buffer: &mut Buffer| buffer.lines.is_empty() && !buffer.closing;
+        let mut buffer = self.changed.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
+        let mut lines = std::mem::take(&mut buffer.lines);
+        let dropped = std::mem::take(&mut buffer.dropped);
+        buffer.writing = true;
+        drop(buffer);
         if dropped > 0 {
             lines.extend_from_slice(format!("{dropped} log lines dropped: stderr is not read\n").as_bytes());
         }
-        // A reader that is gone needs none.
+        // Fails if the reader is gone; there is nowhere to report it.
         let _ = io::stderr().write_all(&lines);
-        let mut waiting = self.waiting();
-        waiting.writing = false;
-        let more = !(waiting.closing && waiting.lines.is_empty());
-        drop(waiting);
+        let mut buffer = self.lock();
+        buffer.writing = false;
+        let more = !(buffer.closing && buffer.lines.is_empty());
+        drop(buffer);
         self.changed.notify_all();
         more
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes one line, which is written in one piece.
+/// Writes one line, which arrives in one call.
 pub(crate) struct Line<'a>(&'a Shared);
 
 impl Write for Line<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.put(line);
+        self.0.push(line);
         Ok(line.len())
     }
 
@@ -124,17 +124,17 @@ impl<'a> MakeWriter<'a> for Log {
 
 #[cfg(test)]
 mod tests {
-    use super::{Log, ROOM};
+    use super::{BUFFER_CAPACITY, Log};
 
     #[test]
-    fn what_finds_no_room_is_dropped_and_counted() {
+    fn lines_over_the_capacity_are_dropped_and_counted() {
         let log = Log::default();
         let line = [b'x'; 1000];
-        let fit = ROOM / line.len();
+        let fit = BUFFER_CAPACITY / line.len();
         for _ in 0..fit + 7 {
-            log.0.put(&line);
+            log.0.push(&line);
         }
-        let waiting = log.0.waiting();
-        assert_eq!((waiting.lines.len(), waiting.dropped), (fit * line.len(), 7));
+        let buffer = log.0.lock();
+        assert_eq!((buffer.lines.len(), buffer.dropped), (fit * line.len(), 7));
     }
 }

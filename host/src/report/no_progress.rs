@@ -11,7 +11,7 @@ impl Progress {
 
     pub(super) fn show(&self, _event: &FolderEvent) {}
 
-    pub(super) fn aside(&self, write: impl FnOnce()) {
+    pub(super) fn suspend(&self, write: impl FnOnce()) {
         write();
     }
 }

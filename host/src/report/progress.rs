@@ -35,8 +35,8 @@ impl Progress {
         }
     }
 
-    /// Suspends the line while something else is written.
-    pub(super) fn aside(&self, write: impl FnOnce()) {
+    /// Hides the line while something else is written.
+    pub(super) fn suspend(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }
 }

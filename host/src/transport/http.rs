@@ -54,13 +54,13 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins of web pages that may use the server: `https://app.example`.
     pub allowed_origins: Vec<String>,
-    /// Without tokens everybody is allowed.
+    /// Without tokens everyone is allowed.
     pub tokens: TokenSet,
     pub tls: Option<Tls>,
     pub sessions: SessionSettings,
     /// HTTP+SSE, the transport of 2024-11-05, at `/sse` and `/messages`.
     pub sse: bool,
-    /// Runs on a connection's thread when it waits for its client.
+    /// Runs on a connection's thread while it waits for its client.
     pub idle: IdleHook,
 }
 

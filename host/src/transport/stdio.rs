@@ -23,9 +23,9 @@ use writer::Writer;
 const OUTBOX: usize = 64;
 /// The principal of the client; the pipes do not identify it further.
 const LOCAL: &str = "local";
-/// At shutdown, how long a client may read nothing of the responses, and how long in total.
-const UNREAD: Duration = Duration::from_secs(1);
-const READING: Duration = Duration::from_secs(3);
+/// At shutdown, how long the client may take to read responses: without progress, and in total.
+const STALL_TIMEOUT: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Limits of a connection.
 #[derive(Clone, Debug)]
@@ -112,22 +112,22 @@ pub async fn serve(
     connection.server().log_cut_off();
     drop(connection);
     // Responses must reach a client that reads; one that does not must not block the exit.
-    let reading = async {
+    let flushed = async {
         let mut before = progress.written();
-        while tokio::time::timeout(UNREAD, &mut written).await.is_err() {
+        while tokio::time::timeout(STALL_TIMEOUT, &mut written).await.is_err() {
             let now = progress.written();
             if std::mem::replace(&mut before, now) == now {
                 break;
             }
         }
     };
-    let _ = tokio::time::timeout(READING, reading).await;
+    let _ = tokio::time::timeout(FLUSH_TIMEOUT, flushed).await;
     end
 }
 
 /// The reading thread. It polls each request once, and sends responses that are ready.
 struct Reader<W> {
-    /// Dropped when nothing more is to be read.
+    /// Dropped at shutdown.
     connection: Weak<Connection>,
     writer: Arc<Writer<W>>,
     runtime: Handle,
@@ -183,7 +183,7 @@ fn read_frames(
     mut take: impl FnMut(Frame<'_>, bool) -> ControlFlow<End>,
 ) -> End {
     // The beginning of an incomplete line.
-    let mut begun = Vec::new();
+    let mut partial = Vec::new();
     let mut too_long = false;
     loop {
         let chunk = match input.fill_buf() {
@@ -197,15 +197,15 @@ fn read_frames(
         let end_of_input = chunk.is_empty();
         let newline = memchr::memchr(b'\n', chunk);
         let part = &chunk[..newline.unwrap_or(chunk.len())];
-        too_long |= begun.len() + part.len() > limit;
+        too_long |= partial.len() + part.len() > limit;
         let whole = newline.is_some() || end_of_input;
         if too_long {
-            begun = Vec::new();
-        } else if !(whole && begun.is_empty()) {
-            begun.extend_from_slice(part);
+            partial = Vec::new();
+        } else if !(whole && partial.is_empty()) {
+            partial.extend_from_slice(part);
         }
         if whole {
-            let line = if begun.is_empty() { part } else { &begun };
+            let line = if partial.is_empty() { part } else { &partial };
             let more = newline.is_some_and(|at| memchr::memchr(b'\n', &chunk[at + 1..]).is_some());
             let taken = if std::mem::take(&mut too_long) {
                 take(Frame::TooLong, more)
@@ -221,7 +221,7 @@ fn read_frames(
                 return End::EndOfInput;
             }
             // Replaced, not cleared: one long line must not keep its memory.
-            begun = Vec::new();
+            partial = Vec::new();
         }
         let consumed = part.len() + usize::from(newline.is_some());
         input.consume(consumed);

@@ -86,7 +86,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
         home.configure(&format!("{grant}# {what}\n"));
         while on(&mut client, "folders", "") == "ok" {}
     }
-    // A second name of the same file, in a folder that the second wall leaves in reach.
+    // A hard link to the same file, in a folder that the OS sandbox allows.
     let apart = make(shared.join("apart"));
     fs::hard_link(deep.join("token"), apart.join("harmless")).expect("a link");
     let settings = format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display());
@@ -110,12 +110,12 @@ fn folders_of_keys_are_not_given() {
 #[test]
 fn what_is_no_folder_is_not_given() {
     let home = home();
-    refused(&home, &home.path("nowhere"), "is not there");
+    refused(&home, &home.path("nowhere"), "does not exist");
     fs::write(home.path("file"), "").expect("a file");
-    refused(&home, &home.path("file"), "is no folder");
+    refused(&home, &home.path("file"), "is not a folder");
     // Not waited for.
     mkfifoat(CWD, home.path("fifo"), Mode::RWXU).expect("a FIFO");
-    refused(&home, &home.path("fifo"), "is no folder");
+    refused(&home, &home.path("fifo"), "is not a folder");
 }
 
 #[test]
@@ -147,5 +147,5 @@ fn a_folder_that_is_full_already_is_told() {
     fs::write(home.path("shared/here"), vec![0; 2 << 20]).expect("a file");
     let mut client = super::serve(&home, "'write', quota = '1MiB'");
     assert_eq!(super::of(&mut client, "stream", "more", 1), "quota");
-    client.process().log_with("granted, but it holds 2.0 MiB already, of a quota of 1.0 MiB");
+    client.process().log_with("granted, but it already holds 2.0 MiB of a quota of 1.0 MiB");
 }

@@ -146,7 +146,7 @@ fn p24_without_descriptors_it_waits_for_some() {
     assert_eq!(first.ask(&echo).status, 200);
     // Not more than the system keeps for it.
     let crowd: Vec<_> = (0..DESCRIPTORS + 64).map(|_| Line::connect(address)).collect();
-    process.log_with("take up a connection");
+    process.log_with("failed to accept a connection");
     for _ in 0..10 {
         assert_eq!(first.ask(&echo).status, 200, "who was there before");
     }

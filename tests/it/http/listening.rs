@@ -45,7 +45,7 @@ fn p35_a_port_that_is_taken_is_an_error() {
     let address = taken.local_addr().expect("an address").to_string();
     let (code, said) = refused(&Home::new(), &address);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains(&format!("failed to listen on {address}: the port is taken")), "{said}");
+    assert!(said.contains(&format!("failed to listen on {address}: the port is in use")), "{said}");
 }
 
 /// P35.
@@ -98,7 +98,7 @@ fn p35_a_unix_socket_is_the_users_alone() {
     assert_eq!(fs::metadata(&path).expect("the socket").permissions().mode() & 0o777, 0o600);
     assert!(ask().reached_mcp());
     let (code, said) = refused(&home, &address);
-    assert!(code == Some(1) && said.contains("another server listens there"), "{said}");
+    assert!(code == Some(1) && said.contains("another server listens on it"), "{said}");
     process.signal(Signal::KILL);
     process.wait();
     assert!(path.exists(), "a killed server leaves its socket");

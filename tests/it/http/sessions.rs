@@ -13,8 +13,11 @@ use crate::support::streamable::{Endpoint, initialize, request};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-fn with_sessions(most: usize, idle: Duration) -> Front {
-    start(Settings { sessions: SessionSettings { most, idle, ..SessionSettings::default() }, ..Settings::default() })
+fn with_sessions(max_sessions: usize, idle: Duration) -> Front {
+    start(Settings {
+        sessions: SessionSettings { max_sessions, idle, ..SessionSettings::default() },
+        ..Settings::default()
+    })
 }
 
 /// A handshake waits until it is known which plugins there are.
@@ -139,7 +142,7 @@ fn p26_what_was_deleted_is_gone() {
 
 #[test]
 fn p26_who_comes_when_all_places_are_taken_is_told() {
-    assert_eq!(SessionSettings::default().most, 1024);
+    assert_eq!(SessionSettings::default().max_sessions, 1024);
     let front = with_sessions(2, Duration::from_secs(60));
     let first = Endpoint::shake_hands(front.address, "2025-11-25");
     let second = Endpoint::shake_hands(front.address, "2025-11-25");
@@ -301,7 +304,7 @@ fn answers_come_as_the_client_can_read_them() {
 #[test]
 fn p26_one_principal_shuts_out_no_other() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
-    let sessions = SessionSettings { most: 32, ..SessionSettings::default() };
+    let sessions = SessionSettings { max_sessions: 32, ..SessionSettings::default() };
     let front = start(Settings { tokens: tokens.into(), sessions, ..Settings::default() });
     let hello = |token: &str| {
         let hello = Endpoint::new(front.address).post(&initialize("2025-11-25"));

@@ -250,7 +250,7 @@ fn what_is_kept_is_bounded() {
 /// its place, and what is newer is there.
 #[test]
 fn what_all_sessions_keep_is_bounded() {
-    let sessions = SessionSettings { kept: 16 << 10, ..SessionSettings::default() };
+    let sessions = SessionSettings { max_retained: 16 << 10, ..SessionSettings::default() };
     let front = Front::serve(&Home::with(&["everything"]), Settings { sessions, ..Settings::default() });
     let clients: Vec<_> = (0..8).map(|_| Endpoint::shake_hands(front.address, NEWEST)).collect();
     let mut firsts = Vec::new();

@@ -142,16 +142,16 @@ fn a_certificate_is_renewed_without_a_restart() {
     let mut before = connect(address, &first);
     assert!(before.ask(&host()).reached_mcp());
     let second = renewed(&home);
-    process.log_with("read the certificate and its key again");
+    process.log_with("TLS certificate and key reloaded");
     assert!(connect(address, &second).ask(&host()).reached_mcp());
     // Who is connected stays so.
     assert!(before.ask(&host()).reached_mcp());
     put(&home, "key.pem", "no key");
-    let log = process.log_with("the certificate and its key stay as they were");
+    let log = process.log_with("TLS certificate and key unchanged");
     assert!(log.contains("tls/key.pem"), "{log}");
     assert!(connect(address, &second).ask(&host()).reached_mcp());
     std::fs::remove_file(home.path("tls/key.pem")).expect("the key");
     mkfifoat(CWD, home.path("tls/key.pem"), Mode::RUSR | Mode::WUSR).expect("a FIFO");
-    process.log_with("failed to read them again: a FIFO is in its place: use a regular file");
+    process.log_with("failed to reload: it is a FIFO, not a regular file");
     assert!(connect(address, &second).ask(&host()).reached_mcp());
 }

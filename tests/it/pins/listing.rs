@@ -34,7 +34,7 @@ fn a_new_version_is_asked_without_its_grants() {
     // What it says with them is shown before it is approved.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("with its grants its tool descriptions differ"), "{said}");
+    assert!(output.status.success() && said.contains("with its grants, its tool descriptions are different"), "{said}");
     assert!(said.contains("+ 0 variables") && said.contains("+ 1 variables"), "{said}");
     until(&mut client, "2");
     assert_eq!(description(&mut client), "1 variables");
@@ -63,11 +63,11 @@ fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
 
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
-    let output = at_terminal(&home, &approve, |person| person.sees("use them for that?", "n"));
+    let output = at_terminal(&home, &approve, |person| person.sees("use its grants for that?", "n"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(status(&home)["state"], "held");
     let output = at_terminal(&home, &approve, |person| {
-        person.sees("use them for that?", "y");
+        person.sees("use its grants for that?", "y");
         person.sees("Approve this version of p?", "y");
     });
     assert_eq!(output.status.code(), Some(0));

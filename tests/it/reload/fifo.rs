@@ -49,19 +49,17 @@ fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
     until_hidden(&mut client, "the-first-secret");
     fifo(&home, "q");
     client.process().signal(Signal::HUP);
-    client
-        .process()
-        .log_with("its secret 'q' could not be read: it is not there: a FIFO is in its place: use a regular file");
+    client.process().log_with("its secret 'q' could not be read: it is not there: it is a FIFO, not a regular file");
     text(&home, "q", "the-second-secret");
     client.process().signal(Signal::HUP);
     until_hidden(&mut client, "the-second-secret");
     fifo(&home, "wharf.toml");
     client.process().signal(Signal::HUP);
     let log = client.process().log_with("configuration unchanged: failed to read the configuration");
-    assert!(log.contains("wharf.toml: a FIFO is in its place: use a regular file"), "{log}");
+    assert!(log.contains("wharf.toml: it is a FIFO, not a regular file"), "{log}");
     until(&mut client, "allowed", |result| !denied(result));
     replace(&home, "wharf.toml", |next| File::create(next).and_then(|file| file.set_len(3 << 30)).expect("a file"));
-    client.process().log_with("more than 1048576 bytes are in its place: use a smaller file");
+    client.process().log_with("it is larger than the limit of 1048576 bytes");
     text(&home, "wharf.toml", &format!("{SECRET}{MAY_NOT}"));
     until(&mut client, "denied", denied);
     until_hidden(&mut client, "the-second-secret");
@@ -92,6 +90,6 @@ fn a_start_waits_for_no_fifo() {
             run(&home, ["serve".as_ref(), home.plugins().as_os_str(), "--http".as_ref(), "127.0.0.1:0".as_ref()]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{settings}: {said}");
-        assert!(said.contains("a FIFO is in its place: use a regular file"), "{settings}: {said}");
+        assert!(said.contains("it is a FIFO, not a regular file"), "{settings}: {said}");
     }
 }

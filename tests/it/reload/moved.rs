@@ -12,8 +12,8 @@ use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 
-/// Some tests replace folders that the second wall would keep the host from opening anew.
-const NO_WALL: &str = "[sandbox]\nsecond-wall = false\n";
+/// Some tests replace folders that the OS sandbox would not allow the host to open again.
+const NO_OS_SANDBOX: &str = "[sandbox]\nos-sandbox = false\n";
 
 fn fill(folder: &Path, plugins: &[(&str, &str)]) {
     fs::create_dir_all(folder).expect("a folder");
@@ -60,7 +60,7 @@ fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
 #[test]
 fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
     let home = Home::new();
-    home.configure(NO_WALL);
+    home.configure(NO_OS_SANDBOX);
     let served = home.path("served");
     fill(&home.plugins(), &[("p", "one")]);
     let mut client = Client::start(&home);
@@ -80,7 +80,7 @@ fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
     until(&mut client, "p_version", "three");
 }
 
-/// The wall is of the folders that were there at the start.
+/// The OS sandbox allows the folders that existed at the start.
 #[test]
 fn a_folder_that_the_host_may_not_read_any_more_is_told_once_and_what_serves_goes_on() {
     let home = Home::new();

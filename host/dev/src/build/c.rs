@@ -1,4 +1,4 @@
-//! C and C++: clang with wasi-libc, or zig, which brings both. The module becomes a component here.
+//! C and C++: clang with wasi-libc, or zig, which includes both. The module is converted to a component.
 
 mod objects;
 
@@ -23,7 +23,7 @@ const CLANGXX: Tool = Tool {
 };
 
 const TARGET: [&str; 2] = ["-target", "wasm32-wasi"];
-/// What is left out of the JSON library is what the wrapper does not use.
+/// Disables what the wrapper does not use of the JSON library.
 const COMPILING: [&str; 5] = [
     "-Os",
     "-DNDEBUG",
@@ -49,13 +49,13 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     let mut linked = Vec::new();
     for source in &sources {
         let flags = flags(&wrapper, is_cpp(source));
-        let (object, is_made) = objects.of(source, &flags)?;
-        if !is_made {
-            let aside = work.join("object.o");
+        let (object, is_cached) = objects.of(source, &flags)?;
+        if !is_cached {
+            let compiled = work.join("object.o");
             let mut command = compiler.command(tools, is_cpp(source));
-            command.args(TARGET).args(&flags).arg("-c").arg(source).arg("-o").arg(&aside);
+            command.args(TARGET).args(&flags).arg("-c").arg(source).arg("-o").arg(&compiled);
             run(command).await?;
-            objects.put(&aside, &object)?;
+            objects.put(&compiled, &object)?;
         }
         linked.push(object);
     }
@@ -67,7 +67,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     }
     command.args(TARGET).args(LINKING).arg("-o").arg(&module).args(linked);
     run(command).await?;
-    component::of_module(&module, work)
+    component::from_module(&module, work)
 }
 
 fn flags(wrapper: &Path, cpp: bool) -> Vec<String> {
@@ -128,14 +128,14 @@ impl Compiler {
     }
 }
 
-/// As a program, or as the package of Python that is one.
+/// The command line of zig: a program, or a Python package.
 async fn zig(tools: &Tools<'_>) -> Option<Vec<PathBuf>> {
     if let Some(zig) = tools.which("zig") {
         return Some(vec![zig]);
     }
     let python = tools.which("python3")?;
     let words = vec![python, "-m".into(), "ziglang".into()];
-    let mut asked = tools.command(&words[0]);
-    asked.args(&words[1..]).arg("version").stderr(std::process::Stdio::null());
-    super::tool::output(asked).await.is_ok().then_some(words)
+    let mut command = tools.command(&words[0]);
+    command.args(&words[1..]).arg("version").stderr(std::process::Stdio::null());
+    super::tool::output(command).await.is_ok().then_some(words)
 }

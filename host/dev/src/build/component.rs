@@ -15,28 +15,28 @@ use wit_parser::Resolve;
 use super::world::{self, World};
 use crate::project::Import;
 
-/// What names of a plugin's interfaces begin with.
-const OURS: &str = "wharf:plugin/";
+/// Prefix of the names of Wharf's interfaces.
+const PREFIX: &str = "wharf:plugin/";
 
-/// Makes a component of the module, in `work`. Its world has what the module exports, and of
-/// what a plugin may import that which the module does. WASI 0.1, which C libraries and Go's
-/// runtime are written for, becomes WASI 0.2.
-pub(super) fn of_module(module: &Path, work: &Path) -> Result<PathBuf, Failure> {
+/// Wraps the module in a component, written to `work`. Its world has the module's exports, and the
+/// imports that the module uses. Calls of WASI 0.1, which C libraries and Go's runtime make, are adapted
+/// to WASI 0.2.
+pub(super) fn from_module(module: &Path, work: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: anyhow::Error| Failure::new(format!("create a component from the module: {error:#}"));
     let mut bytes = fs::read(module).map_err(|error| failed(error.into()))?;
     let exports = interfaces(&bytes).map_err(|error| failed(error.into()))?;
     if exports.is_empty() {
         return Err(Failure::new("create a component from the module: it exports none of Wharf's interfaces")
-            .hint("add a tool, as described in the wrapper's README".to_owned()));
+            .hint("add a tool, as described in the README of wharf/".to_owned()));
     }
     let wit = work.join("wit");
-    // The encoder leaves out what is not used.
+    // The encoder drops unused imports.
     World::new(exports, world::imports(&[Import::Http, Import::Keyvalue, Import::Config])).write(&wit)?;
     let component = work.join("component.wasm");
     encode(&mut bytes, &wit).and_then(|bytes| Ok(fs::write(&component, bytes)?)).map_err(failed).map(|()| component)
 }
 
-/// The plugin's interfaces that functions of the module belong to: `wharf:plugin/tools@0.1.0` of
+/// Wharf's interfaces that the module exports functions of: `wharf:plugin/tools@0.1.0` from
 /// `wharf:plugin/tools@0.1.0#call-tool`.
 fn interfaces(module: &[u8]) -> Result<BTreeSet<String>, BinaryReaderError> {
     let mut found = BTreeSet::new();
@@ -44,7 +44,7 @@ fn interfaces(module: &[u8]) -> Result<BTreeSet<String>, BinaryReaderError> {
         if let Payload::ExportSection(section) = payload? {
             for export in section {
                 let interface = export?.name.split_once('#').map(|(interface, _)| interface);
-                found.extend(interface.filter(|name| name.starts_with(OURS)).map(str::to_owned));
+                found.extend(interface.filter(|name| name.starts_with(PREFIX)).map(str::to_owned));
             }
         }
     }
@@ -67,9 +67,9 @@ fn encode(module: &mut Vec<u8>, wit: &Path) -> anyhow::Result<Vec<u8>> {
 mod tests {
     use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 
-    use super::of_module;
+    use super::from_module;
 
-    /// It lists nothing, logs nothing and calls WASI 0.1; that is enough to be one.
+    /// A minimal module that imports WASI 0.1.
     const MODULE: &str = r#"(module
         (import "wharf:plugin/host@0.1.0" "cancelled" (func $cancelled (result i32)))
         (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
@@ -80,14 +80,14 @@ mod tests {
         (func (export "other") (drop (call $cancelled)) (drop (call $random (i32.const 0) (i32.const 8)))))"#;
 
     #[test]
-    fn a_module_becomes_a_component_of_what_it_has() {
+    fn a_component_has_the_exports_and_imports_of_its_module() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("core.wasm");
         // The parameters of `complete` do not fit into registers: one pointer to them all.
         let parameters = "(param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)";
         let module = MODULE.replace(parameters, "(param i32)");
         std::fs::write(&file, wat::parse_str(module).expect("a module")).expect("a file");
-        let component = of_module(&file, dir.path()).expect("a component");
+        let component = from_module(&file, dir.path()).expect("a component");
         let component = std::fs::read(component).expect("it was written");
         Validator::new_with_features(WasmFeatures::all()).validate_all(&component).expect("it is valid");
         let (mut imports, mut exports) = (Vec::new(), Vec::new());
@@ -109,19 +109,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plugin_is_told() {
+    fn other_modules_are_errors_with_a_reason() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("core.wasm");
         let wrong = r#"(module (func (export "wharf:plugin/tools@0.1.0#list-tools")))"#;
-        for (module, said) in [
+        for (module, reason) in [
             (b"\0asm\x01\0\0\0".to_vec(), "exports none"),
             (b"no wasm".to_vec(), "magic"),
             (wat::parse_str(wrong).expect("a module"), "list-tools"),
         ] {
             std::fs::write(&file, module).expect("a file");
-            let failure = format!("{:?}", of_module(&file, dir.path()).expect_err(said));
-            assert!(failure.contains(said), "{failure}");
+            let failure = format!("{:?}", from_module(&file, dir.path()).expect_err(reason));
+            assert!(failure.contains(reason), "{failure}");
         }
-        assert!(of_module(&dir.path().join("missing"), dir.path()).is_err());
+        assert!(from_module(&dir.path().join("missing"), dir.path()).is_err());
     }
 }

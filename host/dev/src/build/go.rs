@@ -1,4 +1,4 @@
-//! Go: `go build` for WASI 0.1 as a library, whose module becomes a component here.
+//! Go: `go build` for WASI 0.1 as a library, whose module is converted to a component.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,10 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     let mut command = tools.command(&tools.find(&GO).await?);
     command.envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOTOOLCHAIN", "local"), ("GOFLAGS", "-mod=mod")]);
     command.args(["build", "-buildmode=c-shared", "-trimpath"]);
-    // The wrapper reaches into the runtime; without its tables the module is half as large.
+    // The wrapper links to unexported functions of the runtime. Without symbol tables the module is half
+    // as large.
     command.arg("-ldflags=-checklinkname=0 -s -w");
     command.arg("-o").arg(&module).arg(".");
     run(command).await?;
-    component::of_module(&module, work)
+    component::from_module(&module, work)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wharf_report::Failure;
 
-use super::tool::{Tool, Tools, quietly};
+use super::tool::{Tool, Tools, captured};
 use super::world::{self, World};
 
 const COMPONENTIZE: Tool = Tool {
@@ -38,7 +38,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
         command.arg("-p").arg(path);
     }
     command.arg("wharf_entry").arg("-o").arg(&component);
-    quietly(command).await?.map_err(|said| Failure::new(explained(&said, &paths)))?;
+    captured(command).await?.map_err(|stderr| Failure::new(explained(&stderr, &paths)))?;
     Ok(component)
 }
 
@@ -50,9 +50,9 @@ fn entry_module(source: &Path) -> String {
     )
 }
 
-/// Its error text without its own frames, with real file paths.
-fn explained(said: &str, paths: &[PathBuf]) -> String {
-    let own = said.split_once("AssertionError: ").map_or(said, |(_, own)| own);
+/// The tool's error without its own stack frames, with real file paths.
+fn explained(stderr: &str, paths: &[PathBuf]) -> String {
+    let own = stderr.split_once("AssertionError: ").map_or(stderr, |(_, own)| own);
     let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();
     if let Some((_, reason)) = own.rsplit_once(REFUSED) {
         return format!("build: {}", reason.trim());
@@ -70,14 +70,14 @@ mod tests {
 
     use super::{entry_module, explained};
 
-    const SAID: &str = "Traceback (most recent call last):\n  File \"/x/bin/componentize-py\", line 8, in <module>\n    \
+    const STDERR: &str = "Traceback (most recent call last):\n  File \"/x/bin/componentize-py\", line 8, in <module>\n    \
         sys.exit(script())\nAssertionError: Traceback (most recent call last):\n  File \"/1/plugin.py\", line 2, in <module>\n    \
         f()\nValueError: what\n\n\nCaused by:\n    ValueError: what\n";
 
     #[test]
-    fn errors_name_the_files_that_people_have() {
+    fn errors_have_the_project_file_paths() {
         let paths = ["/w/entry", "/p", "/p/wharf"].map(PathBuf::from);
-        let text = explained(SAID, &paths);
+        let text = explained(STDERR, &paths);
         assert!(text.contains("File \"/p/plugin.py\", line 2"), "{text}");
         assert!(text.ends_with("ValueError: what") && !text.contains("sys.exit"), "{text}");
         let refused =

@@ -1,5 +1,5 @@
-//! TypeScript and JavaScript: checked by `tsc`, put into one file by `esbuild`, and into a
-//! component with an interpreter by `componentize-qjs`.
+//! TypeScript and JavaScript: checked by `tsc`, bundled by `esbuild`, and built into a component with
+//! an interpreter by `componentize-qjs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wharf_report::Failure;
 
-use super::tool::{Tool, Tools, quietly, run};
+use super::tool::{Tool, Tools, captured, run};
 use super::world::{self, World};
 use crate::language::Language;
 use crate::project::Project;
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
-/// None of the packages needs its scripts. Not `npm ci`: componentize-qjs names optional packages
-/// that were never published, and a lockfile without these does not fit for it.
+/// No package needs its install scripts. Not `npm ci`: componentize-qjs names optional packages that
+/// were never published, and `npm ci` rejects a lockfile without them.
 const INSTALL: &str = "npm install --ignore-scripts --no-save --no-audit --no-fund";
 
 const BUNDLING: [&str; 9] = [
@@ -50,21 +50,21 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     bundler.arg(&entry).args(BUNDLING);
     bundler.arg(format!("--metafile={}", meta.display())).arg(format!("--outfile={}", bundle.display()));
     run(bundler).await?;
-    let left = fs::read(&meta).map_err(failed)?;
-    World::new(world::exports(&project.exports), externals(&left)).write(&work.join("wit"))?;
+    let meta = fs::read(&meta).map_err(failed)?;
+    World::new(world::exports(&project.exports), externals(&meta)).write(&work.join("wit"))?;
     let component = work.join("component.wasm");
     let mut command = tools.command(&tools.find(&tool("componentize-qjs")).await?);
     command.arg("--wit").arg(work.join("wit")).args(["-n", world::NAME, "--sync", "--js"]).arg(&bundle);
     command.arg("-o").arg(&component);
-    quietly(command).await?.map_err(|said| Failure::new(explained(&said)))?;
+    captured(command).await?.map_err(|stderr| Failure::new(explained(&stderr)))?;
     Ok(component)
 }
 
-/// The module that connects the plugin to the world's exports. The wrapper comes first: it makes `console` and
-/// others, which the plugin's modules may use at their top.
+/// The module that connects the plugin to the world's exports. The wrapper comes first: it defines
+/// globals such as `console`, which the plugin's modules may use at top level.
 fn entry_module(project: &Project, source: &Path) -> String {
     let names: Vec<&str> = project.exports.iter().map(|export| export.name()).collect();
-    // JSON's strings are JavaScript's, also of odd paths.
+    // JSON strings are valid JavaScript for any path.
     let source = Value::from(project.dir.join(source).to_string_lossy()).to_string();
     format!(
         "import {{ component }} from \"wharf-plugin/component\";\nimport plugin from {source};\n\n\
@@ -74,7 +74,7 @@ fn entry_module(project: &Project, source: &Path) -> String {
     )
 }
 
-/// The bundle's imports of the world: everything else was dropped or inlined.
+/// The imports left in the bundle, which are those of the world: all others are inlined or dropped.
 fn externals(meta: &[u8]) -> Vec<String> {
     let meta: Value = serde_json::from_slice(meta).unwrap_or_default();
     let outputs = meta["outputs"].as_object().into_iter().flat_map(|outputs| outputs.values());
@@ -86,10 +86,10 @@ fn externals(meta: &[u8]) -> Vec<String> {
     paths
 }
 
-fn explained(said: &str) -> String {
-    match said.split_once(REFUSED) {
+fn explained(stderr: &str) -> String {
+    match stderr.split_once(REFUSED) {
         Some((_, reason)) => format!("build: {}", reason.lines().next().unwrap_or_default()),
-        None => format!("build: componentize-qjs reports:\n{}", said.trim()),
+        None => format!("build: componentize-qjs reports:\n{}", stderr.trim()),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::{explained, externals};
 
     #[test]
-    fn the_world_imports_what_the_bundle_does() {
+    fn the_imports_of_the_bundle_are_found() {
         let meta = br#"{"outputs":{"dist/b.js":{"imports":[
             {"path":"wharf:plugin/host@0.1.0","kind":"import-statement","external":true},
             {"path":"src/a.js","kind":"import-statement"},
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrappers_refusals_are_told_alone() {
+    fn errors_of_the_wrapper_are_shown_without_the_stack() {
         assert_eq!(
             explained("Error: : Failed: BuildError: add \"prompts\"\n    at <anonymous>"),
             "build: add \"prompts\""

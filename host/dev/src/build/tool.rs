@@ -1,4 +1,4 @@
-//! The programs that a build needs: found where the project has them, and run.
+//! Finds and runs the programs that a build needs.
 
 use std::env;
 use std::io;
@@ -7,28 +7,28 @@ use std::process::{ExitStatus, Output, Stdio};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
-use wharf_report::{Failure, NAME, tell};
+use wharf_report::{Failure, NAME, message};
 
 use crate::child::Group;
 use crate::os;
 use crate::project::Project;
 
-/// A program, and the command that installs it, to be given to a shell in the project's folder.
+/// A program, and the shell command that installs it, run in the project's folder.
 #[derive(Clone, Copy)]
 pub(super) struct Tool {
     pub(super) program: &'static str,
     pub(super) install: &'static str,
 }
 
-/// What a build of one project may use.
+/// The tools of one project's build.
 pub(super) struct Tools<'p> {
     pub(super) project: &'p Project,
-    /// Install what is missing, instead of only printing how.
+    /// Install missing tools, instead of only printing how.
     pub(super) install: bool,
 }
 
 impl Tools<'_> {
-    /// Where the program is.
+    /// The path of the program; installs it if it is missing and `install` is set.
     pub(super) async fn find(&self, tool: &Tool) -> Result<PathBuf, Failure> {
         if let Some(found) = self.which(tool.program) {
             return Ok(found);
@@ -42,8 +42,8 @@ impl Tools<'_> {
         Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
     }
 
-    /// The project's own programs come before those of the system. Node's own are looked for in
-    /// the folders above, too, as Node does it.
+    /// The project's programs take precedence over those in `PATH`. Node packages are also searched in
+    /// parent folders, as Node does.
     pub(super) fn which(&self, program: &str) -> Option<PathBuf> {
         let dir = &self.project.dir;
         let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));
@@ -61,11 +61,11 @@ impl Tools<'_> {
         let [shell, option] = os::SHELL;
         let mut shell = self.command(Path::new(shell));
         shell.args([option, line]);
-        tell(&format!("{NAME}${NAME:#} {line}"));
+        message(&format!("{NAME}${NAME:#} {line}"));
         run(shell).await
     }
 
-    /// A program to be started in the project's folder.
+    /// A command that runs in the project's folder.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.project.dir);
@@ -73,30 +73,30 @@ impl Tools<'_> {
     }
 }
 
-/// Runs a program to its end. All its output goes to stderr unchanged: stdout is for data.
+/// Runs a program until it exits. Its output goes to stderr unchanged: stdout is for data.
 pub(super) async fn run(mut command: Command) -> Result<(), Failure> {
     command.stdout(io::stderr());
     let name = name_of(&command);
-    ended(&name, finish(command).await?.status)
+    check(&name, finish(command).await?.status)
 }
 
-/// The same, returning stdout.
+/// As [`run`], returning stdout.
 pub(super) async fn output(mut command: Command) -> Result<Vec<u8>, Failure> {
     command.stdout(Stdio::piped());
     let name = name_of(&command);
     let output = finish(command).await?;
-    ended(&name, output.status).map(|()| output.stdout)
+    check(&name, output.status).map(|()| output.stdout)
 }
 
-/// The same, returning stderr if it fails, for errors that need rewriting.
-pub(super) async fn quietly(mut command: Command) -> Result<Result<(), String>, Failure> {
+/// As [`run`], returning stderr if it fails, for errors that need rewriting.
+pub(super) async fn captured(mut command: Command) -> Result<Result<(), String>, Failure> {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let output = finish(command).await?;
-    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(if output.status.success() { Ok(()) } else { Err(said()) })
+    let stderr = || String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(if output.status.success() { Ok(()) } else { Err(stderr()) })
 }
 
-fn ended(name: &str, status: ExitStatus) -> Result<(), Failure> {
+fn check(name: &str, status: ExitStatus) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("build: {name} exited with {status}"))) }
 }
 
@@ -110,12 +110,12 @@ async fn finish(mut command: Command) -> Result<Output, Failure> {
     command.stdin(Stdio::null());
     let mut group = Group::spawn(command).map_err(failed)?;
     let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
-    let (stdout, stderr) = tokio::try_join!(all_of(stdout), all_of(stderr)).map_err(failed)?;
+    let (stdout, stderr) = tokio::try_join!(read_all(stdout), read_all(stderr)).map_err(failed)?;
     let status = group.wait().await.map_err(failed)?;
     Ok(Output { status, stdout, stderr })
 }
 
-async fn all_of(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+async fn read_all(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
         pipe.read_to_end(&mut bytes).await?;

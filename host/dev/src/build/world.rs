@@ -23,17 +23,17 @@ impl World {
         Self { exports: exports.into_iter().collect(), imports }
     }
 
-    /// Writes it and the interface into a new folder.
+    /// Writes the world and the interfaces into a new folder.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let written = embedded::interface().try_for_each(|(path, bytes)| {
             let path = match path.split_once('/') {
                 Some((package, file)) => format!("deps/{package}/{file}"),
                 None => format!("deps/wharf-plugin/{path}"),
             };
-            put(&folder.join(path), bytes)
+            write(&folder.join(path), bytes)
         });
         written
-            .and_then(|()| put(&folder.join("world.wit"), self.text().as_bytes()))
+            .and_then(|()| write(&folder.join("world.wit"), self.text().as_bytes()))
             .map_err(|error| Failure::new(format!("write the world: {error}: {}", folder.display())))
     }
 
@@ -49,12 +49,12 @@ impl World {
     }
 }
 
-/// What a plugin that offers these has to export.
+/// The WIT names of these exports.
 pub(super) fn exports(offered: &[Export]) -> impl Iterator<Item = String> {
     offered.iter().map(|one| format!("wharf:plugin/{}@0.1.0", one.name()))
 }
 
-/// What a plugin that uses these has to import.
+/// The WIT names of these imports, and of `wharf:plugin/host`.
 pub(super) fn imports(used: &[Import]) -> Vec<String> {
     let mut imports = vec!["wharf:plugin/host@0.1.0"];
     for import in used {
@@ -67,7 +67,7 @@ pub(super) fn imports(used: &[Import]) -> Vec<String> {
     imports.into_iter().map(str::to_owned).collect()
 }
 
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     fs::write(path, bytes)
 }
@@ -80,7 +80,7 @@ mod tests {
     use crate::project::{Export, Import};
 
     #[test]
-    fn any_world_resolves() {
+    fn the_largest_world_resolves() {
         let folder = tempfile::tempdir().expect("a folder");
         let all = [Export::Tools, Export::Resources, Export::Prompts, Export::Completions, Export::Extensions];
         let world = World::new(exports(&all), imports(&[Import::Http, Import::Keyvalue, Import::Config]));
@@ -89,7 +89,7 @@ mod tests {
         let (package, _) = resolve.push_dir(folder.path()).expect("valid WIT");
         let world = &resolve.worlds[resolve.select_world(&[package], Some(NAME)).expect("the world")];
         assert_eq!(world.exports.len(), 5);
-        // What the exports use is imported beside what was asked for.
+        // One more: a types interface that the exports use.
         assert_eq!(world.imports.len(), 5 + 1);
     }
 }

@@ -1,7 +1,7 @@
-//! The sources of a project: their current state, and when they change.
+//! The sources of a project: a hash of their contents, and when they change.
 //!
-//! Only contents count. Editors and build tools rewrite files without changing them, and a build must
-//! not trigger another one.
+//! Editors and build tools rewrite files without changing them, and a build must not trigger another
+//! one, so contents are compared.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,12 +14,12 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Folders of generated files, beside hidden ones.
+/// Folders of generated files, besides hidden folders.
 const NOT_SOURCES: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
-/// Debounce interval: no change for this long means that the writer has finished.
-const SETTLE: Duration = Duration::from_millis(100);
-/// Maximum number of debounce intervals.
-const RESTLESS: usize = 100;
+/// No event for this long means that the writer has finished.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// Maximum number of events that extend the debounce.
+const MAX_DEBOUNCES: usize = 100;
 /// Bytes from which a file is compared by size and modification time only.
 const LARGE: u64 = 16 << 20;
 
@@ -34,7 +34,7 @@ impl Sources {
     pub(super) fn watch(root: &Path) -> notify::Result<Self> {
         let (sender, events) = mpsc::unbounded_channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            if event.as_ref().map_or(true, changes) {
+            if event.as_ref().map_or(true, may_be_change) {
                 // The receiver is gone only during shutdown.
                 let _ = sender.send(());
             }
@@ -46,7 +46,7 @@ impl Sources {
     }
 
     /// A hash of all sources. New folders are watched from now on.
-    pub(super) fn look(&mut self) -> blake3::Hash {
+    pub(super) fn hash(&mut self) -> blake3::Hash {
         let mut hasher = Hasher::new();
         let mut folders = vec![self.root.clone()];
         // A folder that is removed and recreated has to be watched again.
@@ -71,7 +71,7 @@ impl Sources {
     }
 
     /// Discards pending events.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn discard_events(&mut self) {
         while self.events.try_recv().is_ok() {}
     }
 
@@ -79,8 +79,8 @@ impl Sources {
     pub(super) async fn changed(&mut self) {
         // The watcher holds the sender, and lives in `self`.
         let _ = self.events.recv().await;
-        for _ in 0..RESTLESS {
-            if timeout(SETTLE, self.events.recv()).await.is_err() {
+        for _ in 0..MAX_DEBOUNCES {
+            if timeout(DEBOUNCE, self.events.recv()).await.is_err() {
                 return;
             }
         }
@@ -88,7 +88,7 @@ impl Sources {
 }
 
 /// Whether the event may be a change; reads are not.
-fn changes(event: &Event) -> bool {
+fn may_be_change(event: &Event) -> bool {
     !matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use super::Sources;
 
     #[test]
-    fn what_is_in_the_files_counts() {
+    fn only_contents_of_sources_count() {
         let dir = tempfile::tempdir().expect("a folder");
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);
@@ -123,33 +123,33 @@ mod tests {
         };
         put("src/lib.rs", "one");
         let mut sources = Sources::watch(dir.path()).expect("it is watched");
-        let first = sources.look();
+        let first = sources.hash();
         for path in ["dist/a.wasm", "target/x", "node_modules/y/z.js", ".git/HEAD", "src/lib.rs~", "src/.lib.rs.swp"] {
             put(path, "made by tools");
         }
         put("src/lib.rs", "one");
-        assert_eq!(sources.look(), first, "nothing that counts has changed");
+        assert_eq!(sources.hash(), first, "no source has changed");
         put("src/lib.rs", "two");
-        let second = sources.look();
+        let second = sources.hash();
         assert_ne!(second, first);
         put("src/new/part.rs", "");
-        assert_ne!(sources.look(), second, "another file");
+        assert_ne!(sources.hash(), second, "another file");
         put("src/lib.rs", "one");
         std::fs::remove_dir_all(dir.path().join("src/new")).expect("it goes");
-        assert_eq!(sources.look(), first, "as at the beginning");
+        assert_eq!(sources.hash(), first, "as at the beginning");
     }
 
     #[tokio::test]
-    async fn a_change_in_a_folder_that_was_not_there_is_heard() {
+    async fn a_change_in_a_new_folder_is_reported() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut sources = Sources::watch(dir.path()).expect("it is watched");
-        sources.look();
+        sources.hash();
         std::fs::create_dir(dir.path().join("deep")).expect("a folder");
         sources.changed().await;
-        let before = sources.look();
-        sources.forget();
+        let before = sources.hash();
+        sources.discard_events();
         std::fs::write(dir.path().join("deep/file"), "text").expect("a file");
         sources.changed().await;
-        assert_ne!(sources.look(), before);
+        assert_ne!(sources.hash(), before);
     }
 }

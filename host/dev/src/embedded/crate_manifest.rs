@@ -1,10 +1,10 @@
-//! The manifest of `wharf-plugin` as it must be outside of its workspace.
+//! The manifest of `wharf-plugin` outside of its workspace.
 
 use toml::{Table, Value};
 
-/// `manifest` with what it inherits from `root` put in, and without what only its own tests need.
-pub(super) fn alone(manifest: &str, root: &str) -> String {
-    // Both are part of this program, and a test reads the outcome.
+/// `manifest` with the values that it inherits from `root`, and without lints and dev-dependencies.
+pub(super) fn standalone(manifest: &str, root: &str) -> String {
+    // Both are embedded in this program, and a test checks the result.
     let mut manifest: Table = manifest.parse().unwrap_or_default();
     let root: Table = root.parse().unwrap_or_default();
     manifest.remove("dev-dependencies");

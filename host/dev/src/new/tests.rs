@@ -4,10 +4,10 @@ use clap::ValueEnum as _;
 use toml::Table;
 
 use super::embedded::files_of;
-use super::{Language, PluginName, filled, plugin_name, run};
+use super::{Language, PluginName, plugin_name, run, substitute};
 
 #[test]
-fn a_name_that_is_none_gets_the_nearest() {
+fn an_invalid_name_has_a_suggestion() {
     for (name, near) in [
         ("my_plugin", "my-plugin"),
         ("MyPlugin", "myplugin"),
@@ -15,17 +15,17 @@ fn a_name_that_is_none_gets_the_nearest() {
         ("a  b!", "a-b"),
         ("@acme/tool", "acme-tool"),
     ] {
-        assert_eq!(PluginName::near(name).expect("something is near").as_ref(), near);
+        assert_eq!(PluginName::near(name).expect("a suggestion").as_ref(), near);
         assert!(plugin_name(name).is_err(), "{name}");
     }
     assert!(PluginName::near("___").is_none());
     assert!(PluginName::near("ü").is_none());
-    assert_eq!(PluginName::near(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 48);
+    assert_eq!(PluginName::near(&"long_".repeat(40)).expect("it is truncated").as_ref().len(), 48);
 }
 
-/// Each template has what every project has, and the interface beside its wrapper.
+/// Each template has the common files, and the interface in its wrapper.
 #[test]
-fn each_language_has_a_whole_project() {
+fn each_language_has_a_complete_project() {
     for language in Language::value_variants() {
         let files = files_of(*language);
         for path in
@@ -40,13 +40,13 @@ fn each_language_has_a_whole_project() {
     }
 }
 
-/// No name is forgotten, and nothing of a working copy comes along.
+/// All placeholders are substituted, and no generated files are copied.
 #[test]
-fn a_project_holds_its_own_name_and_no_place_for_one() {
+fn a_project_has_no_placeholders_and_no_generated_files() {
     for language in Language::value_variants() {
         let root = tempfile::tempdir().expect("a folder");
         let dir = root.path().join("my-plugin");
-        run("my-plugin", *language, Some(dir.clone())).expect("it is made");
+        run("my-plugin", *language, Some(dir.clone())).expect("it is created");
         let mut folders = vec![dir];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -64,16 +64,16 @@ fn a_project_holds_its_own_name_and_no_place_for_one() {
 }
 
 #[test]
-fn a_folder_with_something_in_it_is_left_alone() {
+fn a_folder_that_is_not_empty_is_refused() {
     let root = tempfile::tempdir().expect("a folder");
-    run("one", Language::Rust, Some(root.path().to_owned())).expect("an empty folder is good");
+    run("one", Language::Rust, Some(root.path().to_owned())).expect("an empty folder is accepted");
     let before = std::fs::read(root.path().join("Cargo.toml")).expect("a file");
     assert!(run("two", Language::Rust, Some(root.path().to_owned())).is_err());
     assert_eq!(std::fs::read(root.path().join("Cargo.toml")).expect("a file"), before);
 }
 
 #[test]
-fn the_crate_beside_a_rust_project_inherits_nothing() {
+fn the_wrapper_crate_of_a_rust_project_inherits_nothing() {
     let files = files_of(Language::Rust);
     let text = std::str::from_utf8(&files[Path::new("wharf/Cargo.toml")]).expect("UTF-8");
     let manifest: Table = text.parse().expect("TOML");
@@ -84,7 +84,7 @@ fn the_crate_beside_a_rust_project_inherits_nothing() {
 }
 
 #[test]
-fn names_are_put_in() {
+fn names_are_substituted() {
     let id = plugin_name("a-b").expect("a name");
-    assert_eq!(filled("{{name}} {{ident}} {{other}}", &id), "a-b a_b {{other}}");
+    assert_eq!(substitute("{{name}} {{ident}} {{other}}", &id), "a-b a_b {{other}}");
 }

@@ -14,7 +14,7 @@ fn equal_surfaces_have_no_changes() {
 }
 
 #[test]
-fn each_change_has_its_place_and_both_sides() {
+fn each_change_has_its_path_and_both_sides() {
     let new = r#"{"completions":true,"prompts":[{"name":"p","description":"Greets."}],
         "templates":[{"name":"u","uriTemplate":"a://{b}"}],"tools":[
         {"name":"add","description":"Adds.\n+ Lies.","inputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}]}"#;
@@ -28,20 +28,20 @@ fn each_change_has_its_place_and_both_sides() {
 }
 
 #[test]
-fn of_what_was_not_there_all_is_said() {
+fn everything_is_shown_if_there_is_no_old_surface() {
     let text = text(None, OLD);
     assert!(text.contains("tool add: description\n      + Adds.\n") && !text.contains("      - "), "{text}");
 }
 
 #[test]
-fn what_cannot_be_seen_is_spelt_out() {
+fn invisible_characters_are_escaped() {
     let new = "{\"tools\":[{\"name\":\"a\",\"description\":\"\\u001b[2J\\u202ex\"}]}";
     assert_eq!(text(None, new), "    tool a: description\n      + \\u{1b}[2J\\u{202e}x\n");
 }
 
-/// Whatever differs in a byte of what is sent is seen.
+/// Every difference in a byte is visible.
 #[test]
-fn sides_that_look_alike_are_spelt() {
+fn sides_that_look_alike_are_escaped() {
     let surface = |description: &str| format!(r#"{{"tools":[{{"name":"a","description":{description}}}]}}"#);
     for (old, new, wanted) in [
         (r#""Adds.""#, r#""Adds. ""#, [r#"- "Adds.""#, r#"+ "Adds. ""#]),
@@ -61,7 +61,7 @@ fn sides_that_look_alike_are_spelt() {
 }
 
 #[test]
-fn what_cannot_be_taken_apart_is_shown_whole() {
+fn unparsable_surfaces_are_shown_whole() {
     assert!(text(None, "no JSON").contains("+ no JSON"));
     assert!(text(Some(OLD), r#"{"tools":[],"tools":[]}"#).contains(r#"+ {"tools":[],"tools":[]}"#));
 }

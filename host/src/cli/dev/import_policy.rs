@@ -1,6 +1,6 @@
-//! `wharf import-policy`: a policy file of Wassette as grants for the configuration.
+//! `wharf import-policy`: converts a Wassette policy file to grants for the configuration.
 //!
-//! Prints equivalent grants, and reports what has none; it never guesses.
+//! Prints equivalent grants, and reports entries that have none; it never guesses.
 
 mod policy;
 
@@ -14,7 +14,7 @@ use crate::plugin::PluginId;
 use crate::report::{self, Failure};
 use policy::Imported;
 
-/// Bytes of the largest policy that is read.
+/// Maximum bytes of a policy.
 const MAX_SIZE: u64 = 1 << 20;
 
 pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> {
@@ -23,7 +23,7 @@ pub(super) fn run(file: &Path, name: Option<&str>) -> Result<ExitCode, Failure> 
         None => name_of(file)?,
     };
     let id = PluginId::parse(&name)
-        .map_err(|error| Failure::usage(error.to_string()).hint("name the plugin: --name PLUGIN".to_owned()))?;
+        .map_err(|error| Failure::usage(error.to_string()).hint("add --name PLUGIN".to_owned()))?;
     let read = |why: String| Failure::usage(format!("read the policy: {why}: {}", file.display()));
     let text = files::read_text(file, MAX_SIZE).map_err(|error| read(error.to_string()))?;
     let Foreign(policy) = serde_saphyr::from_str(&text).map_err(|error| read(format!("not YAML: {error}")))?;
@@ -42,7 +42,6 @@ fn name_of(file: &Path) -> Result<String, Failure> {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = [".policy.yaml", ".policy.yml"].iter().find_map(|end| name.strip_suffix(end));
     stem.map(str::to_owned).ok_or_else(|| {
-        Failure::usage(format!("derive the plugin from the file name: {name}"))
-            .hint("name the plugin: --name PLUGIN".to_owned())
+        Failure::usage(format!("derive the plugin from the file name: {name}")).hint("add --name PLUGIN".to_owned())
     })
 }

@@ -5,7 +5,7 @@ use crate::jsonrpc::encode::{self, UnreadableId};
 use crate::jsonrpc::{BATCH_LIMIT, ErrorObject, Frame, Message, Outcome, RequestId, decode};
 
 #[test]
-fn bytes_that_are_no_json_text_are_parse_errors() {
+fn bytes_that_are_not_json_are_parse_errors() {
     let nested = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{}{}}}"#, "[".repeat(127), "]".repeat(127));
     let huge = "[".repeat(2_000_000);
     let cases: &[(&[u8], &str)] = &[
@@ -39,7 +39,7 @@ fn bytes_that_are_no_json_text_are_parse_errors() {
 }
 
 #[test]
-fn what_does_no_harm_is_accepted() {
+fn harmless_deviations_are_accepted() {
     let nested = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{}{}}}"#, "[".repeat(126), "]".repeat(126));
     let cases: &[&[u8]] = &[
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n",
@@ -66,7 +66,7 @@ fn what_does_no_harm_is_accepted() {
 }
 
 #[test]
-fn a_bad_envelope_is_an_invalid_request_with_the_id_when_it_can_be_read() {
+fn an_invalid_envelope_is_an_invalid_request_with_its_id_if_readable() {
     for (line, id, expected) in [
         ("null", None, "not_an_object"),
         ("true", None, "not_an_object"),
@@ -99,9 +99,9 @@ fn a_bad_envelope_is_an_invalid_request_with_the_id_when_it_can_be_read() {
     }
 }
 
-/// An ambiguous message is answered under its request id, and never acted on.
+/// The error for an ambiguous message has its request id; the message is not processed.
 #[test]
-fn what_is_ambiguous_is_refused_wherever_it_stands() {
+fn ambiguous_json_is_refused_at_any_depth() {
     for (inside, expected) in [
         (r#"{"a":1,"a":2}"#, "repeated_member"),
         (r#"{"_meta":{"b":[{"a":1,"\u0061":2}]}}"#, "repeated_member"),
@@ -120,7 +120,7 @@ fn what_is_ambiguous_is_refused_wherever_it_stands() {
         };
         assert!(matches!(&messages[0], Message::Invalid(refused) if reason(refused) == expected), "{messages:?}");
         assert!(matches!(&messages[1], Message::Request(request) if request.method == "b"), "{messages:?}");
-        // An answer is never answered: it has failed.
+        // A response gets no response: the outcome is a failure.
         let answer = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{inside}}}"#);
         let Message::Response(response) = single(answer.as_bytes()) else { panic!("no response: {answer}") };
         assert!(matches!(response.outcome, Outcome::Malformed(_)), "{response:?}");
@@ -131,7 +131,7 @@ fn what_is_ambiguous_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn an_empty_method_is_a_method_that_nobody_has() {
+fn an_empty_method_is_decoded() {
     let Message::Request(request) = single(br#"{"jsonrpc":"2.0","id":1,"method":""}"#) else {
         panic!("no request");
     };
@@ -147,7 +147,7 @@ fn a_notification_is_not_refused_for_its_params() {
 }
 
 #[test]
-fn a_response_is_never_something_to_answer() {
+fn a_response_never_gets_a_response() {
     for (line, id, kind) in [
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Some("1"), "result"),
         (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, Some("1"), "result"),
@@ -171,7 +171,7 @@ fn a_response_is_never_something_to_answer() {
 }
 
 #[test]
-fn a_batch_is_judged_element_by_element() {
+fn batch_elements_are_decoded_separately() {
     let line = br#" [ {"jsonrpc":"2.0","id":1,"method":"a"}, [1], "x", {"jsonrpc":"2.0","method":"n"}, {"foo":1} ]"#;
     let Ok(Frame::Batch(messages)) = decode(line) else { panic!("no batch") };
     let kinds: Vec<char> = messages

@@ -1,4 +1,4 @@
-//! Ids: what is accepted, what is echoed, what is equal.
+//! Ids: acceptance, echo and equality.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ fn id(json: &str) -> RequestId {
 }
 
 #[test]
-fn a_good_id_is_echoed_byte_for_byte() {
+fn a_valid_id_is_echoed_byte_for_byte() {
     let long = format!("\"{}\"", "x".repeat(1 << 20));
     for json in [
         "\"abc\"",
@@ -45,7 +45,7 @@ fn a_good_id_is_echoed_byte_for_byte() {
 }
 
 #[test]
-fn a_bad_id_is_refused_and_not_echoed() {
+fn an_invalid_id_is_refused_and_not_echoed() {
     for json in [
         "null",
         "true",

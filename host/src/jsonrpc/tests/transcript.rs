@@ -7,17 +7,17 @@ use crate::jsonrpc::{ErrorObject, Frame, Message, Request, decode};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/transcripts/jsonrpc-2.0.txt");
 
-/// The specification prints the bare words of its table; this host says after them what
-/// is wrong, and adds data. That the words come first is checked here.
+/// The error as the specification prints it, without the details and data that this host adds. Checks
+/// that its message begins with the specified one.
 fn printed(error: &ErrorObject) -> ErrorObject {
-    let words = match error.code {
+    let message = match error.code {
         -32700 => "Parse error",
         -32600 => "Invalid Request",
         -32601 => "Method not found",
         code => panic!("no example has {code}"),
     };
-    assert!(error.message.starts_with(words), "{}", error.message);
-    ErrorObject { code: error.code, message: words.to_owned(), data: None }
+    assert!(error.message.starts_with(message), "{}", error.message);
+    ErrorObject { code: error.code, message: message.to_owned(), data: None }
 }
 
 fn call(request: &Request<'_>) -> Result<Value, ErrorObject> {

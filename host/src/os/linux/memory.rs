@@ -1,10 +1,10 @@
-//! Memory that is not needed: gives what was freed back to the system, when there is much of it.
+//! Returns freed memory to the system.
 //!
-//! glibc keeps it: after a burst of answers of megabytes each a server would weigh hundreds of
-//! them for ever. Other allocators were measured too: they weigh twice as much from the start.
-//! No threshold of glibc's own does both: where buffers of a message are given back as soon as
-//! they are freed, each call touches new pages for them, and one of 1 MiB takes half as long again.
-//! So these stay, up to [`KEPT`], until the next look.
+//! glibc retains it: after a burst of responses of megabytes each, a server would keep hundreds of
+//! megabytes. Other allocators that were measured use twice as much from the start. No threshold of
+//! glibc suffices: if message buffers are returned when they are freed, each call faults in new pages,
+//! and a call with 1 MiB takes half as long again. So glibc retains up to [`RETAINED`], and a thread
+//! trims the heap periodically.
 
 use std::fs;
 use std::ops::Range;
@@ -13,44 +13,43 @@ use std::time::Duration;
 
 use rustix::mm::{Advice, madvise};
 
-/// Between two looks.
-const OFTEN: Duration = Duration::from_secs(10);
-/// Bytes of one buffer, or at the end of one thread's heap, that are not given back at once: more
-/// than the largest messages by default. Fixed, since glibc's own limits follow the buffers that
-/// come, and a few of 1 MiB that are freed together pass them each time.
+const TRIM_INTERVAL: Duration = Duration::from_secs(10);
+/// Bytes of one buffer, or at the end of one thread's heap, that glibc retains: more than the largest
+/// message by default. Fixed, since glibc otherwise adapts its thresholds to the buffers, and a few
+/// buffers of 1 MiB that are freed together exceed them each time.
 #[cfg(target_env = "gnu")]
-const KEPT: libc::c_int = 8 << 20;
-/// Pages of 4 KiB, 16 MiB: what the process may have grown by over its least.
-const MUCH: u64 = 16 << 8;
+const RETAINED: libc::c_int = 8 << 20;
+/// In pages of 4 KiB: how far the process may grow above its minimum before it is trimmed (16 MiB).
+const MAX_GROWTH: u64 = 16 << 8;
 
-/// Looks now and then, on a thread of its own, for as long as the process lives.
-pub(crate) fn keep_trimmed() {
-    let look = || {
-        let Some(mut least) = resident() else { return };
+/// Starts a thread that trims the heap periodically, until the process ends.
+pub(crate) fn start_trimming() {
+    let trim_periodically = || {
+        let Some(mut minimum) = resident() else { return };
         loop {
-            thread::sleep(OFTEN);
+            thread::sleep(TRIM_INTERVAL);
             let Some(now) = resident() else { return };
-            least = least.min(now);
-            if now < least + MUCH {
+            minimum = minimum.min(now);
+            if now < minimum + MAX_GROWTH {
                 continue;
             }
             trim();
-            // What is in use now and freed later changes no number that can be read cheaply: as
-            // long as the process is that large, it is trimmed at each look.
+            // No number that is cheap to read shows how much could be returned, so a process of this
+            // size is trimmed each time.
             tracing::debug!(before = now, after = resident(), "resident pages after returning memory");
         }
     };
-    if let Err(error) = thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(look) {
+    if let Err(error) = thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(trim_periodically) {
         tracing::debug!(%error, "freed memory is not returned to the system");
     }
 }
 
-/// Pages in memory. `None`: this system does not say.
+/// Resident pages; `None` if `/proc` is not available.
 fn resident() -> Option<u64> {
     fs::read_to_string("/proc/self/statm").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// musl maps large buffers by themselves, and gives them back.
+/// musl maps large buffers separately and returns them when they are freed.
 #[cfg(target_env = "gnu")]
 #[allow(unsafe_code, reason = "a function of the C library that takes no pointer")]
 fn trim() {
@@ -61,31 +60,31 @@ fn trim() {
 #[cfg(not(target_env = "gnu"))]
 fn trim() {}
 
-/// Sets what the C library keeps. To be called while there is one thread.
+/// Sets how much memory the C library retains. Must be called while there is one thread.
 #[cfg(target_env = "gnu")]
 #[allow(unsafe_code, reason = "a function of the C library that takes no pointer")]
-pub(crate) fn keep_buffers() {
+pub(crate) fn retain_buffers() {
     for limit in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
         // SAFETY: no other thread allocates meanwhile (mallopt(3): MT-Unsafe init, const:mallopt).
-        if unsafe { libc::mallopt(limit, KEPT) } == 0 {
+        if unsafe { libc::mallopt(limit, RETAINED) } == 0 {
             tracing::debug!("mallopt failed; the C library decides when to return memory");
         }
     }
 }
 
 #[cfg(not(target_env = "gnu"))]
-pub(crate) fn keep_buffers() {}
+pub(crate) fn retain_buffers() {}
 
-/// Takes pages out of this process's mappings until they are read again.
+/// Drops pages of a mapping from memory until they are read again.
 ///
 /// # Safety
-/// They must be of a private mapping of a file that does not change, and nothing was written there:
-/// what was is lost. In memory that no file backs they would be zeros.
-#[allow(unsafe_code, reason = "advice that throws away what was written")]
+/// They must belong to a private mapping of a file that does not change, and must not have been
+/// written: changes are lost, and anonymous memory would read as zeros.
+#[allow(unsafe_code, reason = "advice that discards changes")]
 pub(crate) unsafe fn unmap(pages: Range<*const u8>) {
     let length = pages.end.addr() - pages.start.addr();
-    // SAFETY: the caller sees to it.
+    // SAFETY: the caller guarantees it.
     let advised = unsafe { madvise(pages.start.cast_mut().cast(), length, Advice::LinuxDontNeed) };
-    // Locked memory, for one, stays.
+    // It fails for locked memory, for example, which then stays resident.
     let _ = advised;
 }

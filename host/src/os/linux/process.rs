@@ -1,11 +1,12 @@
-//! This process, its threads and the processes that it starts.
+//! This process, its threads and its child processes.
 
 use std::io;
 use std::path::PathBuf;
 
-pub(crate) use crate::os::unix::process::{clear_environment, was_forbidden};
+pub(crate) use crate::os::unix::process::{clear_environment, was_killed_by_filter};
 
-/// To be started once more: the very file that runs, whatever was installed in its place since.
+/// The path of this program, to start it as a child process: the running file, even if another one has
+/// been installed in its place.
 ///
 /// # Errors
 /// None here.
@@ -13,8 +14,8 @@ pub(crate) fn this_program() -> io::Result<PathBuf> {
     Ok("/proc/self/exe".into())
 }
 
-/// Gives the calling thread, and no other, a third of the weight of the others. Where that cannot
-/// be had it has the same.
-pub(crate) fn yield_to_others() {
+/// Gives the calling thread alone about a third of the scheduling weight of the others, if the system
+/// allows it.
+pub(crate) fn lower_thread_priority() {
     let _ = rustix::process::setpriority_process(None, 5);
 }

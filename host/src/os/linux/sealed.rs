@@ -1,9 +1,8 @@
-//! Bytes that nobody can change any more, this process included.
+//! Immutable bytes, which not even this process can change.
 //!
-//! They are in a file without a name that is sealed, so they can be mapped: what happens later to
-//! the file that they were read from (written to, cut short, removed) happens to that file alone.
-//! They count as shared memory, which the system can move to swap but not drop: they take their
-//! length once for each process, whether they are used or not.
+//! They are in a sealed memory file, so they can be mapped: later changes of the file that they were
+//! read from (writes, truncation, removal) do not affect them. They count as shared memory, which the
+//! system can swap but not drop, and take their whole length in each process, used or not.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write};
@@ -13,10 +12,9 @@ use std::path::PathBuf;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 
-/// Attempts to seal a file.
-const ATTEMPTS: usize = 10;
+const SEAL_ATTEMPTS: usize = 10;
 
-/// What is still being written.
+/// Not sealed yet.
 pub(crate) struct Open(Memory);
 
 pub(crate) struct Sealed(Memory);
@@ -27,25 +25,24 @@ enum Memory {
 }
 
 impl Open {
-    /// `name` is what it is called in the list of a process's mappings. Where there are no such
-    /// files, on the heap.
+    /// `name` is shown in `/proc/PID/maps`. Uses the heap if the system has no memory files.
     pub(crate) fn new(name: &str) -> Self {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Kernels before 6.3 do not know the last one. It is about starting the file as a
-        // program, not about mapping it.
+        // Kernels before 6.3 do not support NOEXEC_SEAL. It prevents executing the file as a program,
+        // not mapping it.
         let made = memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(name, flags));
         Self(made.map_or(Memory::Heap(Vec::new()), |file| Memory::File(file.into())))
     }
 
     /// # Errors
-    /// If the system does not seal it.
+    /// If the system cannot seal it.
     pub(crate) fn seal(self) -> io::Result<Sealed> {
         if let Memory::File(file) = &self.0 {
             let all = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-            // Busy while something else refers to a page, as a scan for pages to move does: the
-            // kernel waits some 150 ms for that itself, which a busy machine may exceed.
+            // EBUSY while something else references a page, such as a page migration scan. The kernel
+            // itself waits for about 150 ms, which is too short on a busy machine.
             let mut sealed = fcntl_add_seals(file, all);
-            for _ in 1..ATTEMPTS {
+            for _ in 1..SEAL_ATTEMPTS {
                 if sealed != Err(Errno::BUSY) {
                     break;
                 }
@@ -61,7 +58,7 @@ impl Write for Open {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
             Memory::File(file) => match file.write(bytes) {
-                // A limit on the size of files (`RLIMIT_FSIZE`) holds for these, too.
+                // `RLIMIT_FSIZE` applies to memory files too.
                 Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                     self.0 = Memory::Heap(all_of(file)?);
                     self.write(bytes)
@@ -78,7 +75,7 @@ impl Write for Open {
 }
 
 impl Sealed {
-    /// Where it can be opened to be mapped. `None`: it is on the heap, or nothing of `/proc` is there.
+    /// The path to map it from. `None`: it is on the heap, or `/proc` is not available.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         let Memory::File(file) = &self.0 else { return None };
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
@@ -109,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_can_be_read_and_nothing_else() {
+    fn sealed_bytes_can_only_be_read() {
         let mut open = Open::new("code");
         open.write_all(b"code").expect("written");
         let sealed = open.seal().expect("sealed");

@@ -1,11 +1,11 @@
-//! This process, its threads and the processes that it starts.
+//! This process, its threads and its child processes.
 
 use std::io;
 use std::path::PathBuf;
 
-pub(crate) use crate::os::unix::process::{clear_environment, was_forbidden};
+pub(crate) use crate::os::unix::process::{clear_environment, was_killed_by_filter};
 
-/// To be started once more.
+/// The path of this program, to start it as a child process.
 ///
 /// # Errors
 /// The system's.
@@ -13,5 +13,5 @@ pub(crate) fn this_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// Priorities are of processes here: the thread has that of the others.
-pub(crate) fn yield_to_others() {}
+/// Does nothing: priorities belong to processes here, not to threads.
+pub(crate) fn lower_thread_priority() {}

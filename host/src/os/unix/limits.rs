@@ -1,4 +1,4 @@
-//! Limits that the system holds a process to.
+//! Resource limits of the process.
 
 use std::io;
 
@@ -6,41 +6,37 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::os::system;
 
-/// Raises how many files may be open to what the system allows. Gives how many that are, if there
-/// is a limit.
+/// Raises the limit of open files to the hard limit. Returns the resulting limit, if there is one.
 pub(crate) fn raise_open_files() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
-    // What is no limit at all is refused by systems that have one of their own.
-    let most = match (limit.maximum, system::MOST_FILES) {
-        (Some(hard), Some(most)) => Some(hard.min(most)),
-        (hard, most) => hard.or(most),
+    // A system with its own maximum rejects an infinite limit.
+    let target = match (limit.maximum, system::MAX_OPEN_FILES) {
+        (Some(hard), Some(max)) => Some(hard.min(max)),
+        (hard, max) => hard.or(max),
     };
-    let is_more = |most: Option<u64>| limit.current.is_some_and(|now| most.is_none_or(|most| most > now));
-    if is_more(most)
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: limit.maximum })
-    {
-        tracing::debug!(%error, ?limit, "the limit of open files stays as it is");
+    let is_raise = limit.current.is_some_and(|current| target.is_none_or(|target| target > current));
+    if is_raise && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: target, maximum: limit.maximum }) {
+        tracing::debug!(%error, ?limit, "cannot raise the limit of open files");
     }
     getrlimit(Resource::Nofile).current
 }
 
-/// Bytes of the largest file that this process may write, if there is a limit.
+/// The maximum size of a file that this process may write, in bytes, if there is a limit.
 pub(crate) fn file_size() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
 
-/// Limits what this process takes from here on: it computes for so long, and has that many files
-/// open; there is no core dump of it. Where address space can be limited, that is; where it is
-/// possible, the process ends with the one that started it and is given no more rights.
+/// Limits CPU time, open files and, where the system supports it, address space (in bytes); disables
+/// core dumps. On Linux the process also ends with its parent, and gains no privileges.
 ///
 /// # Errors
-/// If the system refuses a limit.
-pub(crate) fn only_compute(cpu_seconds: u64, files: u64, address_space: u64) -> io::Result<()> {
+/// If the system rejects a limit.
+pub(crate) fn restrict(cpu_seconds: u64, files: u64, address_space: u64) -> io::Result<()> {
     limit(Resource::Core, 0)?;
     limit(Resource::Cpu, cpu_seconds)?;
     limit(Resource::Nofile, files)?;
-    system::only_compute(address_space)?;
-    // Politeness only: without it the work is done all the same.
+    system::restrict(address_space)?;
+    // Optional: it works without a lower priority.
     let _ = rustix::process::nice(10);
     Ok(())
 }

@@ -4,9 +4,9 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::os::signals::Asked;
+use crate::os::signals::Received;
 
-/// The signals that are heeded from now on.
+/// The signals that are handled.
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -17,7 +17,7 @@ impl Signals {
     /// Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// If the system gives none.
+    /// If a handler cannot be installed.
     pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -26,19 +26,19 @@ impl Signals {
         })
     }
 
-    /// The next one. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> Asked {
+    /// The next signal. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Received {
         tokio::select! {
-            _ = self.terminate.recv() => Asked::End(143),
-            _ = self.interrupt.recv() => Asked::End(130),
-            _ = self.hangup.recv() => Asked::HangUp,
+            _ = self.terminate.recv() => Received::Terminate(143),
+            _ = self.interrupt.recv() => Received::Terminate(130),
+            _ = self.hangup.recv() => Received::HangUp,
         }
     }
 }
 
-/// A file that may not grow (`ulimit -f`) is from here on an error of what writes it, and no end.
-/// Must be called in a tokio runtime.
+/// From here on, a write beyond the file size limit (`ulimit -f`) fails, instead of killing the process
+/// with SIGXFSZ. Must be called in a tokio runtime.
 pub(crate) fn survive_file_size_limit() {
-    // It is handled until the process ends, whether or not anybody waits for it.
+    // The handler stays installed after the stream is dropped.
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }

@@ -1,4 +1,4 @@
-//! Unix sockets, made for this user alone.
+//! Private Unix sockets.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
@@ -12,29 +12,27 @@ use tokio::net::{UnixListener, UnixSocket};
 
 use crate::os::sockets::BindError;
 
-/// A socket that is listened to.
+/// A listening socket.
 pub(crate) struct LocalListener(UnixListener);
 
 impl LocalListener {
-    /// Makes a socket for this user alone; one of a server that ended without removing it goes.
-    /// Must be called in a tokio runtime.
+    /// Creates a socket that only this user can connect to; replaces the stale socket of a server that
+    /// was killed. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// If something else is there, or the system refuses it.
+    /// If the path is in use or is another kind of file, or the system rejects it.
     pub(crate) fn bind(path: &Path, backlog: u32) -> Result<Self, BindError> {
         remove_stale(path)?;
         let socket = UnixSocket::new_stream()?;
         socket.bind(path)?;
-        // Before it listens nobody can connect.
+        // Nobody can connect before it listens.
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
         Ok(Self(socket.listen(backlog)?))
     }
 
-    /// One that was handed over.
-    ///
     /// # Errors
-    /// If the system refuses it.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody hands one over"))]
+    /// If the system rejects it.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no service manager passes one"))]
     pub(in crate::os) fn from_std(listener: std::os::unix::net::UnixListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         UnixListener::from_std(listener).map(Self)
@@ -47,13 +45,13 @@ impl LocalListener {
         stream.into_std().map(LocalStream)
     }
 
-    /// Where it is, if it has a name.
+    /// Its path, if it has one.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         self.0.local_addr().ok()?.as_pathname().map(Path::to_owned)
     }
 }
 
-/// A connection that is not yet of any runtime.
+/// A connection that is not registered with a runtime yet.
 pub(crate) struct LocalStream(UnixStream);
 
 impl LocalStream {
@@ -69,13 +67,13 @@ impl LocalStream {
         self.0.shutdown(how)
     }
 
-    /// Makes it one of the runtime of whoever calls this.
-    pub(crate) fn enter(self) -> io::Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static> {
+    /// Registers it with the current runtime.
+    pub(crate) fn register(self) -> io::Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static> {
         tokio::net::UnixStream::from_std(self.0)
     }
 }
 
-/// Removes the socket of a server that ended without doing so. Anything else is left alone.
+/// Removes the socket of a server that was killed, and nothing else.
 fn remove_stale(path: &Path) -> Result<(), BindError> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if !found.file_type().is_socket() {

@@ -1,10 +1,10 @@
-//! Errors that the host gives for guests, as the system's own numbers: wasmtime makes what a guest
-//! is told of these.
+//! Errors that the host returns to guests, as system error codes: wasmtime translates them to WASI
+//! error codes.
 
 use std::fmt;
 use std::io;
 
-/// By the names that Unix has for them.
+/// Windows error codes under their Unix names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Errno(i32);
 

@@ -1,8 +1,8 @@
-//! Limits that the system holds a process to: Windows has none of these for a process by itself.
+//! Resource limits of the process: Windows has none of these for a single process.
 
 use std::io;
 
-/// Files are not counted.
+/// There is no limit.
 pub(crate) fn raise_open_files() -> Option<u64> {
     None
 }
@@ -11,10 +11,10 @@ pub(crate) fn file_size() -> Option<u64> {
     None
 }
 
-/// Nothing is limited.
+/// Limits nothing.
 ///
 /// # Errors
 /// None here.
-pub(crate) fn only_compute(_cpu_seconds: u64, _files: u64, _address_space: u64) -> io::Result<()> {
+pub(crate) fn restrict(_cpu_seconds: u64, _files: u64, _address_space: u64) -> io::Result<()> {
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! Writing to stdout without waiting for who reads, which cannot be asked for here.
+//! Non-blocking writes to stdout, which Windows does not support.
 
 use std::io;
 
-/// Bytes of a short message.
-pub(crate) const AT_ONCE: usize = 4096;
+/// As on Linux.
+pub(crate) const ATOMIC_WRITE: usize = 4096;
 
-/// Nobody can say: all is written by the thread that may wait.
+/// Unknown here, so everything is written by the thread that may block.
 pub(crate) fn is_ready(_: &io::Stdout) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! This process, its threads and the processes that it starts.
+//! This process, its threads and its child processes.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use tokio::process::Command;
 
-/// To be started once more.
+/// The path of this program, to start it as a child process.
 ///
 /// # Errors
 /// The system's.
@@ -14,16 +14,15 @@ pub(crate) fn this_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// Starts it without any variable of this process but the one that the system's own libraries
-/// cannot do without.
+/// Starts it with an empty environment, except for the variable that system libraries require.
 pub(crate) fn clear_environment(command: &mut Command) -> &mut Command {
     command.env_clear().envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)))
 }
 
 /// There are no such filters.
-pub(crate) fn was_forbidden(_: ExitStatus) -> bool {
+pub(crate) fn was_killed_by_filter(_: ExitStatus) -> bool {
     false
 }
 
-/// The thread has the weight of the others.
-pub(crate) fn yield_to_others() {}
+/// Does nothing.
+pub(crate) fn lower_thread_priority() {}

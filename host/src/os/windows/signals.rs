@@ -1,4 +1,4 @@
-//! Ctrl-C, Ctrl-Break, and the ends of a console, a session and the system.
+//! Ctrl-C, Ctrl-Break, closing the console, logoff and shutdown.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use tokio::signal::windows::{
     CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown,
 };
 
-use crate::os::signals::Asked;
+use crate::os::signals::Received;
 
-/// The signals that are heeded from now on.
+/// The signals that are handled.
 pub(crate) struct Signals {
     c: CtrlC,
     break_: CtrlBreak,
@@ -21,7 +21,7 @@ impl Signals {
     /// Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// If the system gives none.
+    /// If a handler cannot be installed.
     pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self {
             c: ctrl_c()?,
@@ -32,14 +32,14 @@ impl Signals {
         })
     }
 
-    /// The next one. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> Asked {
+    /// The next signal. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Received {
         tokio::select! {
-            _ = self.c.recv() => Asked::End(130),
-            _ = self.break_.recv() => Asked::End(130),
-            _ = self.close.recv() => Asked::End(143),
-            _ = self.logoff.recv() => Asked::End(143),
-            _ = self.shutdown.recv() => Asked::End(143),
+            _ = self.c.recv() => Received::Terminate(130),
+            _ = self.break_.recv() => Received::Terminate(130),
+            _ = self.close.recv() => Received::Terminate(143),
+            _ = self.logoff.recv() => Received::Terminate(143),
+            _ = self.shutdown.recv() => Received::Terminate(143),
         }
     }
 }

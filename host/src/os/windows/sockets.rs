@@ -1,4 +1,4 @@
-//! Sockets in the file system: tokio has none on Windows.
+//! Unix sockets: tokio has none on Windows.
 
 use std::io;
 use std::net::Shutdown;
@@ -8,7 +8,7 @@ use tokio::io::DuplexStream;
 
 use crate::os::sockets::BindError;
 
-/// There is none.
+/// Never created.
 pub(crate) enum LocalListener {}
 
 impl LocalListener {
@@ -17,7 +17,7 @@ impl LocalListener {
     pub(crate) fn bind(_: &Path, _: u32) -> Result<Self, BindError> {
         Err(BindError::System(io::Error::new(
             io::ErrorKind::Unsupported,
-            "there are no such sockets on Windows: name an address, as 127.0.0.1:8080",
+            "Unix sockets are not supported on Windows: use an address such as 127.0.0.1:8080",
         )))
     }
 
@@ -30,7 +30,7 @@ impl LocalListener {
     }
 }
 
-/// There is none.
+/// Never created.
 pub(crate) enum LocalStream {}
 
 impl LocalStream {
@@ -46,7 +46,7 @@ impl LocalStream {
         match *self {}
     }
 
-    pub(crate) fn enter(self) -> io::Result<DuplexStream> {
+    pub(crate) fn register(self) -> io::Result<DuplexStream> {
         match self {}
     }
 }

@@ -17,7 +17,7 @@ use wasmtime::Engine;
 
 pub(in crate::plugin) use artifact::{Artifact, Code, SealedCode};
 
-use crate::os::private::{self, For, OnDisk};
+use crate::os::private::{self, Durability, OpenMode};
 use crate::os::sealed::{Open, Sealed};
 use crate::plugin::id::Digest;
 
@@ -161,7 +161,7 @@ fn mac(key: &[u8; 32], name: &str) -> blake3::Hasher {
 /// The key of this installation, created by the first process that needs it. It is read for each
 /// entry: the folder may have been deleted since, or another process may have recreated the key.
 fn key(dir: &Path) -> io::Result<[u8; 32]> {
-    private::own_folder(dir)?;
+    private::create_trusted_folder(dir)?;
     let path = dir.join(KEY);
     let damage = match read_key(&path) {
         Ok(key) => return Ok(key),
@@ -200,7 +200,7 @@ fn read_key(path: &Path) -> io::Result<[u8; 32]> {
 
 /// Opens a file of the folder; returns it with its length.
 fn open(path: &Path, max: u64) -> io::Result<(File, u64)> {
-    let (file, found) = private::open(path, For::Reading)?;
+    let (file, found) = private::open(path, OpenMode::Read)?;
     if found.len() > max {
         return Err(io::Error::other("it is too large"));
     }
@@ -226,7 +226,7 @@ fn write_temporary(dir: &Path, name: &str, parts: &[&[u8]]) -> io::Result<PathBu
     let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let path = dir.join(format!(".{name}.{process}.{count}.tmp"));
     // A key that is incomplete after a power failure would be replaced, and all entries with it.
-    let on_disk = if name == KEY { OnDisk::Now } else { OnDisk::Later };
+    let on_disk = if name == KEY { Durability::Synced } else { Durability::Deferred };
     private::write(&path, parts, on_disk).map(|()| path)
 }
 

@@ -17,7 +17,7 @@ use wasmtime::Engine;
 use super::cache::{Artifact, Cache, Code};
 use super::engine;
 use super::engine::Allocation;
-use crate::os::process::{clear_environment, was_forbidden};
+use crate::os::process::{clear_environment, was_killed_by_filter};
 use crate::plugin::error::LoadError;
 use crate::plugin::id::Digest;
 use crate::plugin::text::quote;
@@ -25,10 +25,10 @@ use crate::plugin::text::quote;
 /// The hidden argument that makes this program compile its stdin to its stdout.
 pub const WORKER: &str = "compile-worker";
 
-/// Its option: without landlock and seccomp.
-pub const WITHOUT_WALL: &str = "--without-second-wall";
+/// Its option to run without the OS sandbox.
+pub const WITHOUT_OS_SANDBOX: &str = "--without-os-sandbox";
 
-/// Wall time of one compilation.
+/// Timeout of one compilation.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Maximum bytes of native code.
@@ -53,8 +53,8 @@ pub enum Compiler {
 pub(in crate::plugin) struct Compilation {
     engine: Engine,
     compiler: Compiler,
-    /// Whether a compiler in a child process can open nothing and call little of the system.
-    second_wall: bool,
+    /// Whether a compiler in a child process runs in the OS sandbox.
+    os_sandbox: bool,
     running: Semaphore,
     cache: Option<Cache>,
 }
@@ -64,11 +64,11 @@ impl Compilation {
     pub(in crate::plugin) fn new(
         engine: Engine,
         compiler: Compiler,
-        second_wall: bool,
+        os_sandbox: bool,
         cache: Option<PathBuf>,
     ) -> Arc<Self> {
         let cache = cache.map(|dir| Cache::open(dir, &engine));
-        Arc::new(Self { engine, compiler, second_wall, running: Semaphore::new(COMPILERS), cache })
+        Arc::new(Self { engine, compiler, os_sandbox, running: Semaphore::new(COMPILERS), cache })
     }
 
     /// The component as native code.
@@ -90,7 +90,7 @@ impl Compilation {
             return Ok(cached);
         }
         let artifact = match &self.compiler {
-            Compiler::ChildProcess(program) => in_child(program, self.second_wall, &component).await?,
+            Compiler::ChildProcess(program) => in_child(program, self.os_sandbox, &component).await?,
             Compiler::InProcess => blocking(move || in_process(&component)).await??,
         };
         let compilation = self.clone();
@@ -128,11 +128,11 @@ fn in_process(component: &[u8]) -> Result<Artifact, LoadError> {
     })
 }
 
-async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result<Artifact, LoadError> {
+async fn in_child(program: &Path, os_sandbox: bool, component: &[u8]) -> Result<Artifact, LoadError> {
     let mut command = Command::new(program);
     let mut child = clear_environment(&mut command)
         .arg(WORKER)
-        .args((!second_wall).then_some(WITHOUT_WALL))
+        .args((!os_sandbox).then_some(WITHOUT_OS_SANDBOX))
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -172,9 +172,9 @@ async fn in_child(program: &Path, second_wall: bool, component: &[u8]) -> Result
                 tracing::error!(target: "wharf::plugin", code, "the compiler failed: {message}");
                 Err(LoadError::Compile(format!("the compiler exited with code {code}")))
             }
-            None if was_forbidden(status) => {
-                tracing::error!(target: "wharf::plugin", "the compiler was killed for a forbidden system call");
-                Err(LoadError::Compile("the compiler was killed for a forbidden system call".into()))
+            None if was_killed_by_filter(status) => {
+                tracing::error!(target: "wharf::plugin", "the compiler was stopped at a system call that it may not make");
+                Err(LoadError::Compile("the compiler was stopped at a system call".into()))
             }
             None => Err(LoadError::CompileLimit),
         }

@@ -9,7 +9,7 @@ fn headers(method: &str, name: Option<&str>) -> Headers {
 }
 
 #[test]
-fn standard_headers_say_what_the_body_says() {
+fn standard_headers_must_match_the_body() {
     let call = params(r#"{"name":"héllo","arguments":{}}"#);
     let good = [headers("tools/call", Some("héllo")), headers("tools/call", Some("=?base64?aMOpbGxv?="))];
     for headers in good {
@@ -38,14 +38,14 @@ fn standard_headers_say_what_the_body_says() {
 }
 
 #[test]
-fn headers_of_a_tool_say_what_its_arguments_say() {
+fn headers_of_a_tool_must_match_its_arguments() {
     let wanted: [(&str, &[String]); 3] = [
         ("Region", &["region".into()]),
         ("Size", &["box".into(), "size".into()]),
         ("In", &["box".into(), "in".into()]),
     ];
-    let check = |said: &[(&str, &str)], arguments: &str| {
-        let params = said.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let check = |params: &[(&str, &str)], arguments: &str| {
+        let params = params.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let headers = Headers { params, ..Headers::default() };
         headers.check_params(&wanted, arguments).is_ok()
     };

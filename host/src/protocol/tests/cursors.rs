@@ -11,7 +11,7 @@ proptest! {
     #![proptest_config(Config { failure_persistence: None, cases: 4096, ..Config::default() })]
 
     #[test]
-    fn what_was_given_out_is_taken_back(key: [u8; 32], kind in 0..4_usize, list: u64, offset: u64) {
+    fn an_issued_cursor_is_accepted(key: [u8; 32], kind in 0..4_usize, list: u64, offset: u64) {
         let text = Cursor { kind: KINDS[kind], list, offset }.encode(&key);
         prop_assert_eq!(Cursor::decode(&text, &key, KINDS[kind], list).ok(), Some(offset));
         prop_assert!(Cursor::decode(&text, &key, KINDS[(kind + 1) % 4], list).is_err());
@@ -21,13 +21,13 @@ proptest! {
         prop_assert!(Cursor::decode(&text, &other, KINDS[kind], list).is_err());
     }
 
-    /// A letter changed, taken away, put in or swapped with the next.
+    /// A letter replaced, removed, inserted or swapped with the next.
     #[test]
-    fn p34_a_mutation_is_refused(key: [u8; 32], offset: u64, way in 0..4_u8, at in 0..43_usize, letter in "[ -~é]") {
+    fn p34_a_mutation_is_refused(key: [u8; 32], offset: u64, kind in 0..4_u8, at in 0..43_usize, letter in "[ -~é]") {
         let text = Cursor { kind: ListKind::Tools, list: 7, offset }.encode(&key);
         let mut letters: Vec<char> = text.chars().collect();
         let letter = letter.chars().next().expect("one letter");
-        match way {
+        match kind {
             0 => letters[at] = letter,
             1 => drop(letters.remove(at)),
             2 => letters.insert(at, letter),
@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn p34_a_made_up_one_is_refused(key: [u8; 32], text in "[A-Za-z0-9_-]{43}|\\PC{0,60}") {
+    fn p34_a_forged_cursor_is_refused(key: [u8; 32], text in "[A-Za-z0-9_-]{43}|\\PC{0,60}") {
         prop_assert!(Cursor::decode(&text, &key, ListKind::Tools, 0).is_err(), "{}", text);
     }
 }

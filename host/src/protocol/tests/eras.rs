@@ -28,7 +28,7 @@ fn shown(verdict: Verdict) -> String {
 }
 
 #[test]
-fn a_line_is_judged_by_itself() {
+fn each_line_is_classified_separately() {
     let legacy = Some(Revision::V2025_06_18);
     let unknown = meta("\"v999.0.0\"", "{}", "");
     let handshake_only = meta("\"2025-11-25\"", "{}", "");
@@ -61,7 +61,7 @@ fn a_line_is_judged_by_itself() {
     }
 }
 
-/// As a request over HTTP is judged: first by whom it is for, then by them.
+/// Classifies a request over HTTP: first its handler, then by that handler.
 fn posted(method: &str, params: &str, last: &mut LastMeta, header: Option<&str>, state: Option<Revision>) -> Verdict {
     let params = if params.is_empty() { "null" } else { params };
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
@@ -74,7 +74,7 @@ fn posted(method: &str, params: &str, last: &mut LastMeta, header: Option<&str>,
 }
 
 #[test]
-fn a_post_is_judged_with_its_header() {
+fn a_post_is_classified_with_its_header() {
     let modern = Some("2026-07-28");
     let session = Some(Revision::V2025_11_25);
     let unknown = meta("\"v999.0.0\"", "{}", "");
@@ -103,7 +103,7 @@ fn a_post_is_judged_with_its_header() {
 }
 
 #[test]
-fn a_modern_request_says_all_that_it_must() {
+fn a_modern_request_needs_complete_metadata() {
     const VERSION: &str = "\"2026-07-28\"";
     let mut last = LastMeta::default();
     for (params, place) in [
@@ -130,7 +130,7 @@ fn a_modern_request_says_all_that_it_must() {
 }
 
 #[test]
-fn the_error_before_a_handshake_names_both_openings() {
+fn the_error_before_a_handshake_names_both_ways_to_begin() {
     let Verdict::Error(error) = era::request("tools/list", &read(""), &mut LastMeta::default(), None) else {
         panic!("no error")
     };

@@ -54,7 +54,7 @@ fn each_revision_allows_what_its_specification_says() {
 }
 
 #[test]
-fn a_client_can_be_asked_for_what_it_declared() {
+fn declared_capabilities_allow_their_features() {
     use Ask::*;
     let r3 = Revision::V2025_06_18;
     let r4 = Revision::V2025_11_25;
@@ -84,7 +84,7 @@ fn a_client_can_be_asked_for_what_it_declared() {
 }
 
 #[test]
-fn reserved_keys_are_kept_from_plugins() {
+fn reserved_keys_are_hidden_from_plugins() {
     for (key, expected) in [
         ("wharf/fault", "yyyyy"),
         ("progressToken", "yyyyy"),
@@ -113,7 +113,7 @@ fn reserved_keys_are_kept_from_plugins() {
 }
 
 #[test]
-fn errors_help() {
+fn errors_have_suggestions_and_are_bounded() {
     let names: Vec<String> = (0..50).map(|number| format!("tool_{number}")).chain(["weather".to_owned()]).collect();
     let unknown = error::unknown_tool("wether", names.iter().map(String::as_str));
     let data = unknown.data.unwrap();
@@ -153,7 +153,7 @@ fn nearest_is_deterministic() {
 }
 
 #[test]
-fn a_cursor_is_good_for_one_list_of_one_server() {
+fn a_cursor_is_valid_for_one_list_and_key() {
     let (key, other) = ([7; 32], [8; 32]);
     let cursor = Cursor { kind: ListKind::Tools, list: u64::MAX - 1, offset: 100 };
     let text = cursor.encode(&key);
@@ -181,7 +181,7 @@ fn a_cursor_is_good_for_one_list_of_one_server() {
 }
 
 #[test]
-fn a_handshake_is_answered_in_its_revision() {
+fn a_handshake_result_has_the_form_of_its_revision() {
     let capabilities = ServerCapabilities {
         tools: true,
         resources: true,
@@ -239,7 +239,7 @@ fn made(revision: Revision, members: &impl Serialize, envelope: Envelope<'_>) ->
 }
 
 #[test]
-fn a_result_has_what_its_revision_asks_for_and_no_more() {
+fn a_result_has_only_members_of_its_revision() {
     let r4 = Revision::V2025_11_25;
     let r5 = Revision::V2026_07_28;
     let list = Envelope { caching: Some(Caching::NONE), ..Envelope::default() };

@@ -18,8 +18,8 @@ fn refused(revision: Revision, method: &str, params: &str) -> (i64, String) {
     }
 }
 
-/// The least params each method accepts.
-fn least(method: &str) -> &'static str {
+/// The minimal params of each method.
+fn minimal(method: &str) -> &'static str {
     match method {
         "initialize" => r#"{"protocolVersion":"2025-11-25"}"#,
         "tools/call" | "prompts/get" => r#"{"name":"x"}"#,
@@ -37,7 +37,7 @@ fn every_method_is_known_in_its_revisions_and_in_no_other() {
     assert_eq!(every.len(), 15);
     for revision in ALL {
         for method in &every {
-            let parsed = ClientRequest::parse(revision, method, &read(least(method)));
+            let parsed = ClientRequest::parse(revision, method, &read(minimal(method)));
             match parsed {
                 Ok(_) => assert!(methods(revision).contains(method), "{revision} {method}"),
                 Err(error) => {
@@ -145,7 +145,7 @@ fn a_call_keeps_its_arguments_verbatim() {
 }
 
 #[test]
-fn a_retry_is_read_only_where_there_are_retries() {
+fn retry_members_are_parsed_only_in_revisions_that_have_them() {
     const PARAMS: &str = r#"{"name":"x","inputResponses":{"a":{}},"requestState":"s"}"#;
     for (revision, expected) in [(LEGACY, (None, None)), (MODERN, (Some(r#"{"a":{}}"#), Some("s")))] {
         let Ok(ClientRequest::CallTool(call)) = ClientRequest::parse(revision, "tools/call", &read(PARAMS)) else {
@@ -157,7 +157,7 @@ fn a_retry_is_read_only_where_there_are_retries() {
 }
 
 #[test]
-fn the_other_requests_carry_what_was_sent() {
+fn the_other_requests_have_the_sent_values() {
     let Ok(ClientRequest::ListTools { cursor }) = ClientRequest::parse(MODERN, "tools/list", &read(r#"{"cursor":""}"#))
     else {
         panic!("no list");
@@ -224,7 +224,7 @@ fn a_handshake_is_never_refused_for_its_version() {
 }
 
 #[test]
-fn a_bad_notification_is_only_told_to_the_log() {
+fn an_invalid_notification_is_an_error_for_the_log() {
     let parse = |revision, method: &str, params| ClientNotification::parse(revision, method, raw(params));
     let cancelled = parse(MODERN, "notifications/cancelled", r#"{"requestId":"1","reason":5}"#);
     assert!(
@@ -246,7 +246,7 @@ fn a_bad_notification_is_only_told_to_the_log() {
 }
 
 #[test]
-fn a_method_of_two_segments_that_are_nobodys_may_be_a_plugins() {
+fn a_method_with_two_segments_outside_the_protocol_is_custom() {
     for revision in ALL {
         for method in ["notes/sync", "a-b/c_D9"] {
             let parsed = ClientRequest::parse(revision, method, &read(r#"{"a": 1.0,"_meta":{"x":1},"b":[]}"#));

@@ -1,5 +1,5 @@
-//! The principal of a request, and its key of fair sharing: the principal, or the client's network
-//! where all clients have the same principal.
+//! The principal of a request, and its key for fair sharing: the principal, or the client's network if
+//! all clients have the same principal.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_name_is_its_network() {
+    fn callers_without_a_token_are_told_apart_by_network() {
         let key = |address: &str| caller(address, false).key;
         assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
         assert_eq!(key("192.0.2.1"), key("::ffff:192.0.2.1"));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_token_is_one_caller_wherever_it_is() {
+    fn a_principal_with_a_token_is_one_caller_from_any_address() {
         for address in ["192.0.2.1", "2001:db8::1", "127.0.0.1"] {
             assert_eq!(&*caller(address, true).key, "local");
             assert_eq!(&*caller(address, false).principal, "local");

@@ -27,7 +27,7 @@ impl Refusal {
 
     /// For a request that is incomplete at shutdown.
     pub(super) fn shutting_down() -> Self {
-        let detail = "the server is shutting down, and has not begun with this request";
+        let detail = "the server is shutting down and has not started this request";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", detail).header(header::CONNECTION, "close")
     }
 
@@ -59,7 +59,7 @@ pub(super) fn refused(status: StatusCode, id: Option<&RequestId>, error: &ErrorO
 }
 
 pub(super) fn too_many_streams(id: Option<&RequestId>) -> Response {
-    busy(id, "too_many_streams", "there are too many open streams, try again later", "10")
+    busy(id, "too_many_streams", "there are too many open streams, retry later", "10")
 }
 
 /// 503 with `Retry-After`, in seconds.

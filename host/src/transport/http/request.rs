@@ -1,4 +1,4 @@
-//! Whether a request is let in: its host and origin, its token, its path, and its body within limits.
+//! Checks of a request: host and origin, token, path, and the limits of its body.
 
 mod auth;
 mod body;

@@ -25,7 +25,7 @@ use threads::ConnectionThreads;
 pub use listen::{Address, ListenError, Listener};
 pub use tls::Tls;
 
-/// At shutdown, how long the responses to requests that were cut off may take to be written.
+/// At shutdown, how long the responses to cancelled requests may take to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves connections until `shutdown` resolves. Streams then get their final message and calls the

@@ -8,8 +8,8 @@ use super::writer::{Output, Writer};
 use super::{Frame, read_frames};
 use crate::server::{MessageKind, Outgoing};
 
-/// The lines, read with a buffer of `chunk` bytes, so that they are cut in every way. One that is
-/// too long is `!`; one behind which the next was there already ends in `+`.
+/// The frames, read with a buffer of `chunk` bytes, so that lines are split in every way. A line that
+/// is too long is `!`; one after which the next is already available ends in `+`.
 fn frames(input: &[u8], limit: usize, chunk: usize) -> Vec<String> {
     let mut frames = Vec::new();
     read_frames(BufReader::with_capacity(chunk, Cursor::new(input.to_vec())), limit, |frame, more| {
@@ -23,7 +23,7 @@ fn frames(input: &[u8], limit: usize, chunk: usize) -> Vec<String> {
     frames
 }
 
-/// Memory that several own.
+/// Shared memory as output.
 #[derive(Clone, Default)]
 struct Written {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -52,7 +52,7 @@ fn message(text: &str) -> Outgoing {
 }
 
 #[test]
-fn lines_come_whole_however_they_are_cut() {
+fn lines_are_complete_however_they_are_split() {
     for chunk in [1, 2, 3, 7, 64] {
         assert_eq!(
             frames(b"{\"a\":1}\r\n\n  \n{\"b\":2}\n{\"last\":3}", 64, chunk)
@@ -78,13 +78,13 @@ fn a_line_over_the_limit_is_dropped_and_the_next_one_read() {
 }
 
 #[test]
-fn what_is_there_already_is_told() {
+fn frames_report_whether_the_next_one_is_available() {
     assert_eq!(frames(b"1\n2\n3\n", 8, 64), ["1+", "2+", "3"]);
     assert_eq!(frames(b"1\n2\n3", 8, 64), ["1+", "2", "3"]);
 }
 
 #[test]
-fn a_message_can_never_be_two_lines() {
+fn a_message_is_written_as_one_line() {
     let (sender, receiver) = mpsc::channel(4);
     for text in ["{\"a\":\n{\"jsonrpc\":\"2.0\"}\r}", "{}"] {
         sender.blocking_send(message(text)).expect("there is room");
@@ -99,7 +99,7 @@ fn a_message_can_never_be_two_lines() {
 }
 
 #[test]
-fn what_may_have_to_wait_is_not_written_at_once() {
+fn nothing_is_written_directly_if_it_might_block() {
     let writer = Writer::new(Written::default());
     assert!(writer.try_write(&message("{}")).is_none());
     let writer = Writer::new(Written { ready: true, ..Written::default() });

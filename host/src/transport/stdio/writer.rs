@@ -15,7 +15,7 @@ use crate::server::Outgoing;
 /// Bytes that are combined into one write.
 const BATCH: usize = 64 << 10;
 /// Bytes that can be written without waiting, where [`Output::is_ready`].
-const SHORT: usize = output::AT_ONCE;
+const SHORT: usize = output::ATOMIC_WRITE;
 
 /// The output.
 pub trait Output: Write + Send + 'static {

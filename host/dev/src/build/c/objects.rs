@@ -17,7 +17,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// `sources` are the folders whose headers count, with those below them.
+    /// `sources`: the folders of headers; subfolders are included.
     pub(super) fn open(folder: PathBuf, sources: &[&Path]) -> Result<Self, Failure> {
         let mut hasher = Hasher::new();
         let mut folders: Vec<PathBuf> = sources.iter().map(|path| path.to_path_buf()).collect();
@@ -42,27 +42,27 @@ impl Objects {
         Ok(Self { folder, headers: hasher.finalize(), used: HashSet::new() })
     }
 
-    /// Where the object of a source is, and whether it is there.
+    /// The path of a source's object, and whether it exists already.
     pub(super) fn of(&mut self, source: &Path, flags: &[String]) -> Result<(PathBuf, bool), Failure> {
         let text = fs::read(source).map_err(|error| Failure::new(format!("read {}: {error}", source.display())))?;
         let mut hasher = Hasher::new();
         hasher.update(self.headers.as_bytes()).update(flags.join("\0").as_bytes()).update(b"\0\0").update(&text);
         let object = self.folder.join(format!("{}.o", hasher.finalize().to_hex()));
         self.used.insert(object.clone());
-        let is_made = object.is_file();
-        Ok((object, is_made))
+        let is_cached = object.is_file();
+        Ok((object, is_cached))
     }
 
     /// Moves a new object into the cache, atomically.
-    pub(super) fn put(&self, made: &Path, object: &Path) -> Result<(), Failure> {
-        fs::rename(made, object).map_err(|error| Failure::new(format!("keep {}: {error}", object.display())))
+    pub(super) fn put(&self, compiled: &Path, object: &Path) -> Result<(), Failure> {
+        fs::rename(compiled, object).map_err(|error| Failure::new(format!("write {}: {error}", object.display())))
     }
 
     /// Removes objects that this build did not use.
     pub(super) fn prune(&self) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
         for old in entries.filter(|path| !self.used.contains(path)) {
-            // A leftover costs disk space only.
+            // A file that is left costs disk space only.
             let _ = fs::remove_file(old);
         }
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::Objects;
 
     #[test]
-    fn an_object_is_made_again_when_something_it_is_made_of_changes() {
+    fn an_object_depends_on_source_flags_and_headers() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = |name: &str| dir.path().join(name);
         let put = |name: &str, text: &str| std::fs::write(path(name), text).expect("a file");
@@ -83,17 +83,17 @@ mod tests {
         let open = || Objects::open(path("objects"), &[&path("src")]).expect("it opens");
         let flags = ["-Os".to_owned()];
         let mut objects = open();
-        let (first, is_made) = objects.of(&path("src/a.c"), &flags).expect("a name");
-        assert!(!is_made);
+        let (first, is_cached) = objects.of(&path("src/a.c"), &flags).expect("a name");
+        assert!(!is_cached);
         put("made.o", "object");
-        objects.put(&path("made.o"), &first).expect("it is kept");
+        objects.put(&path("made.o"), &first).expect("it is cached");
         assert_eq!(open().of(&path("src/a.c"), &flags).expect("a name"), (first.clone(), true));
         assert!(!open().of(&path("src/a.c"), &["-O0".to_owned()]).expect("a name").1, "other flags");
         put("src/a.h", "#define A 1");
         let mut later = open();
         assert!(!later.of(&path("src/a.c"), &flags).expect("a name").1, "another header");
         later.prune();
-        assert!(!first.exists(), "what is not used goes");
+        assert!(!first.exists(), "unused objects are removed");
         assert!(objects.of(&path("src/missing.c"), &flags).is_err());
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::plugin::{HttpGrant, PluginId};
 
-/// A host is allowed with whatever method.
+/// A policy allows a host with any method.
 const METHODS: &str = r#"["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]"#;
 
 /// The grants, and the entries that were left out.
@@ -23,7 +23,7 @@ pub(super) struct Imported {
 /// Parses a policy.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not a policy.
 pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, String> {
     let policy = policy.as_object().ok_or("not a policy: needs the keys version and permissions")?;
     let version = policy.get("version").map(plain).ok_or("it has no version")?;
@@ -44,18 +44,18 @@ pub(super) fn import(policy: &Value, plugin: &PluginId) -> Result<Imported, Stri
             "network" => grants.network(permission),
             "environment" => grants.environment(permission),
             "resources" => grants.resources(permission),
-            "runtime" => grants.leave("runtime", "it does not apply to this sandbox"),
-            "ipc" => grants.leave("ipc", "no plugin has pipes or sockets"),
-            other => grants.leave(other, "it is unknown"),
+            "runtime" => grants.leave_out("runtime", "it does not apply to this sandbox"),
+            "ipc" => grants.leave_out("ipc", "plugins have no pipes or sockets"),
+            other => grants.leave_out(other, "it is unknown"),
         }
     }
     for key in policy.keys().filter(|key| !matches!(key.as_str(), "version" | "description" | "permissions")) {
-        grants.leave(key, "it is unknown");
+        grants.leave_out(key, "it is unknown");
     }
     Ok(Imported { toml: grants.toml(plugin), left_out: grants.left_out })
 }
 
-/// A value as it is written.
+/// A value as text.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -70,7 +70,7 @@ struct Grants {
 }
 
 impl Grants {
-    fn leave(&mut self, what: &str, why: &str) {
+    fn leave_out(&mut self, what: &str, why: &str) {
         self.left_out.push(format!("left out {what}: {why}"));
     }
 
@@ -81,17 +81,17 @@ impl Grants {
             Some(entries) => entries.as_array(),
         };
         let Some(entries) = entries else {
-            self.leave(&format!("{of}.{list}"), "it is not a list");
+            self.leave_out(&format!("{of}.{list}"), "it is not a list");
             return Vec::new();
         };
-        let mut kept = Vec::new();
+        let mut mappings = Vec::new();
         for entry in entries {
             match entry.as_object() {
-                Some(entry) => kept.push(entry),
-                None => self.leave(&format!("{of}.{list} {entry}"), "it is not a mapping"),
+                Some(entry) => mappings.push(entry),
+                None => self.leave_out(&format!("{of}.{list} {entry}"), "it is not a mapping"),
             }
         }
-        kept
+        mappings
     }
 
     fn storage(&mut self, permission: &Value) {
@@ -101,12 +101,12 @@ impl Grants {
         let denied = texts(self.entries("storage", permission, "deny"));
         for entry in self.entries("storage", permission, "allow") {
             let Some(uri) = entry.get("uri").and_then(Value::as_str) else {
-                self.leave(&format!("storage {}", Value::Object(entry.clone())), "it names no uri");
+                self.leave_out(&format!("storage {}", Value::Object(entry.clone())), "it has no uri");
                 continue;
             };
             match folder(uri, entry.get("access"), &denied) {
                 Ok(folder) => self.folders.push(folder),
-                Err(why) => self.leave(&format!("storage {uri}"), &why),
+                Err(why) => self.leave_out(&format!("storage {uri}"), &why),
             }
         }
     }
@@ -117,12 +117,12 @@ impl Grants {
         for entry in self.entries("network", permission, "allow") {
             let Some(host) = entry.get("host").and_then(Value::as_str) else {
                 let shown = Value::Object(entry.clone());
-                self.leave(&format!("network {shown}"), "a grant needs a host name");
+                self.leave_out(&format!("network {shown}"), "a grant needs a host name");
                 continue;
             };
             match url(host, &denied) {
                 Ok(url) => self.hosts.push(format!("{{ url = {}, methods = {METHODS} }}", quoted(&url))),
-                Err(why) => self.leave(&format!("network {host}"), &why),
+                Err(why) => self.leave_out(&format!("network {host}"), &why),
             }
         }
     }
@@ -132,14 +132,14 @@ impl Grants {
             let key = entry.get("key").map(plain).unwrap_or_default();
             let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             if key.is_empty() || !key.chars().all(is_name) {
-                self.leave(&format!("environment {key}"), "not a valid secret name");
+                self.leave_out(&format!("environment {key}"), "not a valid secret name");
             } else if !self.secrets.contains(&key) {
                 self.secrets.push(key);
             }
         }
     }
 
-    /// Memory in the units of Kubernetes means the same; shares of processors are not limited here.
+    /// Memory limits have the units of Kubernetes. There is no equivalent of CPU shares.
     fn resources(&mut self, permission: &Value) {
         let limits = permission.get("limits").unwrap_or(permission);
         for (name, limit) in limits.as_object().into_iter().flatten() {
@@ -151,14 +151,14 @@ impl Grants {
             });
             match (name.as_str(), size) {
                 ("memory", Some(size)) => self.memory = Some(size),
-                ("memory", None) => self.leave(&format!("memory {}", plain(limit)), "its unit is not Ki, Mi or Gi"),
-                _ => self.leave(&format!("resources.{name}"), "there is no such limit"),
+                ("memory", None) => self.leave_out(&format!("memory {}", plain(limit)), "its unit is not Ki, Mi or Gi"),
+                _ => self.leave_out(&format!("resources.{name}"), "there is no such limit"),
             }
         }
     }
 
     fn toml(&self, plugin: &PluginId) -> String {
-        let mut text = "# From a policy file of Wassette.\n".to_owned();
+        let mut text = "# From a Wassette policy file.\n".to_owned();
         if !self.secrets.is_empty() {
             text += "[secrets]\n";
             for name in &self.secrets {
@@ -187,7 +187,7 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A folder and all that is below it, as an entry of `fs`.
+/// A folder tree as an entry of `fs`.
 fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String, String> {
     let path = uri.strip_prefix("fs://").ok_or("its scheme is not fs://")?;
     let path = path.strip_suffix("/**").unwrap_or(path);
@@ -202,7 +202,7 @@ fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String
         return Err("the whole file system is never granted".into());
     }
     if path.split('/').any(|part| matches!(part, "." | "..")) || path.contains("//") {
-        return Err("its path is not plain".into());
+        return Err("its path has empty, `.` or `..` segments".into());
     }
     if let Some(exception) = denied.iter().find(|denied| overlaps(path, denied)) {
         return Err(format!("grants have no exceptions, and {exception} is denied"));
@@ -214,21 +214,21 @@ fn folder(uri: &str, access: Option<&Value>, denied: &[String]) -> Result<String
     let mode = match (access.contains(&"read"), access.contains(&"write")) {
         (true, true) => ", mode = \"write\"",
         (true, false) => "",
-        (false, true) => return Err("it may be written and not read, and what may be written can be read here".into()),
+        (false, true) => return Err("it allows write without read, and a writable grant can also be read".into()),
         (false, false) => return Err("it allows neither read nor write".into()),
     };
     Ok(format!("{{ host = {0}, guest = {0}{mode} }}", quoted(path)))
 }
 
-/// Whether one of the two may lie within the other.
+/// Whether one of the two may be inside the other.
 fn overlaps(path: &str, denied: &str) -> bool {
     let denied = denied.strip_prefix("fs://").unwrap_or(denied);
-    // As far as it is certain.
+    // Only the part before a pattern is certain.
     let denied = denied.split('*').next().unwrap_or_default();
     path.starts_with(denied) || denied.starts_with(path)
 }
 
-/// A host over HTTPS.
+/// The URL of a host, HTTPS by default.
 fn url(host: &str, denied: &[Map<String, Value>]) -> Result<String, String> {
     let url = if host.contains("://") { host.to_owned() } else { format!("https://{host}") };
     if host.contains('*') {
@@ -241,7 +241,7 @@ fn url(host: &str, denied: &[Map<String, Value>]) -> Result<String, String> {
     for entry in denied {
         let exception = match entry.get("host").and_then(Value::as_str) {
             Some(pattern) => matches(pattern, name).then(|| pattern.to_owned()),
-            // Which addresses a host has is not known.
+            // An address range: the host's addresses are unknown.
             None => Some(Value::Object(entry.clone()).to_string()),
         };
         if let Some(exception) = exception {

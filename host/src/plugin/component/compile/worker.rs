@@ -5,7 +5,7 @@
 use std::io::{self, Read as _, Write as _};
 
 use crate::os::limits;
-use crate::os::sandbox::{self, Standing};
+use crate::os::sandbox::{self, Enforcement};
 use crate::plugin::component::engine;
 use crate::plugin::component::engine::Allocation;
 
@@ -23,8 +23,8 @@ const FILES: u64 = 16;
 
 /// Compiles once and returns the exit code. `main` calls it before it does anything else, so that
 /// there is one thread to confine.
-pub fn run(second_wall: bool) -> i32 {
-    match compile(second_wall) {
+pub fn run(os_sandbox: bool) -> i32 {
+    match compile(os_sandbox) {
         Ok(()) => 0,
         Err((code, message)) => {
             let _ = std::io::stderr().write_all(message.as_bytes());
@@ -33,10 +33,10 @@ pub fn run(second_wall: bool) -> i32 {
     }
 }
 
-fn compile(second_wall: bool) -> Result<(), (i32, String)> {
+fn compile(os_sandbox: bool) -> Result<(), (i32, String)> {
     let failed = |what: &str, error: &dyn std::fmt::Display| (FAILED, format!("{what}: {error}"));
     limit().map_err(|error| failed("limit the compiler", &error))?;
-    if second_wall {
+    if os_sandbox {
         // What the system does not support here it does not in the host either, which logs it.
         let _ = confine();
     }
@@ -61,13 +61,13 @@ fn compile(second_wall: bool) -> Result<(), (i32, String)> {
 /// # Errors
 /// If the system refuses a limit.
 pub fn limit() -> io::Result<()> {
-    limits::only_compute(CPU_SECONDS, FILES, ADDRESS_SPACE)
+    limits::restrict(CPU_SECONDS, FILES, ADDRESS_SPACE)
 }
 
-/// Takes away what a compiler has no need of, as far as the system can. Says what stands: the
-/// wall around files and sockets, and the one around system calls.
-pub fn confine() -> (Standing, Standing) {
-    let files = sandbox::no_files().unwrap_or(Standing::Not);
-    let calls = sandbox::only_compute().map_or(Standing::Not, |()| Standing::Whole);
+/// Enters the OS sandbox, as far as the kernel supports it. Returns what is enforced: for files and
+/// sockets, and for system calls.
+pub fn confine() -> (Enforcement, Enforcement) {
+    let files = sandbox::deny_files().unwrap_or(Enforcement::None);
+    let calls = sandbox::filter_syscalls().map_or(Enforcement::None, |()| Enforcement::Full);
     (files, calls)
 }

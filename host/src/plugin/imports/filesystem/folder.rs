@@ -19,7 +19,7 @@ use super::survey::{ENTRIES, survey};
 use crate::os::Errno;
 use crate::os::entries::{open_folder, this_user};
 use crate::os::files::Links;
-use crate::os::sandbox::keeps_from;
+use crate::os::sandbox::denies;
 use crate::os::stamp::Identity;
 use crate::plugin::id::PluginId;
 use crate::plugin::policy::denial::GrantProblem;
@@ -52,12 +52,11 @@ pub(in crate::plugin) struct Opened {
     pub(in crate::plugin) problems: Vec<GrantProblem>,
 }
 
-const NEXT_START: &str = "it lies outside of the second wall, which was put up without it and stands until the end: \
-                          a grant of it counts from the next start of the server";
-const MAKE: &str = "make the folder: a server that runs takes it up then";
-const MAKE_AND_START: &str =
-    "make the folder, and start the server again: the second wall was put up without it and stands until the end";
-const ANOTHER: &str = "grant another folder, with nothing in it but what the plugin needs";
+const RESTART: &str = "restart the server, since what the OS sandbox allows is fixed at its start";
+const CREATE: &str = "create the folder; a running server then grants it";
+const CREATE_AND_RESTART: &str =
+    "create the folder, then restart the server, since what the OS sandbox allows is fixed at its start";
+const ANOTHER: &str = "grant another folder, which contains only what the plugin needs";
 
 impl Folder {
     /// Opens a folder. Looks through all of it, so it may take seconds. The text, if there is
@@ -70,15 +69,15 @@ impl Folder {
     ) -> Result<(Self, Option<String>), Refusal> {
         let refused = |why: String| Refusal { why, hint: ANOTHER };
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound if is_walled_off(grant) => {
-                Refusal { why: "is not there".into(), hint: MAKE_AND_START }
+            io::ErrorKind::NotFound if is_outside_os_sandbox(grant) => {
+                Refusal { why: "does not exist".into(), hint: CREATE_AND_RESTART }
             }
-            io::ErrorKind::NotFound => Refusal { why: "is not there".into(), hint: MAKE },
-            io::ErrorKind::NotADirectory => Refusal { why: "is no folder".into(), hint: "name a folder" },
-            io::ErrorKind::PermissionDenied if keeps_from(&grant.host, false) => {
-                Refusal { why: "is out of reach until the server is started again".into(), hint: NEXT_START }
+            io::ErrorKind::NotFound => Refusal { why: "does not exist".into(), hint: CREATE },
+            io::ErrorKind::NotADirectory => Refusal { why: "is not a folder".into(), hint: "grant a folder" },
+            io::ErrorKind::PermissionDenied if denies(&grant.host, false) => {
+                Refusal { why: "is outside what the OS sandbox allows".into(), hint: RESTART }
             }
-            _ => Refusal { why: format!("cannot be opened: {error}"), hint: "mend that, or grant another folder" },
+            _ => Refusal { why: format!("cannot be opened: {error}"), hint: "fix that, or grant another folder" },
         };
         // What is never given is told before anybody makes it, or starts the server again for it.
         let objection = |path: &Path| protected.objection(path, private).map_or(Ok(()), |why| Err(refused(why)));
@@ -102,7 +101,7 @@ impl Folder {
         match grant.mode {
             FolderMode::Read => {
                 let dir = Dir::new(dir, FsPerms::ReadOnly, OpenMode::READ, false);
-                let told = found.cut.then(|| format!("only the first {ENTRIES} entries were looked at"));
+                let told = found.cut.then(|| format!("only its first {ENTRIES} entries were checked"));
                 Ok((opened(dir, None), told))
             }
             FolderMode::Write { .. } if found.cut => {
@@ -112,11 +111,11 @@ impl Folder {
                 let dir = Dir::new(dir, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, false);
                 let ledger = Ledger::new(dir.dir.clone(), quota, found.usage, own);
                 let counted = found.usage.counted();
-                let told = if keeps_from(&grant.host, true) {
-                    Some(format!("nothing can be written there until the server is started again: {NEXT_START}"))
+                let told = if denies(&grant.host, true) {
+                    Some(format!("only for reading: the OS sandbox does not allow writing there; {RESTART}"))
                 } else {
                     (counted >= quota)
-                        .then(|| format!("it holds {} already, of a quota of {}", ByteSize(counted), ByteSize(quota)))
+                        .then(|| format!("it already holds {} of a quota of {}", ByteSize(counted), ByteSize(quota)))
                 };
                 Ok((opened(dir, Some(ledger)), told))
             }
@@ -141,19 +140,19 @@ impl Folder {
         let done = runtime::spawn_blocking(move || work(&mut ledger)).await;
         let is_full = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded;
         if done.as_ref().is_err_and(is_full) && !self.told_full.swap(true, Ordering::Relaxed) {
-            let hint = "raise its quota, or make room";
+            let hint = "raise its quota, or remove files from it";
             tracing::warn!(plugin = %self.plugin, hint, "the folder {} has used up its quota", self.guest);
         }
         done
     }
 }
 
-/// Whether a folder that is not there is out of reach also when it is made: what of its path is
-/// there tells.
-fn is_walled_off(grant: &FolderGrant) -> bool {
+/// Whether the OS sandbox would deny a missing folder after it is created: it denies the nearest
+/// existing parent.
+fn is_outside_os_sandbox(grant: &FolderGrant) -> bool {
     let path = real(&grant.host);
-    let there = path.ancestors().find(|folder| folder.is_dir());
-    there.is_some_and(|folder| keeps_from(folder, grant.mode != FolderMode::Read))
+    let parent = path.ancestors().find(|folder| folder.is_dir());
+    parent.is_some_and(|folder| denies(folder, grant.mode != FolderMode::Read))
 }
 
 /// Where the opened folder is, without links.
@@ -179,7 +178,7 @@ pub(in crate::plugin) fn open_all(plugin: &PluginId, grants: &Grants, protected:
             }
             Err(Refusal { why, hint }) => {
                 tracing::warn!(%plugin, hint, "not granted: the folder {folder} {why}");
-                let told = format!("its folder '{}' could not be given", grant.guest);
+                let told = format!("its folder '{}' is not available", grant.guest);
                 all.problems.push(GrantProblem { logged: format!("the folder {folder} {why}"), message: told, hint });
             }
         }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cap_primitives::fs::{self as within, DirOptions, FollowSymlinks, Metadata};
 
 use super::survey::{ENTRIES, Usage, survey};
-use crate::os::entries::{append, identity, names, write_all_at};
+use crate::os::entries::{append, identity, link_count, write_all_at};
 use crate::os::stamp::Identity;
 use crate::os::{Errno, is_removed};
 
@@ -132,7 +132,7 @@ impl Ledger {
     /// Accounts for a removed entry. A file that has another name, or is open, still takes space.
     fn removed(&mut self, removed: &Metadata) {
         let is_open = || self.open.iter().any(|(id, file)| Some(*id) == identity(removed) && file.strong_count() > 0);
-        let freed = removed.is_file() && names(removed) == 1 && !is_open();
+        let freed = removed.is_file() && link_count(removed) == 1 && !is_open();
         self.release(Usage { bytes: if freed { removed.len() } else { 0 }, entries: 1 });
     }
 

@@ -13,7 +13,7 @@ use wasmtime_wasi::{FsPerms, OpenMode, filesystem};
 use super::bindings::{Descriptor, DescriptorFlags, OpenFlags, PathFlags};
 use super::ledger::Ledger;
 use crate::os::Errno;
-use crate::os::entries::{is_foreign_link, other_entry, this_user, without_waiting_in};
+use crate::os::entries::{is_foreign_link, set_nonblocking, special_kind, this_user};
 
 /// A guest's request to open a path.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ impl Request {
     fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new();
         options.read(self.mode().contains(OpenMode::READ)).write(self.mode().contains(OpenMode::WRITE));
-        without_waiting_in(&mut options);
+        set_nonblocking(&mut options);
         options
     }
 }
@@ -132,7 +132,7 @@ fn opened(file: File, perms: FsPerms, mode: OpenMode) -> io::Result<Descriptor> 
 }
 
 fn allowed(metadata: &Metadata) -> io::Result<()> {
-    if other_entry(metadata).is_some() || is_foreign_link(metadata, this_user()) {
+    if special_kind(metadata).is_some() || is_foreign_link(metadata, this_user()) {
         return Err(Errno::ACCESS.into());
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cap_primitives::fs::{Metadata, read_base_dir, read_dir};
 
-use crate::os::entries::{self, is_foreign_link, other_entry};
+use crate::os::entries::{self, is_foreign_link, special_kind};
 use crate::os::stamp::Identity;
 use crate::plugin::policy::grants::PrivateFile;
 
@@ -103,6 +103,6 @@ fn objection(path: &Path, metadata: &Metadata, own: u32) -> Option<&'static str>
     {
         return Some("a credentials folder");
     }
-    other_entry(metadata)
+    special_kind(metadata)
         .or_else(|| is_foreign_link(metadata, own).then_some("another user's file with several hard links"))
 }

@@ -144,10 +144,10 @@ fn open(path: Option<&Path>) -> Result<Connection, StoreError> {
 /// mode.
 fn private_file(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        private::make_folder(folder)?;
+        private::create_folder(folder)?;
     }
     // Never opens an existing file: closing it again would drop this process's POSIX locks on it.
-    match private::make(path) {
+    match private::create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }

@@ -116,7 +116,7 @@ impl Mcp {
     ) -> Response {
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
-            let error = ErrorObject::invalid_request("accept", "answers are application/json or text/event-stream");
+            let error = ErrorObject::invalid_request("accept", "responses are application/json or text/event-stream");
             return refused(StatusCode::NOT_ACCEPTABLE, None, &error);
         }
         let frame = match jsonrpc::decode(body) {
@@ -156,7 +156,7 @@ impl Mcp {
     ) -> Response {
         let id = frame.request_id().cloned();
         let too_many = || {
-            let detail = "there are too many sessions, try again later";
+            let detail = "there are too many sessions, retry later";
             busy(id.as_ref(), "too_many_sessions", detail, "60")
         };
         let Some(session) = self.sessions.open(&self.server, caller) else { return too_many() };
@@ -176,7 +176,7 @@ impl Mcp {
     /// A stream of messages outside of requests, or the rest of a stream that broke off.
     fn get(&self, caller: &Caller, headers: &HeaderMap, mcp_headers: &Headers) -> Response {
         if !Accepts::of(headers).events {
-            let error = ErrorObject::invalid_request("accept", "the answer is text/event-stream");
+            let error = ErrorObject::invalid_request("accept", "the response is text/event-stream");
             return refused(StatusCode::NOT_ACCEPTABLE, None, &error);
         }
         let session = match self.known(caller, headers, mcp_headers) {
@@ -188,7 +188,7 @@ impl Mcp {
         let reader = match id.map(|id| (session.find(id), id)) {
             Some((Lookup::Buffered(replay), id)) => replay.reader(Some(id.after)),
             Some((Lookup::Dropped, _)) => {
-                let detail = "what followed that event is kept no more; send the request again";
+                let detail = "the messages after that event are no longer retained; send the request again";
                 let error = ErrorObject::invalid_request("event_not_kept", detail);
                 return refused(StatusCode::BAD_REQUEST, None, &error);
             }
@@ -238,7 +238,7 @@ impl Mcp {
             return refuse(
                 StatusCode::BAD_REQUEST,
                 "missing_session",
-                "Mcp-Session-Id is missing; initialize gives one, or put the version into params._meta",
+                "Mcp-Session-Id is missing; initialize returns one, or put the version into params._meta",
             );
         };
         match self.sessions.get(session, &caller.principal) {
@@ -259,18 +259,18 @@ impl Mcp {
     ) -> Response {
         // A batch always has a response, be it the error that batches are not supported.
         let request = frame.request_id().cloned();
-        let wants_answer = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
+        let needs_response = !matches!(&frame, Frame::Single(Message::Notification(_) | Message::Response(_)));
         let (outbox, messages) = reuse.channel().unwrap_or_else(Session::channel);
         match session.connection.receive_post(frame, size, None, &outbox, accepts.events).await {
             Some(answered) if accepts.json => {
                 reuse.put_channel((outbox, messages));
-                return answer_in(answered.message);
+                return session_response(answered.message);
             }
             Some(answered) => answered.send(&outbox).await,
             None => {}
         }
         drop(outbox);
-        if !wants_answer {
+        if !needs_response {
             return refusal::empty(StatusCode::ACCEPTED);
         }
         let replay = session.stream(request, messages);
@@ -279,7 +279,7 @@ impl Mcp {
         let first = match reply::first(accepts.events, &mut reader, suits).await {
             First::Whole((_, message)) => {
                 session.forget(&replay);
-                return answer_in(counted(session, message));
+                return session_response(counted(session, message));
             }
             First::Stream(first) => first,
             // Cancelled, or a batch without requests: there is no response.
@@ -297,7 +297,7 @@ impl Mcp {
 }
 
 /// The JSON response to a POST in a session.
-fn answer_in(message: Outgoing) -> Response {
+fn session_response(message: Outgoing) -> Response {
     let refused = matches!(message.kind, MessageKind::Error { code: -32600, of_envelope: true });
     refusal::json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, message)
 }

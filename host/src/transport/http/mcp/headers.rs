@@ -8,8 +8,8 @@ use crate::server::Headers;
 const PARAM_PREFIX: &str = "mcp-param-";
 
 /// # Errors
-/// If one of them is repeated, or is not text. Equal values are rejected too: a proxy may read
-/// another line than the server, or join them.
+/// If one of them is repeated or is not text. Equal values are rejected too: a proxy may use another
+/// line than the server, or join them.
 pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
     let one = |name: &str| {
         let mut values = headers.get_all(name).iter();
@@ -19,7 +19,7 @@ pub(super) fn read(headers: &HeaderMap) -> Result<Headers, ErrorObject> {
             _ => Err(Headers::unclear(name)),
         }
     };
-    // Their values are read elsewhere.
+    // Their values are read elsewhere; here they are only checked.
     for name in ["mcp-session-id", "last-event-id"] {
         one(name)?;
     }

@@ -97,7 +97,7 @@ impl Replay {
             while let Some(mut message) = messages.recv().await {
                 // Retained messages have limits of their own.
                 message.release();
-                writer.keep(message);
+                writer.retain(message);
             }
             let mut buffer = writer.lock();
             buffer.ended = true;
@@ -108,7 +108,7 @@ impl Replay {
         replay
     }
 
-    fn keep(self: &Arc<Self>, message: Outgoing) {
+    fn retain(self: &Arc<Self>, message: Outgoing) {
         let bytes = message.text.len();
         let taken = self.retention.reserve(bytes + OVERHEAD);
         let mut buffer = self.lock();
@@ -149,8 +149,8 @@ impl Replay {
     fn replace_answer_with_error(&self, buffer: &mut Buffer) {
         buffer.answer_dropped = true;
         let Some(id) = &self.request else { return };
-        let detail = "Internal error: the answer was dropped before it was read, since too many wait to be read; \
-                      send the request again";
+        let detail = "Internal error: the response was dropped before it was read, because too many responses are \
+                      unread; send the request again";
         let error = ErrorObject::new(INTERNAL_ERROR, detail, json!({ "reason": "answer_dropped" }));
         let text = encode::error(Some(id), UnreadableId::Omit, &error);
         let taken = self.retention.force_reserve(text.len() + OVERHEAD);

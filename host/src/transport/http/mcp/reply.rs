@@ -80,15 +80,15 @@ pub(super) enum First<M> {
 }
 
 /// Waits until it is known whether the response needs a stream. `events`: the client accepts one;
-/// `suits`: whether a message of that kind can be sent alone.
+/// `suits`: whether a message of that kind can be the whole response.
 pub(super) async fn first<M: Messages>(
     events: bool,
     messages: &mut M,
     suits: impl Fn(MessageKind) -> bool,
 ) -> First<M::Message> {
-    let patience = if events { STREAM_AFTER } else { Duration::MAX };
+    let limit = if events { STREAM_AFTER } else { Duration::MAX };
     loop {
-        match tokio::time::timeout(patience, messages.next()).await {
+        match tokio::time::timeout(limit, messages.next()).await {
             // Without a stream only the response can be sent.
             Ok(Some(message)) if M::kind(&message) == MessageKind::ServerInitiated && !events => {}
             Ok(Some(message)) if suits(M::kind(&message)) => return First::Whole(message),
@@ -99,7 +99,7 @@ pub(super) async fn first<M: Messages>(
     }
 }
 
-/// Milliseconds after which a client resumes a stream that broke off.
+/// Milliseconds after which a client resumes an interrupted stream.
 const RETRY: &str = "retry: 1000\n";
 
 /// One event.

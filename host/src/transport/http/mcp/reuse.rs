@@ -1,4 +1,4 @@
-//! Objects that an HTTP connection reuses for its next request, if the last left nothing behind.
+//! Objects that an HTTP connection reuses for its next request, if they are idle.
 //!
 //! Requests of one connection are sequential, and creating these objects costs more than keeping
 //! them.
@@ -32,7 +32,7 @@ impl StatelessConnection {
         self.connection.principal() == principal
     }
 
-    /// Whether nothing is left of a request: no queued message and no other sender.
+    /// Whether no request uses it: no queued message and no other sender.
     fn is_idle(&self) -> bool {
         self.messages.is_empty() && self.outbox.strong_count() == 2
     }

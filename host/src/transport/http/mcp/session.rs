@@ -30,7 +30,7 @@ const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 pub struct SessionSettings {
     /// Maximum sessions. At the limit, the caller with the most loses one to a caller with fewer.
-    pub most: usize,
+    pub max_sessions: usize,
     /// How long a client may take to send `notifications/initialized`.
     pub handshake: Duration,
     /// An unused session ends after this.
@@ -39,20 +39,20 @@ pub struct SessionSettings {
     /// (2025-11-25). `None`: it stays open.
     pub poll_after: Option<Duration>,
     /// Maximum bytes of messages retained for resumption, of all sessions.
-    pub kept: usize,
+    pub max_retained: usize,
     /// The same per caller.
-    pub kept_of_caller: usize,
+    pub max_retained_per_caller: usize,
 }
 
 impl Default for SessionSettings {
     fn default() -> Self {
         Self {
-            most: 1024,
+            max_sessions: 1024,
             handshake: Duration::from_secs(30),
             idle: Duration::from_secs(15 * 60),
             poll_after: None,
-            kept: 64 << 20,
-            kept_of_caller: 16 << 20,
+            max_retained: 64 << 20,
+            max_retained_per_caller: 16 << 20,
         }
     }
 }
@@ -93,7 +93,7 @@ pub(super) enum Lookup {
 
 impl Sessions {
     pub(super) fn new(settings: SessionSettings) -> Self {
-        let retention = Retention::new(settings.kept, settings.kept_of_caller);
+        let retention = Retention::new(settings.max_retained, settings.max_retained_per_caller);
         Self { settings, all: Mutex::default(), retention }
     }
 
@@ -139,10 +139,11 @@ impl Sessions {
         true
     }
 
-    /// The session to evict for one more of that caller: of the caller with the most, the least
-    /// recently used, those in use last. `Some(None)`: none needs to go; `None`: there is no room.
+    /// The session to evict for a new session of that caller: the least recently used one of the caller
+    /// with the most, and one in use only if all are. `Some(None)`: no eviction is needed; `None`: none
+    /// is possible.
     fn victim_for(&self, all: &HashMap<String, Arc<Session>>, caller: &str) -> Option<Option<String>> {
-        if all.len() < self.settings.most {
+        if all.len() < self.settings.max_sessions {
             return Some(None);
         }
         let mut counts: HashMap<&str, usize> = HashMap::new();

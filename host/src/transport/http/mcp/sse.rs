@@ -70,7 +70,7 @@ impl Sse {
         let endpoint = Event::named("endpoint", format!("{post_path}?session={id}"));
         self.0.lock().insert(id.clone(), Client { principal: caller.principal.clone(), connection, outbox });
         let guard = RemoveOnDrop { id, clients: self.0.clone() };
-        // A client that connects after `close` would stay until it is cut off.
+        // After `close`, nothing else would end the stream of a new client.
         if server.is_stopping() {
             return Refusal::shutting_down().into();
         }
@@ -105,7 +105,7 @@ impl Sse {
         if let PostKind::Stateless = post_kind(&frame, None) {
             let error = ErrorObject::invalid_request(
                 "unsupported_transport",
-                "this transport is for the revisions with a handshake; the others are at /mcp",
+                "this transport serves only revisions with a handshake; use /mcp for others",
             );
             // A notification gets no answer.
             if let Some(id) = frame.request_id().cloned() {

@@ -58,11 +58,11 @@ impl Stateless<'_> {
         let first = match answered {
             Some(answered) if suits(answered.message.kind) => {
                 reuse.put_stateless(own);
-                return in_json(answered.message);
+                return json_response(answered.message);
             }
             Some(answered) => Some(answered.message),
             None => match reply::first(accepts.events, &mut own.messages, suits).await {
-                First::Whole(message) => return in_json(message),
+                First::Whole(message) => return json_response(message),
                 First::Stream(first) => first,
                 First::None => None,
             },
@@ -82,6 +82,6 @@ impl Stateless<'_> {
     }
 }
 
-fn in_json(message: Outgoing) -> Response {
+fn json_response(message: Outgoing) -> Response {
     refusal::json(reply::status_stateless(message.kind), message)
 }

@@ -18,7 +18,7 @@ pub(super) struct StreamLimit {
 struct Open {
     next: u64,
     all: usize,
-    /// The oldest of each caller first.
+    /// By caller, the oldest stream first.
     of: HashMap<Arc<str>, BTreeMap<u64, CancellationToken>>,
 }
 
@@ -118,15 +118,15 @@ mod tests {
         let mut all: Vec<StreamPermit> = (0..8).map(|_| limit.acquire(&alice).expect("free")).collect();
         assert!(limit.acquire(&alice).is_none());
         let bobs: Vec<StreamPermit> = (0..3).map(|_| limit.acquire(&bob).expect("it is shared")).collect();
-        assert!(all[..3].iter().all(has_ended) && !all[3..].iter().any(has_ended), "the oldest went");
-        assert!(limit.acquire(&alice).is_none(), "alice has most still");
+        assert!(all[..3].iter().all(has_ended) && !all[3..].iter().any(has_ended), "the oldest are evicted");
+        assert!(limit.acquire(&alice).is_none(), "alice still has the most");
         all.drain(..3);
         let fourth = limit.acquire(&bob).expect("five and three");
         assert!(limit.acquire(&bob).is_none() && limit.acquire(&alice).is_none(), "four and four");
         assert!(!bobs.iter().chain([&fourth]).any(has_ended));
         drop((all, bobs, fourth));
         let again: Vec<_> = (0..8).filter_map(|_| limit.acquire(&alice)).collect();
-        assert_eq!(again.len(), 8, "all came back");
+        assert_eq!(again.len(), 8, "all permits are released");
         drop(again);
         assert!(limit.lock().of.is_empty() && limit.lock().all == 0);
     }

@@ -1,6 +1,7 @@
 //! Authentication: from the headers of a request to its principal.
 //!
-//! Static bearer tokens, stored as hashes. It knows no sessions and does no authorization. Source: RFC 6750; MCP 2026-07-28, basic/authorization.
+//! Static bearer tokens, stored as hashes. It knows no sessions and does no authorization.
+//! Source: RFC 6750; MCP 2026-07-28, basic/authorization.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,8 +18,8 @@ use crate::transport::http::refusal::Refusal;
 /// Failures of one network per second; beyond that, 429.
 const FAILURES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Maximum networks that are tracked. With so many in one second further ones get 429.
-const REMEMBERED: usize = 4096;
+/// Maximum networks whose failures are tracked. Beyond that, failures of other networks get 429.
+const MAX_TRACKED: usize = 4096;
 
 /// One token and its principal. A principal may have several tokens.
 #[derive(Clone, Debug)]
@@ -55,17 +56,18 @@ impl From<Vec<Token>> for TokenSet {
     }
 }
 
-/// Authenticates requests; without tokens everybody is allowed.
+/// Authenticates requests; without tokens everyone is allowed.
 pub(super) struct Tokens {
     tokens: TokenSet,
-    everybody: Principal,
+    /// The principal of all requests without tokens.
+    anonymous: Principal,
     /// By network: when the current second began, and the failures since.
     failures: Mutex<HashMap<Option<IpAddr>, (Instant, u32)>>,
 }
 
 impl Tokens {
     pub(super) fn new(tokens: TokenSet) -> Self {
-        Self { tokens, everybody: Principal::local(), failures: Mutex::default() }
+        Self { tokens, anonymous: Principal::local(), failures: Mutex::default() }
     }
 
     /// The caller of a request. A valid token is always accepted, however many failures its network
@@ -75,17 +77,17 @@ impl Tokens {
     /// 401 without a valid token, 429 after too many failures in a second.
     pub(super) fn authenticate(&self, headers: &HeaderMap, peer: &Peer) -> Result<Caller, Refusal> {
         if self.tokens.is_empty() {
-            return Ok(peer.caller(self.everybody.clone(), false));
+            return Ok(peer.caller(self.anonymous.clone(), false));
         }
         let (challenge, detail) = match bearer(headers) {
             Some(secret) => match self.find(secret) {
                 Some(principal) => return Ok(peer.caller(principal, true)),
-                None => ("Bearer error=\"invalid_token\"", "the bearer token is not one of the server's"),
+                None => ("Bearer error=\"invalid_token\"", "the bearer token is invalid"),
             },
-            None => ("Bearer", "this server wants a bearer token in the Authorization header"),
+            None => ("Bearer", "this server requires a bearer token in the Authorization header"),
         };
         if self.too_many_failures(peer.network) {
-            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many wrong tokens");
+            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "too many invalid tokens");
             return Err(refusal.header(RETRY_AFTER, "1"));
         }
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", detail).header(WWW_AUTHENTICATE, challenge))
@@ -98,14 +100,14 @@ impl Tokens {
         tokens.iter().filter(|token| token.hash == hash).fold(None, |_, token| Some(token.principal.clone()))
     }
 
-    /// Counts a failure of a network.
+    /// Counts a failure of a network; whether it has had too many in this second.
     fn too_many_failures(&self, network: Option<IpAddr>) -> bool {
         let now = Instant::now();
         let is_past = |started: Instant| now.duration_since(started) >= WINDOW;
         let mut failures = self.failures.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if failures.len() >= REMEMBERED {
+        if failures.len() >= MAX_TRACKED {
             failures.retain(|_, (started, _)| !is_past(*started));
-            if failures.len() >= REMEMBERED && !failures.contains_key(&network) {
+            if failures.len() >= MAX_TRACKED && !failures.contains_key(&network) {
                 return true;
             }
         }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::transport::http::refusal::Refusal;
 
-/// How long the rest of a refused body is read, so that its sender gets to read the response.
+/// How long the rest of a refused body is read, so that its sender can read the response.
 const DISCARD: Duration = Duration::from_secs(2);
 /// Maximum bytes of a body that is not counted: ordinary messages never wait, and are bounded by the
 /// number of connections.
@@ -39,7 +39,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     // Nothing is decompressed: a few bytes could become gigabytes.
     let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(header::CONTENT_ENCODING).iter().all(is_plain) {
-        return unsupported("content_encoding", "a Content-Encoding is not taken; send the body as it is");
+        return unsupported("content_encoding", "Content-Encoding is not supported; send the body unencoded");
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ impl Bodies {
     ///
     /// # Errors
     /// 413 if it is too long (before any of it is read, if its length is declared), 408 if it takes
-    /// too long, 503 if it waited as long for free bytes, 400 if it breaks off.
+    /// too long, 503 if it waited as long for free bytes, 400 if it is incomplete.
     pub(super) async fn read(&self, body: &mut Incoming, caller: &Arc<str>) -> Result<Bytes, Refusal> {
         let deadline = Instant::now() + self.time;
         let declared_size = body.size_hint();
@@ -108,8 +108,8 @@ impl Bodies {
         let mut buffer = BodyBuffer::default();
         while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| self.too_slow())? {
             let frame = frame.map_err(|error| {
-                tracing::debug!(%error, "a body broke off");
-                Refusal::new(StatusCode::BAD_REQUEST, "body_broken", "the body broke off")
+                tracing::debug!(%error, "incomplete body");
+                Refusal::new(StatusCode::BAD_REQUEST, "body_broken", "the body is incomplete")
                     .header(header::CONNECTION, "close")
             })?;
             let Ok(bytes) = frame.into_data() else { continue };
@@ -138,7 +138,7 @@ impl Bodies {
             Some(BodyPermit { own, of_all: self.permits.clone().acquire_many_owned(bytes).await.ok()? })
         };
         timeout_at(deadline, permit).await.ok().flatten().ok_or_else(|| {
-            let detail = "too many large messages are worked on, try again later";
+            let detail = "too many large messages are being processed, retry later";
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_bodies", detail);
             refusal.header(header::RETRY_AFTER, "1")
         })

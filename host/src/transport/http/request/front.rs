@@ -134,7 +134,7 @@ impl Front {
             return self.refuse(request, refusal);
         }
         if !is_plainly_chunked(request.headers()) {
-            let detail = "a Transfer-Encoding other than chunked is not taken; send the body as it is";
+            let detail = "a Transfer-Encoding other than chunked is not supported; send the body unencoded";
             let refusal = Refusal::new(StatusCode::NOT_IMPLEMENTED, "transfer_encoding", detail);
             return refusal.header(header::CONNECTION, "close").into();
         }
@@ -158,7 +158,7 @@ impl Front {
             mcp::MESSAGES if self.settings.sse => (&[Method::POST], "POST"),
             _ if matches!(*method, Method::TRACE | Method::CONNECT) => (&[], "GET, POST, DELETE"),
             _ => {
-                let detail = "there is nothing here; MCP is at /mcp";
+                let detail = "not found; the MCP endpoint is /mcp";
                 return Err(Refusal::new(StatusCode::NOT_FOUND, "path_not_found", detail));
             }
         };
@@ -187,6 +187,6 @@ fn is_plainly_chunked(headers: &HeaderMap) -> bool {
 }
 
 fn method_not_allowed(allowed: &'static str) -> Refusal {
-    let detail = format!("this method is not taken here; {allowed} are");
+    let detail = format!("this method is not supported here; use {allowed}");
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).header(header::ALLOW, allowed)
 }

@@ -53,7 +53,7 @@ impl Guard {
         }
     }
 
-    /// Allows a request; returns its origin if that is another site which may read the response.
+    /// Allows a request; returns its origin if that is another site, which may read the response.
     ///
     /// # Errors
     /// 403 if `Host` or `Origin` is not on the list.
@@ -140,18 +140,18 @@ fn is_among(names: &[String], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// A value that is not ASCII is on no list.
+/// An empty text for a value that is not ASCII: it is never allowed.
 fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
 }
 
 fn host_not_allowed() -> Refusal {
-    let detail = "this Host is not one of the server's names; server.http.allowed-hosts adds to them";
+    let detail = "this Host is not one of the server's names; add it to server.http.allowed-hosts";
     forbidden("host_not_allowed", detail)
 }
 
 fn origin_not_allowed() -> Refusal {
-    let detail = "pages of this Origin may not use the server; server.http.allowed-origins adds to those that may";
+    let detail = "pages of this Origin may not use the server; add it to server.http.allowed-origins to allow them";
     forbidden("origin_not_allowed", detail)
 }
 

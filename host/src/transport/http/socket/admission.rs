@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn places_come_back() {
+    fn permits_are_released() {
         let admission = Admission::new(3, 2);
         let one = admission.admit(address("10.0.0.1")).expect("free");
         let _two = admission.admit(address("::ffff:10.0.0.1")).expect("free");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_one_host_is_one_address() {
+    fn an_ipv6_network_counts_as_one_address() {
         let admission = Admission::new(10, 1);
         let _one = admission.admit(address("2001:db8:1:1::1")).expect("free");
         assert!(admission.admit(address("2001:db8:1:1:ffff::2")).is_none());

@@ -32,7 +32,7 @@ pub(super) async fn serve(
     front: Arc<Front>,
     _held: (ConnectionPermit, ConnectionGuard),
 ) {
-    let Some(stream) = accepted.enter() else { return };
+    let Some(stream) = accepted.register() else { return };
     let stream = WriteTimeout::new(stream, front.settings.write_timeout);
     let Some(tls) = &front.settings.tls else { return serve_http(stream, peer, front).await };
     let handshake = tokio::select! {
@@ -75,7 +75,7 @@ async fn serve_http(stream: impl Stream + 'static, peer: Option<IpAddr>, front: 
     let ended = tokio::select! {
         ended = served => ended,
         () = stop.cancelled() => {
-            // Hyper would wait for the rest of the first head; not of a later one.
+            // Hyper would wait for the rest of the first head, but not for that of a later one.
             if !head_received.load(Ordering::Relaxed) {
                 return;
             }

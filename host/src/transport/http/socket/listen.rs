@@ -1,7 +1,6 @@
-//! Where the server listens: an address of TCP, a Unix socket, or a socket that systemd hands
-//! over.
+//! Listening sockets: a TCP address, a Unix socket, or a socket passed by systemd.
 //!
-//! Accepts connections and reads nothing from them.
+//! Accepts connections; requests are read elsewhere.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -14,32 +13,32 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::os::service;
-use crate::os::sockets::{BindError, Handed, LocalListener, LocalStream};
+use crate::os::sockets::{BindError, LocalListener, LocalStream, PassedSocket};
 
-/// After an error of the system (no descriptors are left, say) before the next attempt.
-const PAUSE: Duration = Duration::from_millis(100);
-/// Connections that wait in the kernel.
+/// Pause after a failed accept, for example because no file descriptors are left.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Maximum connections in the kernel's accept queue.
 const BACKLOG: u32 = 1024;
 
-/// Either kind of stream.
+/// A TCP or Unix stream.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
 /// Where to listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Port 0 is any free one.
+    /// Port 0 is any free port.
     Tcp(SocketAddr),
     Unix(PathBuf),
-    /// The first socket that was handed over (`LISTEN_FDS`).
+    /// The first socket passed by systemd (`LISTEN_FDS`).
     Systemd,
 }
 
 impl FromStr for Address {
     type Err = String;
 
-    /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` (the first of these), `unix:/path` or
-    /// `systemd`. Other names are not looked up: they may stand for several addresses.
+    /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` (which is 127.0.0.1), `unix:/path` or
+    /// `systemd`. Other names are not resolved: they may have several addresses.
     fn from_str(text: &str) -> Result<Self, String> {
         let port = |port: &str| port.parse().ok().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
         if text == "systemd" {
@@ -53,7 +52,7 @@ impl FromStr for Address {
     }
 }
 
-/// Why nothing can be listened to, and perhaps what to do.
+/// Why the server cannot listen, and perhaps a hint.
 #[derive(Debug, thiserror::Error)]
 #[error("listen on {place}: {reason}")]
 pub struct ListenError {
@@ -62,11 +61,11 @@ pub struct ListenError {
     pub hint: Option<&'static str>,
 }
 
-/// A socket that is listened to.
+/// A listening socket.
 pub struct Listener {
     socket: Socket,
-    /// What was made in the file system, and goes with it.
-    made: Option<PathBuf>,
+    /// The created socket file, which is removed on drop.
+    created: Option<PathBuf>,
 }
 
 enum Socket {
@@ -74,17 +73,17 @@ enum Socket {
     Unix(LocalListener),
 }
 
-/// A connection that is not yet of any runtime.
+/// A connection that is not registered with a runtime yet.
 pub(super) enum Accepted {
     Tcp(std::net::TcpStream),
     Unix(LocalStream),
 }
 
 impl Accepted {
-    /// Reads what has come so far, and throws it away. `false`: the connection is broken.
+    /// Discards the bytes received so far. `false`: the connection is broken.
     pub(super) fn drain(&self) -> bool {
         let mut bytes = [0; 4096];
-        // Of more than a head a sender learns by a reset.
+        // Enough for a request's head; a client that has sent more gets a reset.
         for _ in 0..16 {
             let read = match self {
                 Self::Tcp(stream) => (&mut &*stream).read(&mut bytes),
@@ -99,7 +98,7 @@ impl Accepted {
         true
     }
 
-    /// Writes something short, after which no more comes. `false`: that was not possible at once.
+    /// Writes a short final response without blocking. `false`: it could not be written.
     pub(super) fn close_with(&self, last: &[u8]) -> bool {
         let (written, closed) = match self {
             Self::Tcp(stream) => ((&mut &*stream).write(last), stream.shutdown(Shutdown::Write)),
@@ -108,22 +107,22 @@ impl Accepted {
         closed.is_ok() && written.is_ok_and(|written| written == last.len())
     }
 
-    /// Makes it one of the runtime of whoever calls this.
-    pub(super) fn enter(self) -> Option<Box<dyn Stream>> {
-        let entered: io::Result<Box<dyn Stream>> = match self {
+    /// Registers it with the current runtime. `None`: it failed, which is logged.
+    pub(super) fn register(self) -> Option<Box<dyn Stream>> {
+        let registered: io::Result<Box<dyn Stream>> = match self {
             Self::Tcp(stream) => TcpStream::from_std(stream).map(|stream| Box::new(stream) as _),
-            Self::Unix(stream) => stream.enter().map(|stream| Box::new(stream) as _),
+            Self::Unix(stream) => stream.register().map(|stream| Box::new(stream) as _),
         };
-        entered.inspect_err(|error| tracing::warn!(%error, "serve a connection")).ok()
+        registered.inspect_err(|error| tracing::warn!(%error, "failed to register a connection")).ok()
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.made
+        if let Some(path) = &self.created
             && let Err(error) = fs::remove_file(path)
         {
-            tracing::debug!(%error, path = %path.display(), "remove the socket");
+            tracing::debug!(%error, path = %path.display(), "failed to remove the socket");
         }
     }
 }
@@ -132,24 +131,24 @@ impl Listener {
     /// Starts to listen. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// If the port or the path is taken, may not be used, or no socket was handed over.
+    /// If the port or path is in use or not permitted, or systemd passed no socket.
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         let place = match address {
             Address::Tcp(address) => address.to_string(),
             Address::Unix(path) => format!("unix:{}", path.display()),
-            Address::Systemd => "a socket of systemd".into(),
+            Address::Systemd => "the socket passed by systemd".into(),
         };
         let bound = match address {
             Address::Tcp(address) => bind_tcp(*address),
             Address::Unix(path) => bind_unix(path),
-            Address::Systemd => take_over(),
+            Address::Systemd => passed_socket(),
         };
         let socket = bound.map_err(|(reason, hint)| ListenError { place, reason, hint })?;
-        let made = if let Address::Unix(path) = address { Some(path.clone()) } else { None };
-        Ok(Self { socket, made })
+        let created = if let Address::Unix(path) = address { Some(path.clone()) } else { None };
+        Ok(Self { socket, created })
     }
 
-    /// The address of TCP that it is bound to.
+    /// The bound TCP address.
     pub fn local_address(&self) -> Option<SocketAddr> {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok(),
@@ -165,24 +164,24 @@ impl Listener {
         }
     }
 
-    /// What clients are told to use.
+    /// The URL for clients.
     pub fn url(&self, tls: bool) -> String {
         let scheme = if tls { "https" } else { "http" };
         let address = match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok().map(|address| format!("{scheme}://{address}/mcp")),
             Socket::Unix(listener) => listener.path().map(|path| format!("unix:{}", path.display())),
         };
-        address.unwrap_or_else(|| "a socket without a name".into())
+        address.unwrap_or_else(|| "an unnamed socket".into())
     }
 
-    /// The next connection, and where it comes from if it has an address.
+    /// The next connection, and its remote address if it has one.
     pub(super) async fn accept(&self) -> (Accepted, Option<IpAddr>) {
         loop {
             let accepted = match &self.socket {
                 Socket::Tcp(listener) => listener.accept().await.and_then(|(stream, peer)| {
-                    // What is written is whole messages: nothing is gained by waiting for more.
+                    // Whole messages are written, so Nagle's algorithm would only add latency.
                     if let Err(error) = stream.set_nodelay(true) {
-                        tracing::debug!(%error, "set TCP_NODELAY");
+                        tracing::debug!(%error, "failed to set TCP_NODELAY");
                     }
                     Ok((Accepted::Tcp(stream.into_std()?), Some(peer.ip())))
                 }),
@@ -192,8 +191,8 @@ impl Listener {
                 Ok(connection) => return connection,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    tracing::warn!(%error, "take up a connection");
-                    tokio::time::sleep(PAUSE).await;
+                    tracing::warn!(%error, "failed to accept a connection");
+                    tokio::time::sleep(RETRY_PAUSE).await;
                 }
             }
         }
@@ -205,52 +204,54 @@ type Bound = Result<Socket, (String, Option<&'static str>)>;
 fn explain(error: &io::Error) -> (String, Option<&'static str>) {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            ("the port is taken".into(), Some("another program listens there; name another port, or 0 for a free one"))
+            ("the port is in use".into(), Some("another program listens on it; use another port, or 0 for a free one"))
         }
         io::ErrorKind::AddrNotAvailable => {
             ("this machine has no such address".into(), Some("use 127.0.0.1, or an address of this machine"))
         }
         io::ErrorKind::PermissionDenied => {
-            (error.to_string(), Some("ports below 1024 belong to the system, or the folder is not yours"))
+            (error.to_string(), Some("use a port above 1023, or a socket path in a folder that you can write"))
         }
         _ => (error.to_string(), None),
     }
 }
 
 fn bind_tcp(address: SocketAddr) -> Bound {
-    // std sets SO_REUSEADDR, so that a restart does not wait for connections to be forgotten.
-    let bind = || take_up(std::net::TcpListener::bind(address)?);
+    // std sets SO_REUSEADDR, so that a restart does not wait for connections in TIME_WAIT.
+    let bind = || from_std(std::net::TcpListener::bind(address)?);
     bind().map_err(|error| explain(&error))
 }
 
-fn take_up(listener: std::net::TcpListener) -> io::Result<Socket> {
+fn from_std(listener: std::net::TcpListener) -> io::Result<Socket> {
     listener.set_nonblocking(true)?;
     TcpListener::from_std(listener).map(Socket::Tcp)
 }
 
-/// Makes a socket for this user alone.
+/// Creates a socket that only this user can connect to.
 fn bind_unix(path: &Path) -> Bound {
     let refuse = |reason: &str, hint| Err((reason.to_owned(), Some(hint)));
     match LocalListener::bind(path, BACKLOG) {
         Ok(listener) => Ok(Socket::Unix(listener)),
-        Err(BindError::NotASocket) => refuse("there is a file that is no socket", "remove it, or name another path"),
-        Err(BindError::OtherUser) => refuse("there is a socket of another user", "name a path in a folder of your own"),
-        Err(BindError::InUse) => refuse("another server listens there", "stop it, or name another path"),
+        Err(BindError::NotASocket) => refuse("the path exists and is not a socket", "remove it, or use another path"),
+        Err(BindError::OtherUser) => {
+            refuse("the path is a socket of another user", "use a path in a folder of your own")
+        }
+        Err(BindError::InUse) => refuse("another server listens on it", "stop it, or use another path"),
         Err(BindError::System(error)) => Err(explain(&error)),
     }
 }
 
-fn take_over() -> Bound {
-    let hint = Some("'systemd' is for a service that a .socket unit starts");
-    let taken = service::take_socket().and_then(|handed| {
-        Ok(match handed {
-            Some(Handed::Tcp(listener)) => Some(take_up(listener)?),
-            Some(Handed::Local(listener)) => Some(Socket::Unix(listener)),
+fn passed_socket() -> Bound {
+    let hint = Some("use 'systemd' only in a service that is started by a .socket unit");
+    let passed = service::take_socket().and_then(|passed| {
+        Ok(match passed {
+            Some(PassedSocket::Tcp(listener)) => Some(from_std(listener)?),
+            Some(PassedSocket::Local(listener)) => Some(Socket::Unix(listener)),
             None => None,
         })
     });
-    match taken {
-        Ok(socket) => socket.ok_or_else(|| ("no socket was handed over".into(), hint)),
+    match passed {
+        Ok(socket) => socket.ok_or_else(|| ("no socket was passed".into(), hint)),
         Err(error) => Err((error.to_string(), hint)),
     }
 }

@@ -47,7 +47,7 @@ impl Rejections {
 }
 
 async fn linger(connection: Accepted) {
-    let Some(mut stream) = connection.enter() else { return };
+    let Some(mut stream) = connection.register() else { return };
     let mut rest = [0; 1024];
     while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
 }

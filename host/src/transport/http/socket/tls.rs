@@ -1,6 +1,6 @@
-//! TLS: a certificate chain and its key, read again when they are replaced.
+//! TLS: a certificate chain and its key, reloaded when they are replaced.
 //!
-//! It asks clients for no certificates and speaks HTTP/1.1 only.
+//! It does not request client certificates, and negotiates HTTP/1.1 only.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -14,30 +14,29 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::os::changes::{Changes, Seen};
+use crate::os::changes::{Changes, Status};
 use crate::os::files::{self, Links};
 
-/// Bytes of each of the files; a chain has some thousands.
+/// Maximum bytes of each file; a chain has a few thousand.
 const MAX_SIZE: u64 = 1 << 20;
-/// Between two looks at the files. A change is read when it stands for one.
-const LOOK: Duration = Duration::from_secs(1);
+/// A change is loaded when the files are the same at two polls.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a server shows and how it proves it.
+/// The server's certificate chain and private key.
 #[derive(Clone)]
 pub struct Tls {
     certificates: PathBuf,
     key: PathBuf,
-    /// Of the files, since they were first read.
+    /// Changes since the files were first read.
     files: Changes,
     current: Arc<ArcSwap<ServerConfig>>,
 }
 
 impl Tls {
-    /// Reads PEM files: the server's certificate, those that lead to the root after it, and the
-    /// key of the first.
+    /// Reads PEM files: the server's certificate followed by its intermediates, and the server's key.
     ///
     /// # Errors
-    /// If a file cannot be read, holds no such thing, or the two do not belong together.
+    /// If a file cannot be read or parsed, or the key does not belong to the certificate.
     pub fn read(certificates: &Path, key: &Path) -> Result<Self, String> {
         let files = Changes::of(vec![certificates.to_owned(), key.to_owned()], Links::Followed);
         let current = Arc::new(ArcSwap::from_pointee(config(certificates, key)?));
@@ -48,30 +47,28 @@ impl Tls {
         TlsAcceptor::from(self.current.load_full())
     }
 
-    /// Reads the files again whenever they change, for those who connect from then on. What cannot
-    /// be used changes nothing: the two may be replaced one after the other.
+    /// Reloads the files whenever they change. On an error the old ones stay: the two files may be
+    /// replaced one after the other.
     pub(super) async fn follow(&self) -> Infallible {
         let mut files = self.files.clone();
-        let mut looks = tokio::time::interval(LOOK);
+        let mut polls = tokio::time::interval(POLL_INTERVAL);
         loop {
-            looks.tick().await;
-            if files.look() == Seen::Changed {
-                files.read_again();
-                self.read_again();
+            polls.tick().await;
+            if files.poll() == Status::Changed {
+                files.mark_read();
+                self.reload();
             }
         }
     }
 
-    /// Reads the files again, for those who connect from then on.
-    pub fn read_again(&self) {
+    /// Reloads the files for new connections. On an error the old ones stay.
+    pub fn reload(&self) {
         match config(&self.certificates, &self.key) {
             Ok(config) => {
                 self.current.store(Arc::new(config));
-                tracing::info!("read the certificate and its key again");
+                tracing::info!("TLS certificate and key reloaded");
             }
-            Err(error) => {
-                tracing::error!("the certificate and its key stay as they were: failed to read them again: {error}");
-            }
+            Err(error) => tracing::error!("TLS certificate and key unchanged: failed to reload: {error}"),
         }
     }
 }
@@ -83,7 +80,7 @@ fn config(certificates: &Path, key: &Path) -> Result<ServerConfig, String> {
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| in_file(certificates, &error))?;
     if chain.is_empty() {
-        return Err(in_file(certificates, &"there is no certificate in the file"));
+        return Err(in_file(certificates, &"the file has no certificate"));
     }
     let secret = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| in_file(key, &error))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -9,10 +9,10 @@ fn imported(yaml: &str) -> Imported {
 }
 
 #[test]
-fn what_means_the_same_is_carried_over() {
+fn equivalent_entries_are_converted() {
     let policy = r#"
 version: "1.0"
-description: "all that can be carried over"
+description: "all that can be converted"
 permissions:
   storage:
     allow:
@@ -38,7 +38,7 @@ permissions:
 "#;
     let imported = imported(policy);
     assert_eq!(imported.left_out, Vec::<String>::new());
-    let expected = r#"# From a policy file of Wassette.
+    let expected = r#"# From a Wassette policy file.
 [secrets]
 API_KEY = { env = "API_KEY" }
 
@@ -60,7 +60,7 @@ secrets = ["API_KEY"]
 }
 
 #[test]
-fn what_would_allow_more_is_left_out_with_the_reason() {
+fn entries_without_an_equivalent_are_left_out_with_the_reason() {
     let policy = r#"
 version: "1.0"
 permissions:
@@ -97,18 +97,18 @@ permissions:
 extra: 1
 "#;
     let imported = imported(policy);
-    assert_eq!(imported.toml, "# From a policy file of Wassette.\n[plugins.weather.grants]\n");
+    assert_eq!(imported.toml, "# From a Wassette policy file.\n[plugins.weather.grants]\n");
     let left_out = [
         "left out storage.allow \"fs:///srv\": it is not a mapping",
         "left out storage fs://work/agent/**: it is in Wassette's own folder; grant the intended folder instead",
         "left out storage fs:///srv/*/data: a grant covers a whole folder tree, without other patterns",
         "left out storage fs:///: the whole file system is never granted",
-        "left out storage fs:///srv/../etc: its path is not plain",
+        "left out storage fs:///srv/../etc: its path has empty, `.` or `..` segments",
         "left out storage fs:///srv/open: grants have no exceptions, and fs:///srv/open/secret/** is denied",
-        "left out storage fs:///srv/letterbox: it may be written and not read, and what may be written can be read here",
+        "left out storage fs:///srv/letterbox: it allows write without read, and a writable grant can also be read",
         "left out storage fs:///srv/nothing: it allows neither read nor write",
         "left out storage http://example.com: its scheme is not fs://",
-        "left out storage {\"access\":[\"read\"]}: it names no uri",
+        "left out storage {\"access\":[\"read\"]}: it has no uri",
         "left out network *.example.com: a grant covers one host, without patterns",
         "left out network api.example.net: grants have no exceptions, and *.example.net is denied",
         "left out network 127.0.0.1: an address is granted with its port, and with `private = true` if it is not public",
@@ -118,7 +118,7 @@ extra: 1
         "left out runtime: it does not apply to this sandbox",
         "left out resources.cpu: there is no such limit",
         "left out memory 1024: its unit is not Ki, Mi or Gi",
-        "left out ipc: no plugin has pipes or sockets",
+        "left out ipc: plugins have no pipes or sockets",
         "left out other: it is unknown",
         "left out extra: it is unknown",
     ];
@@ -126,14 +126,14 @@ extra: 1
 }
 
 #[test]
-fn no_permissions_are_no_grants() {
+fn a_policy_without_permissions_has_no_grants() {
     for policy in ["version: \"1.0\"\npermissions:\n", "version: 1.0\npermissions: {}\n", "version: \"1.0\"\n"] {
         assert_eq!(imported(policy).left_out, Vec::<String>::new(), "{policy}");
     }
 }
 
 #[test]
-fn what_is_no_policy_is_refused() {
+fn other_documents_are_refused() {
     for text in
         ["[]", "text", "permissions: {}", "version: \"2.0\"\npermissions: {}", "version: \"1.0\"\npermissions: 1"]
     {

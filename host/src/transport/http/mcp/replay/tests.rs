@@ -10,7 +10,7 @@ fn id(number: u64) -> Option<RequestId> {
     Some(RequestId::new_number(number))
 }
 
-fn said(text: &str) -> Outgoing {
+fn notification(text: &str) -> Outgoing {
     Outgoing::new(text.to_owned(), MessageKind::ServerInitiated)
 }
 
@@ -23,7 +23,7 @@ async fn stream(retention: &Arc<CallerRetention>, request: Option<RequestId>, me
     let (sender, receiver) = mpsc::channel(64);
     let replay = Replay::of(1, retention.clone(), request, receiver);
     for message in messages {
-        sender.send(message).await.expect("it is kept");
+        sender.send(message).await.expect("it is retained");
     }
     drop(sender);
     while !replay.has_ended() {
@@ -32,7 +32,7 @@ async fn stream(retention: &Arc<CallerRetention>, request: Option<RequestId>, me
     replay
 }
 
-/// What a client gets that resumes from the beginning.
+/// What a client receives if it resumes from the beginning.
 async fn all(replay: &Arc<Replay>) -> Vec<String> {
     let mut reader = replay.reader(Some(0));
     let mut all = Vec::new();
@@ -42,12 +42,12 @@ async fn all(replay: &Arc<Replay>) -> Vec<String> {
     all
 }
 
-fn is_dropped(said: &[String]) -> bool {
-    matches!(said, [last] if last.contains("answer_dropped"))
+fn is_dropped(messages: &[String]) -> bool {
+    matches!(messages, [last] if last.contains("answer_dropped"))
 }
 
 #[tokio::test]
-async fn what_is_kept_of_all_streams_is_bounded_and_the_oldest_goes_first() {
+async fn retained_bytes_are_bounded_and_the_oldest_stream_is_evicted_first() {
     let all_retention = Retention::new(64 * KIB, 64 * KIB);
     let retention = all_retention.of(&"local".into());
     let mut streams = Vec::new();
@@ -55,48 +55,48 @@ async fn what_is_kept_of_all_streams_is_bounded_and_the_oldest_goes_first() {
         streams.push(stream(&retention, id(number), vec![answer(10 * KIB)]).await);
         assert!(all_retention.taken() <= 64 * KIB + 100 * 512, "{}", all_retention.taken());
     }
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for (number, replay) in streams.iter().enumerate() {
-        let said = all(replay).await;
-        if is_dropped(&said) {
-            assert!(said[0].contains(&format!("\"id\":{number},")), "{said:?}");
+        let messages = all(replay).await;
+        if is_dropped(&messages) {
+            assert!(messages[0].contains(&format!("\"id\":{number},")), "{messages:?}");
         } else {
-            assert_eq!(said, ["x".repeat(10 * KIB)]);
-            kept.push(number);
+            assert_eq!(messages, ["x".repeat(10 * KIB)]);
+            retained.push(number);
         }
     }
-    assert!(kept.len() >= 3 && kept.iter().copied().eq(100 - kept.len()..100), "{kept:?}");
-    // A second time it gets the same.
+    assert!(retained.len() >= 3 && retained.iter().copied().eq(100 - retained.len()..100), "{retained:?}");
+    // A second reader gets the same.
     assert!(is_dropped(&all(&streams[0]).await));
     drop(streams);
-    assert_eq!(all_retention.taken(), 0, "all of it comes back");
+    assert_eq!(all_retention.taken(), 0, "all bytes are released");
 }
 
 #[tokio::test]
-async fn one_who_fills_all_takes_it_from_himself() {
+async fn a_caller_at_the_limit_evicts_its_own_streams() {
     let all_retention = Retention::new(64 * KIB, 40 * KIB);
     let (alice, bob) = (all_retention.of(&"alice".into()), all_retention.of(&"bob".into()));
     let early = stream(&bob, id(1), vec![answer(20 * KIB)]).await;
-    let mut hers = Vec::new();
+    let mut alices = Vec::new();
     for number in 0..20 {
-        hers.push(stream(&alice, id(number), vec![answer(10 * KIB)]).await);
+        alices.push(stream(&alice, id(number), vec![answer(10 * KIB)]).await);
     }
-    // Not more than a part is hers, and where all is full, what she has is the most.
+    // Alice is limited to her share, and at the total limit she retains most.
     let late = stream(&bob, id(2), vec![answer(15 * KIB)]).await;
     assert_eq!(all(&early).await, ["x".repeat(20 * KIB)]);
     assert_eq!(all(&late).await, ["x".repeat(15 * KIB)]);
-    assert!(is_dropped(&all(&hers[0]).await));
-    assert_eq!(all(hers.last().expect("twenty")).await, ["x".repeat(10 * KIB)]);
+    assert!(is_dropped(&all(&alices[0]).await));
+    assert_eq!(all(alices.last().expect("twenty")).await, ["x".repeat(10 * KIB)]);
 }
 
 #[tokio::test]
-async fn what_was_read_goes_before_what_was_not() {
+async fn delivered_streams_are_evicted_before_undelivered_ones() {
     let all_retention = Retention::new(32 * KIB, 32 * KIB);
     let retention = all_retention.of(&"local".into());
     let unread = stream(&retention, id(1), vec![answer(10 * KIB)]).await;
     let read = stream(&retention, id(2), vec![answer(10 * KIB)]).await;
     let first = all(&read).await;
-    assert_eq!(all(&read).await, first, "it can be had again while there is room");
+    assert_eq!(all(&read).await, first, "it can be read again while it is retained");
     let last = stream(&retention, id(3), vec![answer(15 * KIB)]).await;
     assert!(is_dropped(&all(&read).await));
     assert!(!is_dropped(&all(&unread).await) && !is_dropped(&all(&last).await));
@@ -104,7 +104,7 @@ async fn what_was_read_goes_before_what_was_not() {
 
 /// Running streams are evicted too, if no stream has ended.
 #[tokio::test]
-async fn streams_that_go_on_are_bounded_too() {
+async fn running_streams_are_bounded_too() {
     let all_retention = Retention::new(32 * KIB, 32 * KIB);
     let retention = all_retention.of(&"local".into());
     let mut open = Vec::new();
@@ -112,7 +112,7 @@ async fn streams_that_go_on_are_bounded_too() {
         let (sender, receiver) = mpsc::channel(64);
         let replay = Replay::of(number, retention.clone(), id(number), receiver);
         for _ in 0..8 {
-            sender.send(said(&"s".repeat(KIB))).await.expect("it is kept");
+            sender.send(notification(&"s".repeat(KIB))).await.expect("it is retained");
         }
         while sender.capacity() < 64 {
             tokio::task::yield_now().await;
@@ -122,12 +122,12 @@ async fn streams_that_go_on_are_bounded_too() {
     }
     let (replay, sender) = open.pop().expect("ten");
     drop(sender);
-    assert!(!all(&replay).await.is_empty(), "the newest is there");
+    assert!(!all(&replay).await.is_empty(), "the newest is retained");
 }
 
-/// More than the limit: a waiting reader gets it, and no other.
+/// Only a waiting reader gets a message that is larger than the limit.
 #[tokio::test]
-async fn what_can_never_be_kept_is_for_those_who_wait() {
+async fn a_message_over_the_limit_is_delivered_to_a_waiting_reader_only() {
     let all_retention = Retention::new(32 * KIB, 32 * KIB);
     let retention = all_retention.of(&"local".into());
     assert!(is_dropped(&all(&stream(&retention, id(1), vec![answer(100 * KIB)]).await).await));
@@ -139,7 +139,7 @@ async fn what_can_never_be_kept_is_for_those_who_wait() {
     while !replay.lock().caught_up {
         tokio::task::yield_now().await;
     }
-    sender.send(answer(100 * KIB)).await.expect("it is kept");
+    sender.send(answer(100 * KIB)).await.expect("it is retained");
     drop(sender);
     assert_eq!(reading.await.expect("no panic"), Some(100 * KIB));
     while !replay.has_ended() {
@@ -150,9 +150,9 @@ async fn what_can_never_be_kept_is_for_those_who_wait() {
     assert!(is_dropped(&all(&replay).await));
 }
 
-/// An id of megabytes is not kept for an error that may never be wanted.
+/// An id of megabytes is not retained for an error that may never be read.
 #[tokio::test]
-async fn who_has_a_long_id_finds_nothing() {
+async fn a_dropped_response_with_a_long_id_leaves_no_error() {
     let all_retention = Retention::new(32 * KIB, 32 * KIB);
     let retention = all_retention.of(&"local".into());
     let long = format!("\"{}\"", "i".repeat(MAX_ID));
@@ -163,10 +163,10 @@ async fn who_has_a_long_id_finds_nothing() {
     assert!(replay.is_dropped());
 }
 
-/// Many who come at the same moment: each message is for one of them (MCP 2025-11-25,
-/// basic/transports: never the same message on several streams).
+/// Each message is delivered to one of several concurrent readers (MCP 2025-11-25, basic/transports:
+/// never the same message on several streams).
 #[test]
-fn two_who_come_at_the_same_moment_are_not_both_readers() {
+fn concurrent_readers_never_get_the_same_message() {
     const READERS: usize = 4;
     let all_retention = Retention::new(64 * KIB, 64 * KIB);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -174,7 +174,7 @@ fn two_who_come_at_the_same_moment_are_not_both_readers() {
         let (sender, receiver) = mpsc::channel(1);
         let replay = runtime.block_on(async { Replay::of(0, all_retention.of(&"local".into()), None, receiver) });
         for number in 0..16 {
-            replay.keep(said(&number.to_string()));
+            replay.retain(notification(&number.to_string()));
         }
         let start = Barrier::new(READERS);
         let mut read: Vec<String> = thread::scope(|scope| {

@@ -24,7 +24,7 @@ fn guard(bound: Option<&str>, tls: bool) -> Guard {
 
 /// Abuse P20.
 #[test]
-fn only_whole_names_of_the_server_are_hosts() {
+fn only_exact_names_of_the_server_are_allowed_hosts() {
     let guard = guard(Some("127.0.0.1:8080"), false);
     for good in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "LocalHost:8080", "tools.example:8443"] {
         assert!(check(&guard, &[("host", good)], "/mcp").is_ok(), "{good}");
@@ -65,7 +65,7 @@ fn a_host_in_the_target_is_checked_too() {
 
 /// Abuse P19.
 #[test]
-fn only_whole_origins_on_the_list_may_come() {
+fn only_exact_listed_origins_are_allowed() {
     let guard = guard(Some("127.0.0.1:8080"), false);
     let from = |origin: &str| check(&guard, &[("host", "localhost:8080"), ("origin", origin)], "/mcp");
     for own in ["http://localhost:8080", "https://localhost:8080", "http://127.0.0.1:8080", "http://[::1]:8080"] {
@@ -93,7 +93,7 @@ fn only_whole_origins_on_the_list_may_come() {
 }
 
 #[test]
-fn the_servers_names_follow_from_where_it_listens() {
+fn the_allowed_hosts_depend_on_the_listen_address() {
     let names = |bound, tls| {
         let guard = guard(bound, tls);
         ["localhost", "localhost:443", "192.0.2.7:443", "192.0.2.7", "0.0.0.0:443"]

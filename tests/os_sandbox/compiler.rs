@@ -1,51 +1,53 @@
-//! The wall around the process that compiles.
+//! The OS sandbox of the compiler process.
 
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Test, attempt, attempts, say, stands};
+use crate::{Test, attempt, attempts, is_enforced, say};
 
 pub(super) const TESTS: &[Test] = &[
     ("compiler::opens_no_file", opens_no_file),
-    ("compiler::a_socket_a_program_or_a_thread_ends_it", a_socket_a_program_or_a_thread_ends_it),
-    ("compiler::runs_no_code_that_it_makes", runs_no_code_that_it_makes),
+    ("compiler::is_killed_by_a_socket_a_program_or_a_thread", is_killed_by_a_socket_a_program_or_a_thread),
+    ("compiler::cannot_run_generated_code", cannot_run_generated_code),
     ("compiler::has_two_gigabytes", has_two_gigabytes),
     ("compiler::landlock_holds_without_the_filter", landlock_holds_without_the_filter),
     ("compiler::dies_with_its_parent", dies_with_its_parent),
 ];
 
 fn opens_no_file() {
-    for (what, path) in [("read", "/etc/passwd"), ("list", "/"), ("write", "/tmp/wharf-walls"), ("remove", "/tmp/x")] {
+    for (what, path) in
+        [("read", "/etc/passwd"), ("list", "/"), ("write", "/tmp/wharf-os-sandbox"), ("remove", "/tmp/x")]
+    {
         let ended = attempt(&["compiler", what, path]);
-        if stands(&ended, "calls") {
+        if is_enforced(&ended, "calls") {
             assert!(ended.result.contains("(os error 1)"), "{what} {path}: {}", ended.result);
         }
     }
 }
 
-fn a_socket_a_program_or_a_thread_ends_it() {
+fn is_killed_by_a_socket_a_program_or_a_thread() {
     for (what, path) in [
         ("connect", ""),
         ("listen", ""),
-        ("socket", "/tmp/wharf-walls-socket"),
+        ("socket", "/tmp/wharf-os-sandbox-socket"),
         ("execute", "/bin/true"),
         ("thread", ""),
     ] {
         let ended = attempt(&["compiler", what, path]);
-        if stands(&ended, "calls") {
+        if is_enforced(&ended, "calls") {
             assert!(ended.was_killed() && ended.result.is_empty(), "{what}: {} {}", ended.status, ended.result);
         }
     }
 }
 
-fn runs_no_code_that_it_makes() {
+fn cannot_run_generated_code() {
     let ended = attempt(&["compiler", "code"]);
-    if stands(&ended, "calls") {
+    if is_enforced(&ended, "calls") {
         assert!(ended.was_killed() || ended.result.starts_with("refused"), "{} {}", ended.status, ended.result);
     }
     let ended = attempt(&["none", "code"]);
-    assert_eq!(ended.result, "done", "without the wall it runs");
+    assert_eq!(ended.result, "done", "it runs without the OS sandbox");
 }
 
 fn has_two_gigabytes() {
@@ -54,18 +56,18 @@ fn has_two_gigabytes() {
 }
 
 fn landlock_holds_without_the_filter() {
-    for (what, path) in [("read", "/etc/passwd"), ("list", "/"), ("write", "/tmp/wharf-walls"), ("connect", "")] {
+    for (what, path) in [("read", "/etc/passwd"), ("list", "/"), ("write", "/tmp/wharf-os-sandbox"), ("connect", "")] {
         let ended = attempt(&["files", what, path]);
-        if stands(&ended, "files") {
+        if is_enforced(&ended, "files") {
             assert!(ended.result.contains("(os error 13)"), "{what} {path}: {}", ended.result);
         }
     }
 }
 
-/// Its input stays open, so that it ends by nothing but its parent's end.
+/// Its stdin stays open, so only the end of its parent can end it.
 fn dies_with_its_parent() {
-    if attempt(&["compiler", "memory"]).standing.contains("calls: Not") {
-        return say("  not shown: how far it has come cannot be seen without a filter");
+    if attempt(&["compiler", "memory"]).enforcement.contains("calls: None") {
+        return say("  skipped: without a filter it cannot be seen whether it is ready");
     }
     let mut parent = Command::new(std::env::current_exe().expect("this program"))
         .args([attempts::ATTEMPT, "none", "orphan", env!("CARGO_BIN_EXE_wharf")])
@@ -75,12 +77,12 @@ fn dies_with_its_parent() {
         .expect("it starts");
     let input = parent.stdin.take();
     let output = parent.wait_with_output().expect("it ends");
-    let said = String::from_utf8(output.stdout).expect("text");
-    let orphan = said.lines().nth(1).and_then(|line| line.parse().ok()).expect("the number of its child");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let orphan = text.lines().nth(1).and_then(|line| line.parse().ok()).expect("the id of its child");
     let started = Instant::now();
-    // Where nobody waits for it, it stays as a zombie.
+    // It stays a zombie where no process reaps it.
     while status(orphan, "State").is_some_and(|state| !state.starts_with('Z')) {
-        assert!(started.elapsed() < Duration::from_secs(10), "{orphan} lives on");
+        assert!(started.elapsed() < Duration::from_secs(10), "{orphan} still runs");
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(input);

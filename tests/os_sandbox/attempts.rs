@@ -1,4 +1,4 @@
-//! The process behind a wall: what it tries, and what it says of it.
+//! The sandboxed process: what it attempts and reports.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -8,41 +8,41 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use wharf::os::sandbox::{self, Reach};
+use wharf::os::sandbox::{self, AllowedPaths};
 use wharf::plugin::compile::{WORKER, worker};
 
 use crate::say;
 
-/// The argument that makes this program try something.
+/// The argument that makes this program attempt something.
 pub(super) const ATTEMPT: &str = "attempt";
 
-/// The first argument names the wall, the second what is tried, the others are paths.
+/// The first argument names the restrictions, the second the attempt, the others are paths.
 pub(super) fn run(arguments: &[String]) {
-    let [wall, what, paths @ ..] = arguments else { panic!("attempt WALL WHAT PATH…") };
-    match wall.as_str() {
-        "none" => say("there is none"),
+    let [restrictions, what, paths @ ..] = arguments else { panic!("attempt RESTRICTIONS WHAT PATH…") };
+    match restrictions.as_str() {
+        "none" => say("none"),
         "compiler" => {
             worker::limit().expect("limits");
             let (files, calls) = worker::confine();
             say(&format!("files: {files:?}, calls: {calls:?}"));
         }
-        "files" => say(&format!("files: {:?}", sandbox::no_files().expect("landlock"))),
+        "files" => say(&format!("files: {:?}", sandbox::deny_files().expect("landlock"))),
         "host" => {
             let [read, write, ..] = paths else { panic!("attempt host WHAT READ WRITE …") };
-            let reach = Reach {
+            let allowed = AllowedPaths {
                 read: vec![read.into(), "/not/there".into()],
                 write: vec![write.into()],
                 execute: vec!["/bin/true".into(), "/usr".into(), "/lib".into(), "/lib64".into()],
                 sockets: Vec::new(),
             };
-            say(&format!("files: {:?}", sandbox::only_files(&reach).expect("landlock")));
+            say(&format!("files: {:?}", sandbox::restrict_files(&allowed).expect("landlock")));
         }
-        other => panic!("no such wall: {other}"),
+        other => panic!("no such restrictions: {other}"),
     }
-    say(&tried(what, paths).map_or_else(|error| format!("refused: {error}"), |()| "done".to_owned()));
+    say(&attempt(what, paths).map_or_else(|error| format!("refused: {error}"), |()| "done".to_owned()));
 }
 
-fn tried(what: &str, paths: &[String]) -> std::io::Result<()> {
+fn attempt(what: &str, paths: &[String]) -> std::io::Result<()> {
     let path = || PathBuf::from(paths.last().expect("a path"));
     match what {
         "read" => fs::read(path()).map(drop),
@@ -59,14 +59,14 @@ fn tried(what: &str, paths: &[String]) -> std::io::Result<()> {
             thread.join().map_err(|_| std::io::Error::other("it panicked"))
         }
         "memory" => Vec::<u8>::new().try_reserve_exact(3 << 30).map_err(std::io::Error::other),
-        // Native code that is made here must not run here.
+        // Native code that is generated here must not run here.
         "code" => {
             let engine = wasmtime::Engine::default();
             let bytes = wat::parse_str("(component (core module (func)))").map_err(std::io::Error::other)?;
             let component = wasmtime::component::Component::new(&engine, bytes);
             component.map(drop).map_err(|error| std::io::Error::other(format!("{error:#}")))
         }
-        // Starts a compiler that reads what this process reads, and leaves it alone.
+        // Starts a compiler that shares this process's stdin, and exits without waiting for it.
         "orphan" => {
             let child = Command::new(path()).arg(WORKER).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
             say(&child.id().to_string());

@@ -1,4 +1,4 @@
-//! Seccomp: which system calls this thread, and what it starts, can make.
+//! Seccomp: filters the system calls of this thread and of its children.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,10 +9,9 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// What a process makes use of that reads and writes what is open, computes and ends. The C
-/// library and the allocator decide which of them; a call that is missing here fails there, and
-/// they do without.
-const COMPUTES: [c_long; 32] = [
+/// The system calls of a process that computes, reads and writes open files, and exits. Which of them
+/// are made is up to the C library and the allocator; where another call fails, they use a fallback.
+const ALLOWED: [c_long; 32] = [
     libc::SYS_brk,
     libc::SYS_clock_gettime,
     libc::SYS_close,
@@ -47,8 +46,8 @@ const COMPUTES: [c_long; 32] = [
     libc::SYS_set_robust_list,
 ];
 
-/// What only somebody tries who has taken the process over: it ends at once.
-const KILLS: [c_long; 22] = [
+/// System calls that only an attacker makes: they kill the process.
+const KILLING: [c_long; 22] = [
     libc::SYS_accept4,
     libc::SYS_bind,
     libc::SYS_bpf,
@@ -73,43 +72,49 @@ const KILLS: [c_long; 22] = [
     libc::SYS_userfaultfd,
 ];
 
-/// Computes from here on, with what is open: no file, socket, process or thread is made, and no
-/// memory becomes executable. What is not foreseen fails with `EPERM`, what only an attacker
-/// would want ends the process with `SIGSYS`.
+/// From here on the process can use what is open, but create no file, socket, process or thread, and
+/// make no memory executable. Unlisted calls fail with `EPERM`; those that only an attacker makes kill
+/// the process with `SIGSYS`.
 ///
 /// # Errors
-/// If there are no filters on this machine, or the kernel refuses these.
-pub fn only_compute() -> io::Result<()> {
+/// If this architecture has no filters, or the kernel rejects them.
+pub fn filter_syscalls() -> io::Result<()> {
     filter().map_err(io::Error::other)
 }
 
 fn filter() -> Result<(), Error> {
     let machine = TargetArch::try_from(std::env::consts::ARCH)?;
-    let allow = compile(computes()?, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, machine)?;
-    let kill = compile(kills(), SeccompAction::Allow, SeccompAction::KillProcess, machine)?;
-    // The strictest answer of all filters counts. The other way round, the second would be refused.
+    let allow = compile(allowed()?, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, machine)?;
+    let kill = compile(killing(), SeccompAction::Allow, SeccompAction::KillProcess, machine)?;
+    // The strictest action of all filters applies. In the other order the first filter would reject
+    // the installation of the second.
     seccompiler::apply_filter(&kill)?;
     seccompiler::apply_filter(&allow)
 }
 
 type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
-fn computes() -> Result<Rules, BackendError> {
-    let mut rules: Rules = COMPUTES.into_iter().map(|call| (call, Vec::new())).collect();
+fn allowed() -> Result<Rules, BackendError> {
+    let mut rules: Rules = ALLOWED.into_iter().map(|call| (call, Vec::new())).collect();
     // The protection is the third argument of both.
     let executable = libc::PROT_EXEC as u64;
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
-        let not = SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(executable), 0)?;
-        rules.insert(call, vec![SeccompRule::new(vec![not])?]);
+        let not_executable = SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(executable), 0)?;
+        rules.insert(call, vec![SeccompRule::new(vec![not_executable])?]);
     }
     Ok(rules)
 }
 
-fn kills() -> Rules {
-    KILLS.into_iter().map(|call| (call, Vec::new())).collect()
+fn killing() -> Rules {
+    KILLING.into_iter().map(|call| (call, Vec::new())).collect()
 }
 
-fn compile(rules: Rules, other: SeccompAction, these: SeccompAction, machine: TargetArch) -> Result<BpfProgram, Error> {
-    let filter = SeccompFilter::new(rules, other, these, machine)?;
+fn compile(
+    rules: Rules,
+    on_mismatch: SeccompAction,
+    on_match: SeccompAction,
+    machine: TargetArch,
+) -> Result<BpfProgram, Error> {
+    let filter = SeccompFilter::new(rules, on_mismatch, on_match, machine)?;
     Ok(filter.try_into()?)
 }

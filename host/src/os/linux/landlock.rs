@@ -1,7 +1,7 @@
-//! Landlock: which files this thread, and what it starts, can open.
+//! Landlock: restricts which files this thread and its children can open.
 //!
-//! A rule belongs to the file or folder that is there when it is made. What is put in its place
-//! later, under the same name, is another one.
+//! A rule applies to the file or folder that exists when the rule is created, not to one that later
+//! replaces it under the same name.
 
 use std::fs;
 use std::io;
@@ -14,10 +14,10 @@ use landlock::{
 use rustix::fs::{Access as Mode, OFlags, access, open};
 use rustix::io::Errno;
 
-use crate::os::sandbox::{Reach, Standing};
+use crate::os::sandbox::{AllowedPaths, Enforcement};
 
-/// Libraries and certificates, names and addresses of the network, time zones, and what says how
-/// many processors there are. Secrets among them are kept by their own modes.
+/// Libraries, certificates, name resolution, time zones, and the number of processors. Secrets among
+/// them are protected by their file modes.
 const SYSTEM: [&str; 9] = [
     "/etc",
     "/usr",
@@ -29,66 +29,63 @@ const SYSTEM: [&str; 9] = [
     "/dev/urandom",
     "/var/lib/ca-certificates",
 ];
-/// Where programs on their way out are pointed to.
-const SINK: &str = "/dev/null";
+const NULL_DEVICE: &str = "/dev/null";
 
-/// The newest version whose restrictions are asked for; an older kernel holds what it knows.
+/// The ABI whose restrictions are requested; an older kernel enforces those that it supports.
 const VERSION: ABI = ABI::V6;
 
-/// Opens nothing any more, connects to nothing by TCP, and reaches no other process by a signal
-/// or an abstract socket.
+/// Denies opening files, using TCP, and reaching other processes by signals or abstract sockets.
 ///
 /// # Errors
-/// If the kernel knows the restrictions and refuses them.
-pub fn no_files() -> io::Result<Standing> {
+/// If the kernel supports the restrictions and rejects them.
+pub fn deny_files() -> io::Result<Enforcement> {
     let restrict = || {
         let all = Ruleset::default()
             .handle_access(AccessFs::from_all(VERSION))?
             .handle_access(AccessNet::from_all(VERSION))?
             .scope(Scope::from_all(VERSION))?;
-        Ok::<_, RulesetError>(standing(&all.create()?.restrict_self()?))
+        Ok::<_, RulesetError>(enforcement(&all.create()?.restrict_self()?))
     };
     restrict().map_err(io::Error::other)
 }
 
-/// Opens only what is within reach. Sockets and signals stay as they are.
+/// Denies opening files other than the allowed ones. Sockets and signals are not restricted.
 ///
 /// # Errors
-/// As [`no_files`].
-pub fn only_files(reach: &Reach) -> io::Result<Standing> {
-    restrict(reach).map_err(io::Error::other)
+/// As [`deny_files`].
+pub fn restrict_files(allowed: &AllowedPaths) -> io::Result<Enforcement> {
+    restrict(allowed).map_err(io::Error::other)
 }
 
-fn restrict(reach: &Reach) -> Result<Standing, RulesetError> {
+fn restrict(allowed: &AllowedPaths) -> Result<Enforcement, RulesetError> {
     let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
     let sockets = make_bitflags!(AccessFs::{MakeSock | RemoveFile});
     let all = AccessFs::from_all(VERSION);
     let mut ruleset = Ruleset::default().handle_access(all)?.create()?;
     for (paths, access) in [
-        (&reach.read, read),
-        (&reach.write, all & !AccessFs::Execute),
-        (&reach.execute, read | AccessFs::Execute),
-        (&reach.sockets, sockets),
+        (&allowed.read, read),
+        (&allowed.write, all & !AccessFs::Execute),
+        (&allowed.execute, read | AccessFs::Execute),
+        (&allowed.sockets, sockets),
     ] {
         ruleset = ruleset.add_rules(paths.iter().filter_map(|path| rule(path, access)).map(Ok::<_, RulesetError>))?;
     }
-    Ok(standing(&ruleset.restrict_self()?))
+    Ok(enforcement(&ruleset.restrict_self()?))
 }
 
-/// What every program of the system reads and starts, this one with its libraries among it.
-pub(crate) fn of_every_program() -> Reach {
+/// The paths that most programs need, and this program with its libraries.
+pub(crate) fn system_paths() -> AllowedPaths {
     let read = SYSTEM.map(PathBuf::from).into_iter().chain(resolver()).collect();
-    Reach { read, write: vec![SINK.into()], execute: mapped(), sockets: Vec::new() }
+    AllowedPaths { read, write: vec![NULL_DEVICE.into()], execute: mapped(), sockets: Vec::new() }
 }
 
-/// The folder in which the system keeps the addresses of its resolvers: the file there is replaced
-/// whenever the network is another.
+/// The folder of the resolver configuration: the file in it is replaced when the network changes.
 fn resolver() -> Option<PathBuf> {
     let file = fs::canonicalize("/etc/resolv.conf").ok()?;
     file.parent().map(Path::to_owned)
 }
 
-/// This program, its loader and its libraries, which the compiler's process needs once more.
+/// This program, its loader and its libraries, which the compiler process needs.
 fn mapped() -> Vec<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut files: Vec<PathBuf> = maps.lines().filter_map(|line| line.find('/').map(|at| line[at..].into())).collect();
@@ -97,30 +94,31 @@ fn mapped() -> Vec<PathBuf> {
     files
 }
 
-/// Whether a wall, and not its mode, keeps this process from reading or writing a folder.
-pub fn keeps_from(folder: &Path, to_write: bool) -> bool {
-    // A file without a name leaves nothing behind. Where there are none, nothing is known.
+/// Whether the sandbox, and not the folder's mode, denies this process access to a folder.
+pub fn denies(folder: &Path, to_write: bool) -> bool {
+    // Creates an unnamed file, which leaves nothing behind. File systems without `O_TMPFILE` give
+    // another error, and the answer is `false`.
     let (flags, mode) = if to_write {
         (OFlags::TMPFILE | OFlags::WRONLY, Mode::WRITE_OK | Mode::EXEC_OK)
     } else {
         (OFlags::RDONLY | OFlags::DIRECTORY, Mode::READ_OK | Mode::EXEC_OK)
     };
     let opened = open(folder, flags | OFlags::CLOEXEC, rustix::fs::Mode::RUSR);
-    // Landlock says nothing to access(2).
+    // Landlock does not affect access(2).
     matches!(opened, Err(Errno::ACCESS)) && access(folder, mode).is_ok()
 }
 
-/// Rights of folders cannot be given to a file.
+/// A rule for a path, if it exists. A file cannot have the rights that only folders have.
 fn rule(path: &Path, access: BitFlags<AccessFs>) -> Option<PathBeneath<PathFd>> {
     let access = if path.metadata().ok()?.is_dir() { access } else { access & AccessFs::from_file(VERSION) };
     Some(PathBeneath::new(PathFd::new(path).ok()?, access))
 }
 
-fn standing(status: &RestrictionStatus) -> Standing {
+fn enforcement(status: &RestrictionStatus) -> Enforcement {
     match status.ruleset {
-        RulesetStatus::FullyEnforced => Standing::Whole,
-        RulesetStatus::PartiallyEnforced => Standing::Partly,
-        RulesetStatus::NotEnforced => Standing::Not,
+        RulesetStatus::FullyEnforced => Enforcement::Full,
+        RulesetStatus::PartiallyEnforced => Enforcement::Partial,
+        RulesetStatus::NotEnforced => Enforcement::None,
     }
 }
 
@@ -129,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_needed_to_start_once_more_is_found() {
+    fn mapped_files_include_this_program() {
         let program = std::env::current_exe().expect("this program");
         assert!(mapped().contains(&program), "{program:?} is not in {:?}", mapped());
     }

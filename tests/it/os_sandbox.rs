@@ -1,6 +1,6 @@
-//! The second wall around the host, through the real binary: it stands unless it is switched
-//! off, and what it leaves out of reach stays there. What a wall keeps off one by one is in
-//! `tests/walls`; that nothing is missing inside is what all other tests show.
+//! The OS sandbox of the host, through the real binary: it is active unless it is disabled, and denies
+//! what it does not allow. Single operations are tested in `tests/os_sandbox`; that it allows what is
+//! needed is shown by all other tests.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -12,9 +12,10 @@ use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::{Process, command, run};
 
-const OFF: &str = "[sandbox]\nsecond-wall = false\n";
+const OFF: &str = "[sandbox]\nos-sandbox = false\n";
 
-/// What a server says when its configuration has become a link to a file that no wall was told of.
+/// The process status and the log of a server whose configuration has become a link to a file that the
+/// OS sandbox does not allow.
 fn after_a_link_to_elsewhere(before: &str) -> (String, String) {
     let home = Home::new();
     home.configure(before);
@@ -30,10 +31,10 @@ fn after_a_link_to_elsewhere(before: &str) -> (String, String) {
 }
 
 #[test]
-fn the_host_reads_nothing_that_it_was_not_told_of() {
+fn the_host_reads_only_allowed_files() {
     let (status, log) = after_a_link_to_elsewhere("");
     if log.contains("no OS sandbox") {
-        // Nothing is shown where the kernel has none, but that it serves all the same.
+        // The kernel does not support it: this only shows that the server works without.
         return;
     }
     assert!(log.contains("configuration unchanged") && log.contains("Permission denied"), "{log}");
@@ -41,11 +42,11 @@ fn the_host_reads_nothing_that_it_was_not_told_of() {
 }
 
 #[test]
-fn the_wall_can_be_switched_off() {
+fn the_os_sandbox_can_be_disabled() {
     let (status, log) = after_a_link_to_elsewhere(OFF);
     assert!(log.contains("configuration reloaded"), "{log}");
     assert!(status.is_empty() || status.contains("NoNewPrivs:\t0"), "{status}");
-    // The compiler does without its own too.
+    // The compiler runs without its own too.
     let home = Home::with(&["echo"]);
     home.configure(OFF);
     fs::create_dir(home.path("cache")).expect("a folder");
@@ -65,7 +66,7 @@ fn the_host_cannot_write_its_own_plugins() {
             command
         })
     };
-    // The folders of somebody who starts for the first time.
+    // As at the first start of a user.
     let log = serve(None).log_with("OS sandbox");
     let Some(reach) = log.lines().find(|line| line.contains("OS sandbox active")) else {
         assert!(log.contains("no OS sandbox"), "{log}");
@@ -77,17 +78,17 @@ fn the_host_cannot_write_its_own_plugins() {
     assert!(!write.contains(&format!("{data:?}")) && !write.contains("plugins"), "{write}");
     let kept = fs::metadata(data.join("store")).expect("the folder was made").permissions().mode();
     assert_eq!(kept & 0o077, 0);
-    // A folder that the server has to write is a bad place for plugins, and is no secret.
+    // Plugins in a folder that the server has to write are warned of.
     let inside = home.path("state/wharf/plugins");
     fs::create_dir_all(&inside).expect("a folder");
-    serve(Some(inside)).log_with("the OS sandbox lets the server write its own plugins");
+    serve(Some(inside)).log_with("the OS sandbox allows the server to write its own plugins");
 }
 
-/// Where groups are private, what is made is their group's to write, unless it is made otherwise.
+/// With private groups, the usual umask makes new files writable by the group.
 #[test]
-fn what_the_host_keeps_is_made_for_its_user_alone() {
+fn files_of_the_host_are_private_to_its_user() {
     let home = Home::with(&["echo"]);
-    fs::remove_dir(home.path("state")).expect("it is made anew");
+    fs::remove_dir(home.path("state")).expect("it is created again");
     let mut client = Client::legacy(Process::serve_after(&home, "umask 002"), "2025-11-25");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     assert!(!client.process().log().contains("calls are not audited"), "{}", client.process().log());
@@ -101,7 +102,7 @@ fn what_the_host_keeps_is_made_for_its_user_alone() {
 fn the_limit_of_open_files_is_raised() {
     let home = Home::with(&["echo"]);
     let mut client = Client::legacy(Process::serve_after(&home, "ulimit -Sn 100"), "2025-11-25");
-    // The compiler, with its own limit, is not in the way of it.
+    // The compiler has its own limit.
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let Ok(limits) = fs::read_to_string(format!("/proc/{}/limits", client.process().id())) else { return };
     let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("the limit");
@@ -109,23 +110,22 @@ fn the_limit_of_open_files_is_raised() {
     assert!(numbers[0] == numbers[1] && numbers[0] != "100", "{line}");
 }
 
-/// What is too low is told at the start, and only then.
 #[test]
-fn a_limit_of_open_files_that_is_too_low_is_told() {
+fn a_low_limit_of_open_files_is_logged_at_the_start() {
     let home = Home::with(&["echo"]);
-    for (limit, connections, is_told) in [(256, 512, true), (700, 512, false), (256, 64, false)] {
+    for (limit, connections, is_logged) in [(256, 512, true), (700, 512, false), (256, 64, false)] {
         home.configure(&format!("[server.http]\naddress = '127.0.0.1:0'\nconnections = {connections}\n"));
         let process = Process::serve_after(&home, &format!("ulimit -n {limit}"));
-        // By then it has said what it has to say of its settings.
+        // It is logged before plugins are loaded.
         let log = process.log_with("loaded plugin=echo");
-        let said = log.contains(&format!("files={limit} connections={connections}"));
-        assert_eq!((said, log.contains("open file limit too low")), (is_told, is_told), "{limit}: {log}");
+        let has_values = log.contains(&format!("files={limit} connections={connections}"));
+        assert_eq!((has_values, log.contains("open file limit too low")), (is_logged, is_logged), "{limit}: {log}");
     }
 }
 
-/// A folder beside the plugin folder and out of reach, granted while a server runs.
+/// A folder beside the plugin folder, granted while a server runs.
 #[test]
-fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() {
+fn a_later_grant_outside_the_os_sandbox_needs_a_restart() {
     let home = Home::with(&["folders"]);
     let shared = home.path("shared");
     fs::create_dir(&shared).expect("a folder");
@@ -142,26 +142,27 @@ fn a_folder_that_is_granted_later_and_out_of_reach_counts_from_the_next_start() 
     granted("read");
     client.process().log_with("settings reloaded");
     if read(&mut client) == "ok hello" {
-        // No wall is in the way.
+        // The kernel does not support the OS sandbox.
         let log = client.process().log();
-        return assert!(log.contains("no OS sandbox") && !log.contains("next start of the server"), "{log}");
+        return assert!(log.contains("no OS sandbox") && !log.contains("restart the server"), "{log}");
     }
-    let log = client.process().log_with("counts from the next start of the server");
-    assert!(log.contains(&format!("not granted: the folder {} is out of reach", shared.display())), "{log}");
-    // The same of what it may be written for the first time.
+    let log = client.process().log_with("restart the server");
+    let reason = format!("not granted: the folder {} is outside what the OS sandbox allows", shared.display());
+    assert!(log.contains(&reason), "{log}");
+    // A grant for writing after one for reading needs a restart too.
     let mut client: Client<Process> = Client::start_modern(&home);
     assert_eq!(read(&mut client), "ok hello");
     granted("write");
-    client.process().log_with("granted, but nothing can be written there until the server is started again");
+    client.process().log_with("granted, but only for reading: the OS sandbox does not allow writing there; restart");
     assert_eq!(read(&mut client), "ok hello");
     let mut client: Client<Process> = Client::start_modern(&home);
     assert_eq!(client.text("folders_attempt", json!({"what": "create", "path": "new"})), "ok");
-    assert!(!client.process().log().contains("next start"), "{}", client.process().log());
+    assert!(!client.process().log().contains("restart the server"), "{}", client.process().log());
 }
 
-/// Folders that a restart is needed for, and folders that none would help.
+/// A restart is advised only for folders that can be granted after it.
 #[test]
-fn what_a_restart_is_needed_for_is_told_and_what_is_never_given_at_once() {
+fn the_log_says_which_folders_need_a_restart_and_which_are_never_granted() {
     let home = Home::with(&["folders"]);
     let later = home.path("later");
     let own = [home.path("home"), home.plugins().join("later"), home.path("home/.ssh")];
@@ -172,20 +173,20 @@ fn what_a_restart_is_needed_for_is_told_and_what_is_never_given_at_once() {
     let entries: Vec<String> =
         all.map(|(at, host)| format!("{{ host = '{}', guest = '/{at}' }}", host.display())).collect();
     home.configure(&format!("[plugins.folders.grants]\nfs = [{}]\n", entries.join(", ")));
-    let log = client.process().log_with(&format!("not granted: the folder {} is not there", later.display()));
+    let log = client.process().log_with(&format!("not granted: the folder {} does not exist", later.display()));
     if !log.contains("no OS sandbox") {
-        assert!(log.contains("make the folder, and start the server again"), "{log}");
-        assert!(!log.contains("takes it up then"), "{log}");
+        assert!(log.contains("create the folder, then restart the server"), "{log}");
+        assert!(!log.contains("then grants it"), "{log}");
     }
     for (folder, why) in own.iter().zip(["is reserved for Wharf", "is in ", "is a credentials folder"]) {
         assert!(log.contains(&format!("not granted: the folder {} {why}", folder.display())), "{log}");
     }
-    assert!(!log.contains("next start"), "{log}");
+    assert!(!log.contains("outside what the OS sandbox allows"), "{log}");
 }
 
-/// Files that are replaced as editors and package managers do it: by renaming.
+/// Editors and package managers replace files by renaming.
 #[test]
-fn what_is_replaced_is_within_reach() {
+fn replaced_files_can_still_be_read() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
     client.tools();
@@ -195,7 +196,7 @@ fn what_is_replaced_is_within_reach() {
 }
 
 #[test]
-fn a_configuration_that_is_made_later_is_within_reach() {
+fn a_configuration_that_is_created_later_can_be_read() {
     let home = Home::new();
     fs::remove_dir_all(home.path("config/wharf")).expect("its folder goes too");
     let mut client = Client::start_modern(&home);

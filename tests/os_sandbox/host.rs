@@ -1,18 +1,18 @@
-//! The wall around the host: what is in reach works, what is not does not.
+//! The OS sandbox of the host: allowed paths work, others do not.
 
 use std::fs;
 use std::path::Path;
 
-use crate::{Test, attempt, stands};
+use crate::{Test, attempt, is_enforced};
 
 pub(super) const TESTS: &[Test] = &[
-    ("host::reads_and_writes_what_is_within_reach", reads_and_writes_what_is_within_reach),
-    ("host::nothing_else_opens", nothing_else_opens),
-    ("host::starts_only_what_it_may", starts_only_what_it_may),
+    ("host::reads_and_writes_allowed_paths", reads_and_writes_allowed_paths),
+    ("host::opens_nothing_else", opens_nothing_else),
+    ("host::starts_only_allowed_programs", starts_only_allowed_programs),
 ];
 
-/// A folder to read, one to write and one that is out of reach, each with a file; in the first
-/// two there is also a link to what is out of reach.
+/// A readable folder, a writable one and one that is not allowed, each with a file; the first two also
+/// have a link to the third one's file.
 fn folders() -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a folder");
     for folder in ["read", "write", "other"] {
@@ -30,7 +30,7 @@ fn host(root: &Path, what: &str, path: &str) -> crate::Ended {
     attempt(&["host", what, &text("read"), &text("write"), &text(path)])
 }
 
-fn reads_and_writes_what_is_within_reach() {
+fn reads_and_writes_allowed_paths() {
     let root = folders();
     for (what, path) in [
         ("read", "read/file"),
@@ -43,13 +43,13 @@ fn reads_and_writes_what_is_within_reach() {
         ("thread", ""),
     ] {
         let ended = host(root.path(), what, path);
-        // Nobody listens there, but it may ask.
+        // Nothing listens there, but the attempt is allowed.
         let wanted = if what == "connect" { "refused: Connection refused (os error 111)" } else { "done" };
-        assert_eq!(ended.result, wanted, "{what} {path}, {}", ended.standing);
+        assert_eq!(ended.result, wanted, "{what} {path}, {}", ended.enforcement);
     }
 }
 
-fn nothing_else_opens() {
+fn opens_nothing_else() {
     let root = folders();
     for (what, path) in [
         ("read", "other/file"),
@@ -66,20 +66,20 @@ fn nothing_else_opens() {
         ("read", "/etc/passwd"),
     ] {
         let ended = host(root.path(), what, path);
-        if stands(&ended, "files") {
+        if is_enforced(&ended, "files") {
             assert_eq!(ended.result, "refused: Permission denied (os error 13)", "{what} {path}");
         }
     }
 }
 
-fn starts_only_what_it_may() {
+fn starts_only_allowed_programs() {
     let root = folders();
     let script = root.path().join("write/script");
     fs::copy("/bin/true", &script).expect("a program");
     let ended = host(root.path(), "start", "/bin/true");
-    assert_eq!(ended.result, "done", "{}", ended.standing);
+    assert_eq!(ended.result, "done", "{}", ended.enforcement);
     let ended = host(root.path(), "start", "write/script");
-    if stands(&ended, "files") {
+    if is_enforced(&ended, "files") {
         assert_eq!(ended.result, "refused: Permission denied (os error 13)");
     }
 }

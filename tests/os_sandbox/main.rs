@@ -1,7 +1,7 @@
-//! What the walls keep a process from: each test starts this program again, which puts itself
-//! behind a wall and then tries one thing.
+//! What the OS sandbox prevents: each test starts this program again, which restricts itself and then
+//! attempts one thing.
 //!
-//! A kernel that has no such wall is told of, and is no failure.
+//! A kernel that does not support a restriction is reported and is not a failure.
 
 mod attempts;
 mod compiler;
@@ -30,7 +30,6 @@ fn main() -> ExitCode {
 
 type Test = (&'static str, fn());
 
-/// What this program is to cargo: its output is a test's.
 #[allow(clippy::print_stdout, reason = "there is no harness to print it")]
 fn say(line: &str) {
     println!("{line}");
@@ -39,9 +38,9 @@ fn say(line: &str) {
 /// How an attempt ended.
 struct Ended {
     status: ExitStatus,
-    /// What it said of the wall.
-    standing: String,
-    /// What it said of the thing that it tried.
+    /// Its report of what is enforced.
+    enforcement: String,
+    /// Its report of the attempt.
     result: String,
 }
 
@@ -51,7 +50,7 @@ impl Ended {
     }
 }
 
-/// Tries one thing in a process of its own.
+/// Attempts one thing in a separate process.
 fn attempt(arguments: &[&str]) -> Ended {
     let program = std::env::current_exe().expect("this program");
     let output = Command::new(program)
@@ -61,17 +60,17 @@ fn attempt(arguments: &[&str]) -> Ended {
         .stderr(Stdio::inherit())
         .output()
         .expect("it starts");
-    let said = String::from_utf8(output.stdout).expect("it says text");
-    let mut lines = said.lines().map(str::to_owned);
-    let standing = lines.next().expect("it says how the wall stands");
-    Ended { status: output.status, standing, result: lines.next().unwrap_or_default() }
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut lines = text.lines().map(str::to_owned);
+    let enforcement = lines.next().expect("a report of what is enforced");
+    Ended { status: output.status, enforcement, result: lines.next().unwrap_or_default() }
 }
 
-/// Whether the test can show anything here.
-fn stands(ended: &Ended, wall: &str) -> bool {
-    let stands = ended.standing.contains(&format!("{wall}: Whole"));
-    if !stands {
-        say(&format!("  not shown: on this kernel the wall stands like this: {}", ended.standing));
+/// Whether this kernel enforces the restriction fully; otherwise the test shows nothing.
+fn is_enforced(ended: &Ended, restriction: &str) -> bool {
+    let is_enforced = ended.enforcement.contains(&format!("{restriction}: Full"));
+    if !is_enforced {
+        say(&format!("  skipped: this kernel enforces only: {}", ended.enforcement));
     }
-    stands
+    is_enforced
 }

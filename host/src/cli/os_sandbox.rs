@@ -1,0 +1,147 @@
+//! The OS sandbox of `wharf serve`: the kernel then allows only the files that the configuration names,
+//! Wharf's own files, and those that most programs may read.
+//!
+//! It protects against a plugin that escapes from its own sandbox.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::http::HttpOptions;
+use super::options::Options;
+use crate::config::{self, Config};
+use crate::os::private;
+use crate::os::sandbox::{self, AllowedPaths, Enforcement, restrict_files};
+use crate::plugin::{FolderMode, PluginId};
+
+/// Variables that name certificates, as for OpenSSL.
+const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+/// Components of a path, `/` included, up to which a folder belongs to the whole system.
+const SYSTEM_DEPTH: usize = 2;
+
+/// Enters the OS sandbox. Must be called while there is one thread: other existing threads would stay
+/// unrestricted.
+pub(super) fn enter(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) {
+    if !config.sandbox.os_sandbox {
+        tracing::debug!("no OS sandbox: sandbox.os-sandbox is false");
+        return;
+    }
+    if let Some(why) = sandbox::UNSUPPORTED {
+        tracing::warn!("no OS sandbox: {why}");
+        return;
+    }
+    let allowed = allowed_paths(options, config, dir, http);
+    match restrict_files(&allowed) {
+        Ok(Enforcement::None) => tracing::warn!("no OS sandbox: this kernel has no landlock"),
+        Err(error) => tracing::warn!("no OS sandbox: {error}"),
+        Ok(enforcement) => {
+            tracing::debug!(?enforcement, ?allowed, "OS sandbox active");
+            if let Some(folder) = writable_around(&allowed, dir) {
+                let (dir, folder) = (dir.display(), folder.display());
+                tracing::warn!("the OS sandbox allows the server to write its own plugins: {dir} is in {folder}");
+            }
+        }
+    }
+}
+
+fn allowed_paths(options: &Options, config: &Config, dir: &Path, http: &HttpOptions) -> AllowedPaths {
+    let mut allowed = sandbox::system_paths();
+    add_granted_folders(config, &mut allowed);
+    allowed.read.extend(CERTIFICATE_VARIABLES.into_iter().filter_map(std::env::var_os).map(PathBuf::from));
+    // They may be replaced while the server runs.
+    for file in secret_files(config) {
+        allowed.read.extend(around(&file));
+        allowed.read.push(file);
+    }
+    allowed.read.push(dir.to_owned());
+    allowed.read.extend(around(dir));
+    if let Some(file) = &config.file {
+        // A folder that is created later cannot be allowed.
+        let _ = file.parent().map(fs::create_dir_all);
+        allowed.read.push(file.clone());
+        allowed.read.extend(around(file));
+    }
+    let base = config::base();
+    let cache = options.cache.clone().or_else(|| base.as_ref().map(|base| base.cache.clone()));
+    let store = base.as_ref().and_then(|base| base.store.parent().map(Path::to_owned));
+    let audit = config.audit().and_then(|audit| audit.path.parent().map(Path::to_owned));
+    for folder in [cache, store, base.map(|base| base.state), audit].into_iter().flatten() {
+        // As above. An error is reported when the folder is used.
+        let _ = private::create_folder(&folder);
+        allowed.write.push(folder);
+    }
+    let address = http.address(config);
+    let socket = address.and_then(|address| address.strip_prefix("unix:")).map(Path::new);
+    allowed.sockets.extend(socket.and_then(Path::parent).map(|folder| Path::new(".").join(folder)));
+    allowed
+}
+
+/// A writable folder that contains the plugin folder.
+fn writable_around<'a>(allowed: &'a AllowedPaths, dir: &Path) -> Option<&'a PathBuf> {
+    let dir = dir.canonicalize().ok()?;
+    allowed.write.iter().find(|folder| folder.canonicalize().is_ok_and(|folder| dir.starts_with(folder)))
+}
+
+/// Adds the folders that are granted to plugins at the start.
+fn add_granted_folders(config: &Config, allowed: &mut AllowedPaths) {
+    for name in config.plugins.keys() {
+        let Ok(id) = PluginId::parse(name) else { continue };
+        for folder in config.grants(&id).folders {
+            match folder.mode {
+                FolderMode::Read => allowed.read.push(folder.host),
+                FolderMode::Write { .. } => allowed.write.push(folder.host),
+            }
+        }
+    }
+}
+
+/// The files of keys, tokens, secrets and certificates that the configuration names.
+fn secret_files(config: &Config) -> impl Iterator<Item = PathBuf> {
+    let http = &config.server.http;
+    let key = config.server.state_key.iter().filter_map(|key| key.file.as_ref());
+    let tokens = http.tokens.iter().filter_map(|token| token.file.as_ref());
+    let named = config.secrets.values().filter_map(|secret| secret.file.as_ref());
+    key.chain(tokens).chain(named).map(|file| config.resolve(file)).chain(certificates(config))
+}
+
+/// The server's certificate and key.
+fn certificates(config: &Config) -> impl Iterator<Item = PathBuf> {
+    config.server.http.tls.iter().flat_map(|tls| [&tls.cert, &tls.key]).map(|file| config.resolve(file))
+}
+
+/// The parent folders of a path and of its link target, so that a later replacement can be read too.
+/// Excludes the home folder, folders that contain it, and folders of the whole system: a replacement
+/// there needs a restart.
+fn around(path: &Path) -> Vec<PathBuf> {
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    let too_much = |folder: &Path| {
+        folder.components().count() <= SYSTEM_DEPTH || home.as_ref().is_some_and(|home| home.starts_with(folder))
+    };
+    let linked = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+    let own = path.parent().and_then(|folder| Path::new(".").join(folder).canonicalize().ok());
+    let mut folders: Vec<PathBuf> = own.into_iter().chain(linked).filter(|folder| !too_much(folder)).collect();
+    folders.dedup();
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parent_folders_are_allowed_but_never_a_home() {
+        let root = tempfile::tempdir().expect("a folder");
+        let plugins = root.path().join("plugins");
+        fs::create_dir(&plugins).expect("a folder");
+        let root = root.path().canonicalize().expect("it is there");
+        assert_eq!(around(&plugins), std::slice::from_ref(&root));
+        assert_eq!(around(&plugins.join("made-later")), std::slice::from_ref(&plugins));
+        let link = root.join("link");
+        std::os::unix::fs::symlink("plugins/file", &link).expect("a link");
+        fs::write(plugins.join("file"), "").expect("a file");
+        assert_eq!(around(&link), [root, plugins]);
+        let home = std::env::home_dir().expect("a home");
+        for path in [Path::new("/usr"), Path::new("/usr/lib"), Path::new("/not/there"), &home] {
+            assert!(around(path).is_empty(), "{path:?}");
+        }
+    }
+}
