@@ -1,5 +1,5 @@
-//! Clients on stdio that mean no good, where no other file has it: `P` and a number is a row of
-//! the abuse suite, whose rows for HTTP are in `http/`.
+//! Hostile clients on stdio that no other file covers. `P` and a number is a row of the abuse
+//! suite; its rows for HTTP are in `http/`.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ use crate::support::streamable::alone;
 use crate::support::wire::{Received, Wire};
 use crate::support::{MODERN, PATIENCE};
 
-/// A home with `echo`, and a plugin whose only tool, `spinner_version`, never ends by itself.
+/// A home with `echo`, and a plugin whose only tool, `spinner_version`, never returns.
 fn with_a_spinner(timeout: &str) -> Home {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
@@ -35,7 +35,7 @@ fn next(process: &mut Process) -> Value {
     }
 }
 
-/// Sends a line and gives what comes next.
+/// Sends a line and returns the next message.
 fn ask(process: &mut Process, line: &str) -> Value {
     process.send(line);
     next(process)
@@ -80,7 +80,7 @@ fn p04_an_id_of_ten_megabytes_is_too_long() {
     assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
 }
 
-/// Two readers of one message must not see two messages.
+/// Two parsers must not read one message as two different ones.
 #[test]
 fn p05_a_member_that_comes_twice_is_refused() {
     let home = Home::with(&["echo"]);
@@ -101,8 +101,8 @@ fn p05_a_member_that_comes_twice_is_refused() {
     }
 }
 
-/// A client that asks and asks and reads nothing is not read from, costs little, and gets every
-/// answer when it reads.
+/// A client that sends requests and reads no responses is subject to back-pressure, costs little
+/// memory, and gets every response once it reads.
 #[test]
 fn p06_who_never_reads_is_not_read_from() {
     const REQUESTS: usize = 60_000;
@@ -120,7 +120,7 @@ fn p06_who_never_reads_is_not_read_from() {
     let (sender, sent) = channel();
     let writer = std::thread::spawn(move || {
         for _ in 0..REQUESTS {
-            stdin.write_all(line.as_bytes()).expect("the host goes on reading in the end");
+            stdin.write_all(line.as_bytes()).expect("the host resumes reading");
             sender.send(()).expect("the test waits");
         }
     });
@@ -129,7 +129,7 @@ fn p06_who_never_reads_is_not_read_from() {
         count += 1;
     }
     let growth = resident(child.id()).saturating_sub(before) >> 20;
-    assert!(count < REQUESTS / 2, "{count} requests were read and no answer");
+    assert!(count < REQUESTS / 2, "{count} requests were accepted while no response was read");
     assert!(growth < 32, "{growth} MiB for a client that does not read");
 
     let answers = stdout.lines().inspect(|line| assert!(line.as_ref().is_ok_and(|line| line.contains("result"))));
@@ -157,7 +157,7 @@ fn p07_nobody_needs_to_read_the_log() {
     assert!(status.success(), "{status}");
 }
 
-/// A pipe that is open and never read, as many clients give one.
+/// Many clients open a pipe for stderr and never read it.
 #[test]
 fn p07_nobody_waits_for_who_does_not_read_the_log() {
     let home = Home::with(&["echo"]);
@@ -172,7 +172,7 @@ fn p07_nobody_waits_for_who_does_not_read_the_log() {
         stdout.read_line(&mut answer).expect("an answer");
         serde_json::from_str::<Value>(&answer).expect("JSON")
     };
-    // More than a pipe and the host hold.
+    // More than the pipe and the host buffer.
     for id in 0..40 {
         let answer = ask(id, "tools/call", json!({"name": "talker_talk", "arguments": {}}));
         assert_eq!((&answer["id"], answer.get("error")), (&json!(id), None), "{answer}");
@@ -184,7 +184,7 @@ fn p07_nobody_waits_for_who_does_not_read_the_log() {
     assert!(status.success(), "{status}");
     let mut log = Vec::new();
     unread.expect("a pipe").read_to_end(&mut log).expect("what was written");
-    // A pipe has 16 pages, and a write leaves the end of a page free that its lines do not fit into.
+    // A pipe has 16 pages, and a write that does not fit into the end of a page leaves it unused.
     assert!(log.len() >= 48 << 10, "the pipe was full: {} bytes", log.len());
 }
 
@@ -203,7 +203,7 @@ fn p08_the_end_of_input_ends_fifty_calls() {
     assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
 }
 
-/// A first signal ends streams with their results and lets calls go on; a second one does not.
+/// A first signal ends streams with their results and drains calls; a second one exits at once.
 #[test]
 fn p09_a_second_signal_ends_at_once() {
     let home = with_a_spinner("30s");
@@ -229,7 +229,7 @@ fn p10_half_a_line_costs_its_bytes() {
     let before = process.resident();
     process.send_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":""#);
     process.send_bytes(&vec![b'x'; 3 << 20]);
-    // It costs nothing before the host has read it.
+    // Memory grows only once the host has read it.
     let deadline = Instant::now() + PATIENCE;
     let growth = loop {
         let growth = process.resident().saturating_sub(before) >> 20;
@@ -254,10 +254,10 @@ fn p11_an_id_in_use_is_refused_and_its_first_request_answered() {
     assert_eq!(refused["error"]["data"]["reason"], "id_in_use", "{refused}");
     let first = next(process);
     assert_eq!((&first["id"], &first["result"]["isError"]), (&json!("x"), &json!(true)), "{first}");
-    assert_eq!(ask(process, &ping("\"x\""))["result"], json!({}), "answered, it is free again");
+    assert_eq!(ask(process, &ping("\"x\""))["result"], json!({}), "the id is free again once answered");
 }
 
-/// Ids of one connection are not those of another, and a cancellation by itself reaches nobody.
+/// Request ids are scoped to a connection, and a cancellation on a new connection affects none.
 #[test]
 fn p12_nobody_cancels_for_another() {
     let home = with_a_spinner("1s");
@@ -285,8 +285,8 @@ fn p12_nobody_cancels_for_another() {
     }
 }
 
-/// Cancelled before it runs, while it runs, twice, or when it is over: one answer at most, and
-/// what it held is given back.
+/// Cancelled before it runs, while it runs, twice, or after it ended: one answer at most, and
+/// its resources are released.
 #[test]
 fn p13_a_cancelled_request_has_one_answer_or_none() {
     let home = Home::with(&["echo"]);
@@ -329,12 +329,12 @@ fn p14_streams_are_counted() {
         let error = client.error("subscriptions/listen", wanted.clone());
         assert_eq!((&error["code"], &error["data"]["reason"]), (&json!(-32603), &json!("too_many_listens")));
     }
-    // The place of one that is cancelled is free, if not in the same moment.
+    // The slot of a cancelled stream is released, though not immediately.
     client.notify("notifications/cancelled", json!({"requestId": open.remove(0)}));
     let deadline = Instant::now() + PATIENCE;
     loop {
         let id = client.post("subscriptions/listen", wanted.clone());
-        let said = client.next_before(deadline).expect("a word about the stream");
+        let said = client.next_before(deadline).expect("an acknowledgement or a refusal");
         if said["method"] == "notifications/subscriptions/acknowledged" {
             open.push(id);
             break;
@@ -346,14 +346,14 @@ fn p14_streams_are_counted() {
     assert_eq!(ended, open.len(), "each stream has its result: {rest:?}");
 }
 
-/// News of a list are 250 ms apart, however often it changes, and the last state is heard of.
+/// Notifications about a list are at least 250 ms apart, and the last change is always notified.
 #[test]
 fn p14_a_burst_of_changes_is_told_in_few_words() {
     const PAUSE: Duration = Duration::from_millis(250);
     const CHANGES: usize = 60;
     let home = Home::with(&["echo"]);
     let bytes = Guest::saying("1").build();
-    // Compiled once, so that the burst is one.
+    // Compiled once in advance, so that the changes come in a burst.
     home.put_bytes(&bytes, "p");
     let mut client = Client::start_modern(&home);
     assert_eq!(client.tools().len(), 3);
@@ -362,11 +362,11 @@ fn p14_a_burst_of_changes_is_told_in_few_words() {
     let started = Instant::now();
     for number in 0..CHANGES {
         home.put_bytes(&bytes, &format!("p{number}"));
-        // One more file is one more look at the folder.
+        // Each file causes one more scan of the folder.
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut told = 0;
-    // It is asked only after each word: without the last one this would wait for ever.
+    // The list is read only after a notification: without the last one this would never end.
     while client.tools().len() != 3 + CHANGES {
         client.notification("notifications/tools/list_changed");
         told += 1;
@@ -374,7 +374,7 @@ fn p14_a_burst_of_changes_is_told_in_few_words() {
     let most = started.elapsed().as_millis() / PAUSE.as_millis() + 1;
     let rest = client.finish();
     told += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
-    assert!(told as u128 <= most + 1, "{told} words in the time of {most}");
+    assert!(told as u128 <= most + 1, "{told} notifications, of {most} at most");
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn p15_meta_is_whole_or_refused() {
     }
 }
 
-/// Large requests of all connections have one room; small ones wait for nobody.
+/// Large requests of all connections share one budget; small ones never wait for it.
 #[test]
 fn p30_requests_that_run_are_counted_together() {
     const LARGE: usize = 1 << 20;
@@ -417,7 +417,7 @@ fn p30_requests_that_run_are_counted_together() {
     let beside = memory.beside();
     let mut one = Client::able(memory, "2025-11-25", json!({"roots": {}}));
     let mut other = Client::able(beside, "2025-11-25", json!({}));
-    // It runs until its question is answered.
+    // The call runs until its question is answered.
     let held = one.post("tools/call", json!({"name": "everything_test_roots", "_meta": {"x": "x".repeat(LARGE)}}));
     let question = one.notification("roots/list");
     let large = json!({"name": "echo", "arguments": {"message": "x".repeat(LARGE)}});
@@ -431,6 +431,6 @@ fn p30_requests_that_run_are_counted_together() {
         if other.answer(id).get("result").is_some() {
             break;
         }
-        assert!(Instant::now() < deadline, "the room is not given back");
+        assert!(Instant::now() < deadline, "the budget is not released");
     }
 }

@@ -1,5 +1,5 @@
-//! Plugins that ask, where one conversation does not show it: time, numbers, another version
-//! of the plugin, and questions that no SDK would let through.
+//! Plugins that ask the user, beyond what a transcript shows: timeouts, limits, another version
+//! of the plugin, and questions that no SDK would produce.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::support::{MODERN, PATIENCE};
 
 const LEGACY: &str = "2025-11-25";
 
-/// Rounds that one call may have.
+/// Maximum number of rounds of one call.
 const ROUNDS: usize = 32;
 
 fn home_of(guest: &Guest) -> Home {
@@ -58,7 +58,7 @@ fn p25_another_version_of_the_plugin_does_not_take_the_state() {
 #[test]
 fn a_call_that_waits_outlives_its_plugins_file() {
     let home = Home::with(&["everything"]);
-    // It holds grants, and what replaces it says other things.
+    // It has grants, and its replacement has other tool descriptions.
     home.configure("[server]\ntrust = \"dev\"\n");
     let mut client = Client::able(Process::serve(&home), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
@@ -69,7 +69,7 @@ fn a_call_that_waits_outlives_its_plugins_file() {
     assert_eq!(first_text(&client.answer(id)["result"]), "file:///a\n");
 }
 
-/// Nobody can answer any more.
+/// The question can no longer be answered.
 #[test]
 fn the_end_of_input_ends_a_call_that_waits() {
     let home = Home::with(&["everything"]);
@@ -82,7 +82,7 @@ fn the_end_of_input_ends_a_call_that_waits() {
     assert!(started.elapsed() < Duration::from_secs(5), "took {:?}", started.elapsed());
 }
 
-/// A key of the process's own: what another has sealed is made up to it.
+/// The key belongs to the process: a state sealed by another process is a forgery to it.
 #[test]
 fn p25_another_process_does_not_take_the_state() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
@@ -93,7 +93,7 @@ fn p25_another_process_does_not_take_the_state() {
     assert_eq!(answer["error"]["data"]["reason"], "invalid_request_state", "{answer}");
 }
 
-/// The state belongs to no connection: a client may come back on another.
+/// The state is not bound to a connection: a client may continue on another.
 #[test]
 fn another_connection_takes_the_state() {
     let home = Home::with(&["everything"]);
@@ -119,7 +119,7 @@ fn a_question_that_nobody_answers_is_taken_back() {
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert!(first_text(&answer["result"]).contains("nobody answered in time"), "{answer}");
     assert_eq!(client.notification("notifications/cancelled")["params"]["requestId"], question["id"]);
-    // Too late: it is dropped.
+    // A late answer is dropped.
     client.reply(&question, json!({"roots": []}));
     assert_eq!(client.finish(), Vec::<Value>::new());
 }
@@ -137,7 +137,7 @@ fn a_cancelled_call_takes_its_question_back() {
     assert_eq!(client.finish(), Vec::<Value>::new());
 }
 
-/// The answers come behind more calls than run at a time, on the same stream.
+/// On the same stream, the answers are queued behind more calls than may run concurrently.
 #[test]
 fn more_calls_that_ask_than_may_run_all_get_through() {
     const CALLS: usize = 300;
@@ -147,7 +147,7 @@ fn more_calls_that_ask_than_may_run_all_get_through() {
     client.tools();
     let ids: BTreeSet<u64> =
         (0..CALLS).map(|_| client.post("tools/call", json!({"name": "everything_test_roots"}))).collect();
-    // None is answered until all that may run have asked.
+    // None is answered until the maximum number of calls has asked.
     let questions: Vec<Value> = (0..RUNNING).map(|_| client.notification("roots/list")).collect();
     for question in questions.iter().rev() {
         client.reply(question, json!({"roots": []}));
@@ -211,7 +211,7 @@ fn who_insists_on_what_the_client_cannot_is_told_so() {
     }
 }
 
-/// One question, one answer: who cannot go on without is not given the client's ear again.
+/// One question, one answer: a required question is not repeated.
 #[test]
 fn who_insists_on_what_the_client_did_not_answer_has_failed() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));

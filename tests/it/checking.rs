@@ -1,5 +1,5 @@
-//! Values that are checked against schemas of plugins: part of the call, never on a thread that
-//! serves others.
+//! Validation of values against plugins' schemas: it is part of the call, and never blocks a
+//! thread that serves other requests.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use crate::support::http::{Line, Request, serve};
 use crate::support::process::Process;
 use crate::support::streamable::{Endpoint, alone, request};
 
-/// What checks may keep others waiting for. It is a debug build, beside other tests.
+/// How long validation may delay other requests; generous for a debug build beside other tests.
 const PROMPT: Duration = Duration::from_millis(1500);
-/// Of a process that is told to end: 5 s for its calls, and what a loaded machine adds.
+/// Shutdown time of a process: 5 s for its calls, and a margin for a loaded machine.
 const GRACE: Duration = Duration::from_secs(8);
 
-/// Of which some 2000 steps are taken for each element: in a check of 1500 some 3 million, which
-/// is begun; in one of 100,000 too many.
+/// A schema of some 2000 steps per element: 3 million for 1500 elements, which is allowed, and
+/// too many for 100,000.
 fn thousand_rules() -> String {
     let all = |rule: &str| format!(r#"{{"allOf":[{}]}}"#, vec![rule; 30].join(","));
     all(&all(r#"{"minLength":0}"#))
@@ -35,7 +35,7 @@ fn letters(count: usize) -> Value {
     json!({"v": vec!["a"; count]})
 }
 
-/// Tools that give and that take what is costly to check, each a plugin of its own.
+/// Two plugins, one whose results and one whose arguments are expensive to validate.
 fn costly() -> Home {
     let home = Home::with(&["echo"]);
     let schema = elements(&thousand_rules());
@@ -54,7 +54,7 @@ fn costly_calls() -> Vec<Value> {
     given.into_iter().chain(taken).cycle().take(8).collect()
 }
 
-/// Asks for a while, and says what took longest.
+/// The longest duration of 20 calls of `ask`.
 fn slowest(mut ask: impl FnMut()) -> Duration {
     let ask_once = |_| {
         let began = Instant::now();
@@ -79,7 +79,7 @@ fn costly_checks_delay_nobody_on_stdio() {
     });
     assert!(slow < PROMPT, "ping and a call took {slow:?}");
     let answers: Vec<Value> = asked.into_iter().map(|id| client.answer(id)).collect();
-    // Too many steps: nothing of it was begun.
+    // Too many steps: refused before validation begins.
     for refused in [&answers[1], &answers[3]] {
         assert!(refused.to_string().contains("more than 4000000 steps"), "{refused}");
     }
@@ -88,7 +88,7 @@ fn costly_checks_delay_nobody_on_stdio() {
     let began = Instant::now();
     client.process().signal(Signal::TERM);
     let rest = client.finish();
-    assert!(began.elapsed() < GRACE, "it ended after {:?}", began.elapsed());
+    assert!(began.elapsed() < GRACE, "shut down after {:?}", began.elapsed());
     for id in asked {
         let answers = rest.iter().filter(|message| message["id"] == id).count();
         assert_eq!(answers, 1, "request {id}");
@@ -128,10 +128,10 @@ fn costly_checks_delay_nobody_over_http() {
     let began = Instant::now();
     process.signal(Signal::TERM);
     assert!(process.wait().success());
-    assert!(began.elapsed() < GRACE, "it ended after {:?}", began.elapsed());
+    assert!(began.elapsed() < GRACE, "shut down after {:?}", began.elapsed());
 }
 
-/// The schema that the user's client sees is flat; the answer is checked against the plugin's.
+/// The client sees a flattened schema; the answer is validated against the plugin's own.
 #[test]
 fn answers_to_forms_are_checked_aside() {
     let choice = r#""type":"array","items":{"type":"string","enum":["a","b"]}"#;
@@ -197,6 +197,6 @@ fn references_are_followed_as_they_are_read() {
     assert!(first_text(&wrong).contains("output schema"), "{wrong}");
     let log = client.process().log();
     for tool in ["slash", "endless", "bomb"] {
-        assert!(log.contains(tool), "{tool} is missed in {log}");
+        assert!(log.contains(tool), "{tool} is missing in {log}");
     }
 }

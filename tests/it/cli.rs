@@ -1,4 +1,4 @@
-//! The command line: what each command prints where, and what its exit code says.
+//! The command line: what each command prints to which stream, and its exit code.
 
 use std::ffi::OsStr;
 use std::process::Output;
@@ -21,8 +21,8 @@ fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
-/// Runs a command that must fail with that code, saying nothing on stdout, and gives what it
-/// says on stderr.
+/// Runs a command that must fail with that code and print nothing to stdout, and returns its
+/// stderr.
 fn fails<I: IntoIterator<Item: AsRef<OsStr>>>(home: &Home, arguments: I, code: i32) -> String {
     let output = run(home, arguments);
     let said = err(&output);
@@ -53,7 +53,7 @@ fn call_fails_when_the_tool_does() {
     let folder = home.plugins();
     let call = |tool: &str, arguments: &str| {
         let output = run(&home, ["call".as_ref(), folder.as_os_str(), tool.as_ref(), arguments.as_ref()]);
-        assert!(!output.status.success(), "{tool} {arguments} went well");
+        assert!(!output.status.success(), "{tool} {arguments} succeeded");
         err(&output) + &String::from_utf8_lossy(&output.stdout)
     };
     let said = call("ech", "{}");
@@ -76,7 +76,7 @@ fn list_prints_what_a_client_would_see() {
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     assert!(text.contains("echo_add"), "{text}");
-    assert!(err(&output).contains("broken") || text.contains("broken"), "the broken one is passed over in silence");
+    assert!(err(&output).contains("broken") || text.contains("broken"), "the broken plugin is not reported");
     let json = run(&home, ["list".as_ref(), folder.as_os_str(), "--json".as_ref()]);
     let listed: Value = serde_json::from_slice(&json.stdout).expect("one JSON document and nothing else");
     let mut client = Client::start(&home);
@@ -203,7 +203,7 @@ fn help_and_version_are_data() {
     assert!(!help.contains("compile-worker"), "{help}");
 }
 
-/// Nothing here is a terminal, so nothing is coloured; and asking for none is heard too.
+/// Output to a pipe has no colours, with or without `NO_COLOR`.
 #[test]
 fn pipes_get_no_colours() {
     let home = Home::with(&["echo"]);

@@ -1,4 +1,4 @@
-//! The host's own tools, for clients that ask for the list of tools once.
+//! The host's own discovery tools, for clients that read the list of tools only once.
 
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ fn a_client_that_lists_once_reaches_what_comes_later() {
         home.put_bytes(&Guest::saying("1").build(), "late");
         let deadline = Instant::now() + PATIENCE;
         while found(&mut client, json!({"query": "late version"})) != ["late_version"] {
-            assert!(Instant::now() < deadline, "the new tool does not come");
+            assert!(Instant::now() < deadline, "the new tool does not appear");
         }
         assert_eq!(client.text("call_tool", json!({"name": "late_version"})), "1");
         home.remove("late");
@@ -43,7 +43,7 @@ fn a_client_that_lists_once_reaches_what_comes_later() {
                 assert_eq!(answer["error"]["data"]["reason"], "tool_not_found");
                 break;
             }
-            assert!(Instant::now() < deadline, "the old tool does not go");
+            assert!(Instant::now() < deadline, "the old tool does not disappear");
         }
     }
 }
@@ -51,7 +51,7 @@ fn a_client_that_lists_once_reaches_what_comes_later() {
 #[test]
 fn they_are_absent_unless_wanted() {
     let home = Home::with(&["echo"]);
-    // The name is free then.
+    // Without discovery the name is not reserved.
     home.put_bytes(&Guest::saying("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add", "wharf_call_tool"]);
@@ -87,7 +87,7 @@ fn what_is_found_can_be_called_without_the_list() {
     let tool = &result["structuredContent"]["tools"][0];
     assert_eq!(tool["name"], "echo_add");
     assert_eq!(tool["inputSchema"]["type"], "object");
-    // Also for who does not look at structured content.
+    // Also for clients that ignore structured content.
     let text: Value = serde_json::from_str(first_text(&result)).expect("JSON");
     assert_eq!(&text, &result["structuredContent"]);
     let listed = client.result("tools/list", json!({}));
@@ -95,7 +95,7 @@ fn what_is_found_can_be_called_without_the_list() {
     assert_eq!(own.expect("it is listed")["annotations"]["readOnlyHint"], true);
 }
 
-/// Whatever a call comes to, a redirected one comes to the same.
+/// A redirected call has the same outcome as a direct one.
 #[test]
 fn a_redirected_call_is_a_call() {
     let home = discovering(&["everything"]);

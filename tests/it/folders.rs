@@ -1,5 +1,5 @@
 //! Granted folders, through the real binary: what is granted can be used, and nothing else. The
-//! guest `folders` tries everything, past any library that would keep it from it.
+//! guest `folders` calls WASI directly, so that no library refuses an attempt first.
 
 mod escape;
 mod exhaust;
@@ -14,14 +14,14 @@ use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, component, names_in};
 use crate::support::process::run;
 
-/// A home with `folders` and `echo`, and beside the plugins a folder `shared`.
+/// A home with the plugins `folders` and `echo`, and a folder `shared`.
 fn home() -> Home {
     let home = Home::with(&["folders", "echo"]);
     fs::create_dir(home.path("shared")).expect("a folder");
     home
 }
 
-/// The settings that grant folders, each with its mode and perhaps a quota.
+/// The settings that grant folders, each with its mode and optionally a quota.
 fn granting(folders: &[(&Path, &str)]) -> String {
     let entry = |(at, (host, mode)): (usize, &(&Path, &str))| {
         let host = host.display();
@@ -31,13 +31,13 @@ fn granting(folders: &[(&Path, &str)]) -> String {
     format!("[plugins.folders.grants]\nfs = [{}]\n", entries.join(", "))
 }
 
-/// Serves a home in which that folder is granted in that mode.
+/// Serves a home in which `shared` is granted in that mode.
 fn serve(home: &Home, mode: &str) -> Client {
     home.configure(&granting(&[(&home.path("shared"), mode)]));
     Client::start_modern(home)
 }
 
-/// What an attempt comes to.
+/// The outcome of an attempt.
 fn attempt(client: &mut Client, what: &str, mut with: Value) -> String {
     with["what"] = json!(what);
     client.text("folders_attempt", with)
@@ -55,7 +55,7 @@ fn of(client: &mut Client, what: &str, path: &str, count: u64) -> String {
     attempt(client, what, json!({"path": path, "count": count}))
 }
 
-/// The lengths of all files in a folder, together.
+/// The total length of all files in a folder.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     entries.map(|entry| entry.metadata().expect("its metadata").len()).sum()
@@ -102,7 +102,7 @@ fn without_a_grant_there_is_no_folder() {
     assert_eq!(on(&mut client, "folders", ""), "ok");
 }
 
-/// What is written at one place counts for that plugin alone, from the file's own folder.
+/// A grant applies to one plugin; a relative path starts at the folder of the configuration file.
 #[test]
 fn a_path_is_from_the_folder_of_the_file_and_the_grant_for_one_plugin() {
     let home = home();
@@ -153,7 +153,7 @@ fn a_grant_that_goes_takes_the_folder_with_it() {
     let took = |client: &mut Client, wanted: &str, what: &str| {
         let deadline = std::time::Instant::now() + crate::support::PATIENCE;
         while on(client, what, "here") != wanted {
-            assert!(std::time::Instant::now() < deadline, "the settings are not taken up");
+            assert!(std::time::Instant::now() < deadline, "the settings are not reloaded");
         }
     };
     home.configure(&granting(&[(&home.path("shared"), "'read'")]));
@@ -224,7 +224,7 @@ fn the_environment_is_what_is_granted() {
     assert_eq!(client.text("folders_environment", json!({})), told);
 }
 
-/// A secret that is not there is told when the plugin looks for it.
+/// A missing secret is reported when the plugin reads it.
 #[test]
 fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
     let home = home();

@@ -1,4 +1,4 @@
-//! Lines on stdio: how they end, how long they get, and what bytes they hold.
+//! Lines on stdio: line endings, length and encoding.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn answer(process: &mut Process) -> Value {
     }
 }
 
-/// Sends bytes and wants the error with that code, and a ping answered afterwards.
+/// Sends bytes and expects an error with that code, and an answer to a ping afterwards.
 fn refused(process: &mut Process, bytes: &[u8], code: i64) {
     process.send_bytes(bytes);
     let error = answer(process);
@@ -103,18 +103,18 @@ fn p03_deep_nesting_is_refused_before_it_is_parsed() {
             let line = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":{deep}}}}}"#);
             process.send(&line);
             let error = answer(&mut process);
-            // Too long, or too deep: either way refused.
+            // Refused as too long or as too deep.
             assert!([-32700, -32600].map(Value::from).contains(&error["error"]["code"]), "{error}");
             alive(&mut process);
         }
     }
-    // Brackets in a string are no nesting.
+    // Brackets in a string do not nest.
     let line = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#, "[".repeat(10_000));
     process.send(&line);
     assert_eq!(answer(&mut process)["id"], 5);
 }
 
-/// A gigabyte without a newline: thrown away as it comes, answered once it ends.
+/// A gigabyte without a newline is discarded as it arrives and refused once it ends.
 #[test]
 fn p01_an_endless_line_takes_no_memory() {
     const CHUNKS: usize = 1024;
@@ -133,10 +133,10 @@ fn p01_an_endless_line_takes_no_memory() {
     assert_eq!(error["error"]["code"], -32600, "{error}");
     alive(&mut process);
     let growth = most.saturating_sub(before) >> 20;
-    assert!(growth < 16, "{growth} MiB for a line that is thrown away");
+    assert!(growth < 16, "{growth} MiB for a discarded line");
 }
 
-/// A flood of requests whose answers nobody reads must neither grow without bound nor fail.
+/// Requests whose answers are read late must neither grow memory without bound nor fail.
 #[test]
 fn p06_answers_that_wait_for_a_reader_are_not_lost() {
     let home = Home::with(&["echo"]);
@@ -155,7 +155,7 @@ fn answers_are_one_line_whatever_they_hold() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let message = "a\nb\r\nc\u{2028}d\u{85}e\u{0}f\"\\{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
-    // Control characters but for line breaks and tabs leave no result, and a line is broken in one way.
+    // Control characters other than line breaks and tabs are removed, and line breaks normalised.
     let shown = message.replace(['\u{85}', '\u{0}'], "").replace('\u{2028}', "\n");
     assert_eq!(client.text("echo", json!({"message": message})), shown);
     let deadline = Instant::now() + Duration::from_millis(1);

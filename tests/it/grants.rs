@@ -1,5 +1,5 @@
-//! Grants: what is not granted is denied and told to all three, and what is changed in the file
-//! counts from the next call on.
+//! Grants: a missing grant is reported to the plugin, the client and the log, and a change of the
+//! file applies from the next call on.
 
 use std::fs;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::support::{MODERN, PATIENCE};
 
 const KEYVALUE: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
 
-/// Calls until what comes back is as wanted.
+/// Calls until the predicate accepts the result.
 fn call_until(client: &mut Client<Process>, tool: &str, wanted: impl Fn(&Value) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -60,7 +60,7 @@ fn who_may_not_ask_is_denied_and_everybody_is_told() {
     }
 }
 
-/// Told once for each load, however often it is denied.
+/// Logged once per load, however often access is denied.
 #[test]
 fn a_denial_is_told_to_the_operator_once() {
     let home = Home::with(&["notes"]);
@@ -83,7 +83,7 @@ fn the_file_is_taken_up_while_it_serves() {
     call_until(&mut client, "notes_list", served);
     home.configure("");
     call_until(&mut client, "notes_list", denied);
-    // Of a file that cannot be read nothing is taken, neither what it grants nor what it does not.
+    // An invalid file changes nothing: it neither grants nor revokes.
     home.configure(KEYVALUE);
     call_until(&mut client, "notes_list", served);
     home.configure("[plugins.notes.grants]\nkeyvalu = true\n");

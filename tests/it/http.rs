@@ -1,5 +1,5 @@
-//! The HTTP front: what stands around the endpoint, held against clients that mean no good.
-//! One file for each side of it; `P` and a number is a row of the abuse suite.
+//! The HTTP transport, tested with hostile clients. One file per aspect; `P` and a number is a
+//! row of the abuse suite.
 
 mod alone;
 mod bodies;

@@ -1,5 +1,5 @@
-//! What plugins keep: it lasts, none of it is lost, it has its limits, and it is nobody
-//! else's. The guest is the sample `notes`.
+//! The key-value store: durability, concurrency, limits, and isolation between plugins. The guest
+//! is the sample `notes`.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -20,10 +20,10 @@ fn home(settings: &str) -> Home {
     home
 }
 
-/// Requests in flight: few enough that none waits for its turn longer than it may.
+/// Requests in flight: few enough that none exceeds its wait for a turn.
 const WINDOW: usize = 4;
 
-/// Adds so many notes, several at a time, and gives the ids that were told until `enough`.
+/// Adds `count` notes, several at a time, and returns the confirmed ids, at most `enough`.
 fn add(client: &mut Client, count: usize, enough: usize) -> Vec<u64> {
     let mut ids = Vec::new();
     let mut open = VecDeque::new();
@@ -54,7 +54,7 @@ fn kept(client: &mut Client) -> BTreeSet<u64> {
     notes.iter().map(|note| note["id"].as_u64().expect("an id")).collect()
 }
 
-/// The text of a call that must fail.
+/// The error text of a call that must fail.
 fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments);
     assert_eq!(result["isError"], true, "{result}");
@@ -70,7 +70,7 @@ fn what_is_kept_outlives_the_process() {
     let mut client = Client::start_modern(&home);
     let read = client.result("resources/read", json!({"uri": "notes://1"}));
     assert_eq!(read["contents"][0]["text"], "milk");
-    // What is there at the start is in the list.
+    // Stored notes are listed from the start.
     let listed = client.result("resources/list", json!({}));
     assert_eq!(listed["resources"][0]["uri"], "notes://1");
     assert_eq!(listed["resources"][0]["size"], 4);
@@ -82,7 +82,7 @@ fn a_process_killed_while_it_writes_loses_nothing_that_it_confirmed() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     let confirmed = add(&mut client, 100, 40);
-    // More are being written.
+    // Further writes are in flight.
     client.process().signal(Signal::KILL);
     client.process().wait();
     let mut client = Client::start_modern(&home);
@@ -143,7 +143,7 @@ fn without_the_grant_it_is_refused_and_the_log_says_how_to_grant_it() {
     assert_eq!(log.matches(&hint).count(), 1, "{log}");
     assert!(!home.path("data/wharf/store/keyvalue.sqlite").exists());
 
-    // As it says.
+    // Following the hint works.
     home.configure(GRANTED);
     let mut client = Client::start_modern(&home);
     assert_eq!(id(&client.call("notes_add", json!({"text": "milk"}))), 1);
@@ -178,12 +178,12 @@ fn a_broken_database_is_told_and_left_as_it_is() {
     client.process().log_with(&reason);
     assert_eq!(fs::read_to_string(&file).expect("the file"), rubbish);
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
-    // Mended without a restart.
+    // Recovers without a restart.
     fs::remove_file(&file).expect("the file");
     assert_eq!(id(&client.call("notes_add", json!({"text": "milk"}))), 1);
 }
 
-/// The database is cut in the middle while it is in use.
+/// All pages of the database are overwritten.
 #[test]
 fn a_damaged_database_costs_no_more_than_the_store() {
     let home = home(GRANTED);

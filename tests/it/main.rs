@@ -1,5 +1,4 @@
-//! The integration tests: the real binary, or the library, held against what it promises.
-//! One file per area.
+//! Integration tests of the real binary and of the library. One file per area.
 
 #[path = "../support/support.rs"]
 #[allow(unreachable_pub, reason = "a test binary has no outside")]

@@ -1,6 +1,5 @@
-//! HTTP that plugins send, through both front ends of the real binary: where they were granted it,
-//! and nowhere else; and the secrets that go with it. The guests are the sample `fetch` and
-//! `online`.
+//! Outbound HTTP of plugins, through both front ends of the real binary: grants, limits,
+//! connections, and secrets in requests. The guests are the sample `fetch` and `online`.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -17,21 +16,21 @@ use crate::support::site::{Connections, Site, field, write, write_one};
 
 const SECRET: &str = "tok-5ecret+/=value";
 
-/// A home with both guests, which are granted that.
+/// A home with both guests, which have these grants.
 fn home(grants: &str) -> Home {
     let home = Home::with(&["fetch", "online"]);
     home.configure(&format!("[plugins.fetch.grants]\n{grants}[plugins.online.grants]\n{grants}"));
     home
 }
 
-/// The text of a call that must fail.
+/// The error text of a call that must fail.
 fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
     let result = client.call(tool, arguments);
     assert_eq!(result["isError"], true, "{result}");
     first_text(&result).to_owned()
 }
 
-/// What the tool `outgoing` is told, for a request to that site.
+/// The arguments of the tool `outgoing` for a request to that site.
 fn outgoing(site: &Site, path: &str) -> Value {
     json!({"authority": format!("127.0.0.1:{}", site.port), "path": path})
 }
@@ -93,7 +92,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() 
     assert_eq!(log.matches(&hint).count(), 1, "{log}");
     client.process().log_with(&hint.replace("fetch", "online"));
 
-    // Without `private` it is not enough for an address of this machine.
+    // Without `private` the grant does not cover an address of this machine.
     home.configure(&format!("[plugins.online.grants]\nhttp = [\"{}\"]\n", site.url("")));
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/x")}));
@@ -103,7 +102,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() 
     client.process().log_with(&format!("put `{line}` under `[plugins.online.grants]`"));
     assert!(site.heads().is_empty());
 
-    // As both say.
+    // Following the hint works for both.
     home.configure(&format!("[plugins.online.grants]\n{line}\n"));
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("online_fetch", json!({"url": site.url("/x")})), "200 \ninside");
@@ -136,7 +135,7 @@ fn headers_without_end_stay_inside() {
     sent["headers"] = json!(many);
     refusal(&mut client, "online_outgoing", sent);
     assert!(site.heads().is_empty());
-    // Nor do those of a response come in.
+    // The same limit applies to the headers of a response.
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     assert!(said.contains("broke the protocol"), "{said}");
     let said = refusal(&mut client, "online_outgoing", outgoing(&site, "/"));
@@ -150,7 +149,7 @@ fn a_body_without_end_is_cut() {
         while connection.write_all(&[b'x'; 64 << 10]).is_ok() {}
     });
     let home = home("");
-    // Room for the guest to take in what it is given.
+    // Enough memory for the guest to read the body.
     let room = "[plugins.online.limits]\nmemory = \"256MiB\"\n";
     home.configure(&format!("{room}[plugins.online.grants]\n{}", site.granted()));
     let mut client = Client::start_modern(&home);
@@ -176,7 +175,7 @@ fn a_call_that_ends_takes_its_connection_along() {
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "timeout", "{result}");
         assert_eq!(closed.recv_timeout(PATIENCE), Ok(0));
     }
-    // A guest may have less patience, and goes on.
+    // A guest may set a shorter timeout, and continues after it.
     let mut sent = outgoing(&site, "/");
     for ms in [0, 100] {
         sent["timeout_ms"] = json!(ms);
@@ -198,7 +197,7 @@ fn a_connection_serves_one_plugin_under_one_grant() {
     assert_eq!(client.text("fetch", json!({"url": site.url("/c")})), "ok");
     assert_eq!(site.connections(2), Connections { all: 2, open: 2 });
 
-    // Another grant of the same plugin has a connection of its own, and without one there is none.
+    // A changed grant gets a new connection, and a revoked one none.
     let other = site.granted().replace("private", "methods = [\"GET\", \"POST\"], private");
     home.configure(&format!("[plugins.online.grants]\n{other}"));
     client.process().signal(Signal::HUP);
@@ -225,7 +224,7 @@ fn what_a_server_sends_without_a_request_is_no_response() {
     }
 }
 
-/// A certificate for `localhost`, and a server that shows it.
+/// A certificate for `localhost`, and a server that uses it.
 fn certified() -> (rcgen::CertifiedKey<rcgen::KeyPair>, ServerConfig) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
@@ -271,7 +270,7 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
     assert_eq!(client.text("online_fetch", json!({"url": named})), "200 \nover TLS");
     let sent = |https| json!({"authority": format!("localhost:{}", site.port), "path": "/", "https": https});
     assert_eq!(client.text("online_outgoing", sent(true)), "200\nover TLS");
-    // The certificate names another.
+    // The certificate is for another name.
     let said = refusal(&mut client, "online_fetch", json!({"url": numbered}));
     assert!(said.contains("no TLS connection: "), "{said}");
     // The other scheme was not granted.
@@ -279,7 +278,7 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
     assert!(said.contains("HttpRequestDenied"), "{said}");
     assert_eq!(site.heads().len(), 2);
 
-    // Nobody else trusts it.
+    // Without the certificate in its roots, the server does not trust it.
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": named}));
     assert!(said.contains("no TLS connection: "), "{said}");
@@ -287,8 +286,7 @@ fn tls_is_of_the_name_and_of_trusted_roots() {
     assert!(said.contains("TlsProtocolError"), "{said}");
 }
 
-/// A site that gives back what it was told, as careless ones do, and a home where it is told a
-/// secret.
+/// A site that echoes the `Authorization` header, and a home that sends it a secret.
 fn telling(secret: &str) -> (Site, Home) {
     let site = Site::start(|head, connection| {
         write(connection, "200 OK", "", field(head, "authorization").unwrap_or("nothing"));
@@ -297,7 +295,7 @@ fn telling(secret: &str) -> (Site, Home) {
     (site, home)
 }
 
-/// A home where that site is told a secret.
+/// A home that sends that site a secret.
 fn telling_home(site: &Site, secret: &str) -> Home {
     let granted = site.granted().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
     let home = home(&granted);
@@ -321,7 +319,7 @@ fn a_secret_reaches_the_server_and_nobody_else() {
     let said = refusal(&mut client, "online_fail", request.clone());
     assert!(said.contains("Bearer [redacted api]"), "{said}");
 
-    // In every way that there is.
+    // Every channel redacts it.
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
     let told = client.result("tools/call", json!({"name": "online_tell", "arguments": request, "_meta": meta}));
     assert_eq!(told["structuredContent"]["again"], json!(["200 \nBearer [redacted api]"]));
@@ -335,7 +333,7 @@ fn a_secret_reaches_the_server_and_nobody_else() {
     }
 }
 
-/// What a client gets has nothing in it that nobody sees; the log shows it as an escape.
+/// Invisible characters are removed for the client, and escaped in the log.
 #[test]
 fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
     const HIDDEN: &str = "\u{200b}\u{e0041}\u{202e}\u{1b}";
@@ -384,12 +382,12 @@ fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
             .log_with("access denied: grant cannot be used: its secret 'api' could not be read: it is not");
         assert!(log.contains(why) && log.contains(&file.display().to_string()), "{log}");
         assert!(log.contains("then send the server SIGHUP") && !log.contains("http = ["), "{log}");
-        // It may be gone by then.
+        // In the second round the file is already missing.
         let _ = std::fs::remove_file(&file);
         client = Client::start_modern(&home);
     }
     assert!(site.heads().is_empty());
-    // As it says, when the plugins are loaded.
+    // Following the hint works while the plugin is loaded.
     refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     std::fs::write(&file, SECRET).expect("a secret");
     client.process().signal(Signal::HUP);

@@ -1,4 +1,4 @@
-//! Long lists come in pages, and a cursor is good for the list that it was given for.
+//! Pagination: a cursor is valid only for the list that it was issued for.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Attempts to use up what the host needs: threads, handles, the disk.
+//! Attempts to exhaust the host's threads, handles and disk space.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -12,7 +12,7 @@ use crate::support::home::Home;
 
 const MIB: u64 = 1 << 20;
 
-/// A FIFO that appears after its folder was looked through.
+/// A FIFO that is created after its folder was checked.
 #[test]
 fn a_fifo_blocks_nothing() {
     let home = home();
@@ -32,7 +32,7 @@ fn a_fifo_blocks_nothing() {
                 assert!(allowed || refused, "{what} {path}: {outcome}");
             }
         }
-        assert!(self::threads(&mut client) <= threads + 16, "threads were left behind");
+        assert!(self::threads(&mut client) <= threads + 16, "threads were leaked");
         drop(socket);
         fs::remove_file(shared.join("fifo")).expect("the FIFO");
         fs::remove_file(shared.join("socket")).expect("the socket");
@@ -55,13 +55,13 @@ fn a_call_holds_no_more_files_than_it_may() {
         for what in ["open", "open-streams"] {
             assert_eq!(of(&mut client, what, "here", 2000), "ok 64 busy", "{what}");
         }
-        // What is closed can be opened again.
+        // A closed handle is released.
         assert_eq!(of(&mut client, "open-often", "here", 300), "ok 300");
         assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     }
 }
 
-/// Several calls at once, of plugins that want all there is.
+/// Concurrent calls of plugins that each open as many files as they can.
 #[test]
 fn all_calls_together_leave_the_host_its_files() {
     let home = home();
@@ -87,7 +87,7 @@ fn all_calls_together_leave_the_host_its_files() {
         let opened = text.strip_prefix("ok ").and_then(|rest| rest.strip_suffix(" busy"));
         assert!(opened.and_then(|opened| opened.parse::<u32>().ok()).is_some_and(|opened| opened <= 64), "{text}");
     }
-    // None of it is left.
+    // All handles are released.
     assert_eq!(of(&mut client, "open", "here", 2000), "ok 64 busy");
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
 }
@@ -102,18 +102,18 @@ fn a_folder_is_filled_to_its_quota_and_no_further() {
     let shared = home.path("shared");
     fs::write(shared.join("before"), vec![0; MIB as usize]).expect("a file");
     let mut client = with_quota(&home, "8MiB");
-    // Seven are left, less what the entries count.
+    // 7 MiB remain, less what the directory entries count.
     assert_eq!(of(&mut client, "fill", "f", 1000), "ok 6 quota");
     assert!(bytes_in(&shared) <= 8 * MIB, "{} bytes", bytes_in(&shared));
     for what in ["write", "append", "stream"] {
         assert_eq!(of(&mut client, what, "more", MIB), "quota", "{what}");
     }
-    // A hole counts like what would fill it.
+    // A sparse region counts in full.
     assert_eq!(of(&mut client, "resize", "f0", 1 << 40), "quota");
     assert_eq!(attempt(&mut client, "write", json!({"path": "f0", "count": 1, "at": 1u64 << 40})), "quota");
     assert_eq!(attempt(&mut client, "write", json!({"path": "f0", "count": 1, "at": u64::MAX})), "file-too-large");
     assert!(bytes_in(&shared) <= 8 * MIB, "{} bytes", bytes_in(&shared));
-    // What is taken away makes room, and so does what is overwritten.
+    // Removing frees space; overwriting needs none.
     assert_eq!(on(&mut client, "unlink", "f0"), "ok");
     assert_eq!(of(&mut client, "stream", "again", MIB), "ok");
     assert_eq!(of(&mut client, "rewrite", "again", 20), "ok 20");
@@ -122,7 +122,7 @@ fn a_folder_is_filled_to_its_quota_and_no_further() {
     assert_eq!(of(&mut client, "stream", "more", MIB / 2), "ok");
     let told = "the folder /0 has used up its quota";
     assert_eq!(client.process().log_with(told).matches(told).count(), 1);
-    // It is the same after a new start.
+    // The quota holds across restarts.
     let names = names_in(&shared);
     let mut client = with_quota(&home, "8MiB");
     assert_eq!(of(&mut client, "stream", "last", MIB), "quota");
@@ -146,15 +146,15 @@ fn small_files_and_folders_count_too() {
 fn a_removed_file_counts_until_it_is_closed() {
     let home = home();
     let mut client = with_quota(&home, "8MiB");
-    // An entry counts as long as it is there.
+    // A directory entry counts until it is removed.
     for (what, files) in [("fill-removed", 8), ("fill-then-remove", 7)] {
         assert_eq!(of(&mut client, what, "f", 60), format!("ok {files} quota"), "{what}");
         assert!(names_in(&home.path("shared")).len() <= 1);
         let _ = on(&mut client, "unlink", "f");
-        // The files are closed by then; that is noticed when the folder is measured again.
+        // The files are closed by then; the next measurement of the folder notices it.
         let deadline = std::time::Instant::now() + crate::support::PATIENCE;
         while of(&mut client, "fill", "g", 4) != "ok 4" {
-            assert!(std::time::Instant::now() < deadline, "what was closed still counts");
+            assert!(std::time::Instant::now() < deadline, "closed files still count");
         }
         for n in 0..4 {
             assert_eq!(on(&mut client, "unlink", &format!("g{n}")), "ok");
@@ -162,7 +162,7 @@ fn a_removed_file_counts_until_it_is_closed() {
     }
 }
 
-/// By its owner, past the host.
+/// Files removed by the owner of the folder, not through the host.
 #[test]
 fn what_others_take_away_makes_room() {
     let home = home();
@@ -173,7 +173,7 @@ fn what_others_take_away_makes_room() {
     }
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
     while of(&mut client, "fill", "g", 3) != "ok 3" {
-        assert!(std::time::Instant::now() < deadline, "what is gone still counts");
+        assert!(std::time::Instant::now() < deadline, "removed files still count");
     }
 }
 

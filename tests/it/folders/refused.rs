@@ -1,4 +1,4 @@
-//! Folders that no plugin is given, also if they are granted.
+//! Folders that are never opened to plugins, even when granted.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use super::{granting, home, on};
 use crate::support::client::Client;
 use crate::support::home::Home;
 
-/// Grants a folder, which must be refused for that reason, and costs the plugin nothing else.
+/// Grants a folder, which must be refused for that reason; the plugin still runs.
 fn refused(home: &Home, folder: &Path, why: &str) {
     for mode in ["'read'", "'write'"] {
         home.configure(&granting(&[(folder, mode)]));
@@ -37,13 +37,13 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
     for own in [home.path("home"), home.path("config/wharf"), home.plugins()] {
         refused(&home, &own, "is a folder that Wharf or its user keeps to itself");
     }
-    // What holds one of them.
+    // Parents of such folders.
     refused(&home, &home.path(""), "holds ");
     refused(&home, &home.path("config"), "holds ");
     make(home.path("data/wharf"));
     refused(&home, &home.path("data"), "holds ");
     refused(&home, &home.path("state"), "holds ");
-    // What is in one of them.
+    // Children of such folders.
     refused(&home, &make(home.plugins().join("data")), "is in ");
     refused(&home, &make(home.path("data/wharf/mine")), "is in ");
     refused(&home, &make(home.path("state/wharf/mine")), "is in ");
@@ -52,13 +52,13 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
             refused(&home, Path::new(system), "is in /");
         }
     }
-    // By another name.
+    // Aliases of such folders.
     symlink(home.plugins(), home.path("alias")).expect("a link");
     refused(&home, &home.path("alias"), "is a folder that Wharf or its user keeps to itself");
     refused(&home, &home.path("shared/../home"), "is a folder that Wharf or its user keeps to itself");
 }
 
-/// The audit log, tokens and secrets: also where they come later than the grant, or by a link.
+/// The audit log, tokens and secrets: also if configured after the grant, or reached by a link.
 #[test]
 fn folders_with_files_of_the_host_in_them_are_not_given() {
     let home = home();
@@ -69,7 +69,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
     let grant = granting(&[(&shared, "'write'")]);
     home.configure(&grant);
     let mut client = Client::start_modern(&home);
-    assert_ne!(on(&mut client, "folders", ""), "ok", "it is given while nothing is in it");
+    assert_ne!(on(&mut client, "folders", ""), "ok", "it is available while none of these is configured");
     for (settings, what) in [
         (format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display()), "the secret 'key': "),
         (format!("[secrets]\nkey = {{ file = '{}' }}\n", home.path("alias/token").display()), "the secret 'key': "),
@@ -86,7 +86,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
         home.configure(&format!("{grant}# {what}\n"));
         while on(&mut client, "folders", "") == "ok" {}
     }
-    // A second name of the same file, in a folder that the second wall leaves in reach.
+    // A hard link to the same file, in a folder that the OS sandbox leaves accessible.
     let apart = make(shared.join("apart"));
     fs::hard_link(deep.join("token"), apart.join("harmless")).expect("a link");
     let settings = format!("[secrets]\nkey = {{ file = '{}' }}\n", deep.join("token").display());
@@ -113,7 +113,7 @@ fn what_is_no_folder_is_not_given() {
     refused(&home, &home.path("nowhere"), "is not there");
     fs::write(home.path("file"), "").expect("a file");
     refused(&home, &home.path("file"), "is no folder");
-    // Not waited for.
+    // Opening it must not block.
     mkfifoat(CWD, home.path("fifo"), Mode::RWXU).expect("a FIFO");
     refused(&home, &home.path("fifo"), "is no folder");
 }
@@ -130,7 +130,7 @@ fn a_folder_with_more_than_files_in_it_is_not_given() {
     refused(&home, &with_socket, "has a socket in it: socket");
 }
 
-/// The others are given all the same.
+/// The other folders remain available.
 #[test]
 fn one_folder_that_is_not_given_costs_no_other() {
     let home = home();

@@ -1,4 +1,4 @@
-//! Plugins that are to be told apart: by whose fault it was, and by their names.
+//! Attribution: faults are reported for the right plugin, and similar names are logged.
 
 use serde_json::json;
 

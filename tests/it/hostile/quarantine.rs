@@ -1,4 +1,4 @@
-//! Plugins that fail at every call.
+//! Quarantine of plugins that fail repeatedly.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ fn code(result: &Value) -> &str {
     result["_meta"]["wharf/fault"]["code"].as_str().unwrap_or("none")
 }
 
-/// Calls until the plugin is called again.
+/// Calls until the quarantine is over.
 fn call_until_called(client: &mut Client, tool: &str) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -37,13 +37,13 @@ fn what_fails_again_and_again_is_left_alone_for_a_while() {
     let result = client.call("hostile_version", json!({}));
     assert_eq!(code(&result), "quarantined", "{result}");
     assert!(first_text(&result).ends_with("Try again in 1 s."), "{result}");
-    // A list that loses its tools would be news, and a way to make news.
+    // The list is unchanged: otherwise a plugin could cause notifications at will.
     assert_eq!(client.tools(), tools);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let log = client.process().log_with("quarantined");
     assert_eq!(log.matches("quarantined").count(), 1, "{log}");
 
-    // The first call after the pause decides; one that fails doubles it.
+    // The first call after the pause is a probe; if it fails, the pause doubles.
     assert_eq!(code(&call_until_called(&mut client, "hostile_crash")), "trap");
     let result = client.call("hostile_version", json!({}));
     assert!(first_text(&result).ends_with("Try again in 2 s."), "{result}");
@@ -68,7 +68,7 @@ fn other_content_is_not_left_alone_for_what_was_there_before() {
     unharmed(client);
 }
 
-/// Errors that the plugin itself tells of, and arguments that it never sees, are no faults.
+/// Errors that the plugin returns, and arguments refused before the call, are not faults.
 #[test]
 fn who_says_no_is_called_again() {
     let home = Home::with(&["everything", "echo"]);

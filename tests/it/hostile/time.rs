@@ -1,4 +1,4 @@
-//! Plugins that never end.
+//! Calls that do not return.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use crate::support::client::Client;
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
 
-/// What a loaded machine may add to a limit.
+/// Margin on a limit for a loaded machine.
 const SLACK: Duration = Duration::from_secs(3);
 
-/// As many spinners as are let in, of as many plugins as it takes to fill every guest thread.
+/// As many spinning calls as are admitted, of enough plugins to occupy every guest thread.
 #[test]
 fn spinning_guests_delay_nobody() {
     let home = Home::with(&["echo"]);
@@ -74,11 +74,11 @@ fn a_cancelled_call_frees_its_place() {
     client.notify("notifications/cancelled", json!({"requestId": spin}));
     assert_eq!(client.answer(next)["result"]["content"][0]["text"], "free");
     assert!(started.elapsed() < SLACK, "took {:?}", started.elapsed());
-    // The cancelled one is never answered: that is held by the end of the conversation.
+    // The cancelled call has no answer: `unharmed` checks that.
     unharmed(client);
 }
 
-/// Far more than there are threads: who waits takes none.
+/// Far more calls than threads: a waiting call does not occupy a thread.
 #[test]
 fn calls_that_wait_wait_together() {
     let home = Home::with(&["echo"]);
@@ -89,7 +89,7 @@ fn calls_that_wait_wait_together() {
     let asked: Vec<u64> = (0..100).map(|_| client.post("tools/call", json!({"name": "sleeper_sleep"}))).collect();
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     for id in asked {
-        // Not one was busy.
+        // None was refused as busy.
         assert_fault(&client.answer(id)["result"], "sleeper", "timeout");
     }
     unharmed(client);

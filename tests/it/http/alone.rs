@@ -1,5 +1,5 @@
-//! Requests that stand by themselves (2026-07-28): which they are, what comes of them, and
-//! what becomes of them when their connection closes (P12, P27, P28, P29).
+//! Stateless requests (2026-07-28): how they are recognised, how they are answered, and what
+//! happens when their connection closes (P12, P27, P28, P29).
 
 use std::fs;
 use std::net::{Shutdown, SocketAddr};
@@ -28,7 +28,7 @@ fn json_of(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {response:?}"))
 }
 
-/// A call that tells how far it is, until it is cancelled.
+/// A call that reports progress until it ends or is cancelled.
 fn slow(id: u64, seconds: f64) -> Value {
     let meta = json!({"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"});
     let arguments = json!({"seconds": seconds});
@@ -43,7 +43,7 @@ fn rest(stream: &mut Events) -> Vec<Event> {
     std::iter::from_fn(|| stream.any()).collect()
 }
 
-/// The rows of the table that are no ladder: who takes up a body (H1–H12).
+/// Rows H1–H12 of the table: which era handles a body.
 #[test]
 fn each_body_has_its_era() {
     let front = front();
@@ -105,7 +105,7 @@ fn each_body_has_its_era() {
     }
 }
 
-/// H13, H15, H16, P27: no session, no other methods, nothing to go on with.
+/// H13, H15, H16, P27: no session, no other HTTP methods, no resumption.
 #[test]
 fn p27_sessions_and_event_ids_mean_nothing() {
     let front = front();
@@ -142,7 +142,7 @@ fn a_stream_has_no_ids_and_ends_with_the_answer() {
     assert!(before.iter().all(|event| event.json()["method"] == "notifications/progress"), "{before:?}");
 }
 
-/// By `Accept`; what is said beside the answer is left out where it has no place.
+/// By `Accept`; notifications are omitted where the format has no place for them.
 #[test]
 fn answers_come_as_the_client_can_read_them() {
     let front = front();
@@ -156,12 +156,12 @@ fn answers_come_as_the_client_can_read_them() {
     assert_eq!(events.message().expect("an answer").json()["id"], 1);
     assert_eq!(events.any(), None);
     assert_eq!(front.ask(&quick.clone().set("Accept", "text/html")).status, 406);
-    // A refusal has a status, which a stream has not.
+    // A refusal needs an error status, so it is not sent as a stream.
     let refused = front.ask(&quick.without("Mcp-Method").set("Accept", "text/event-stream"));
     assert_eq!((refused.status, refused.header("content-type")), (400, Some("application/json")));
 }
 
-/// What the server keeps of one request for the next on its connection changes no answer.
+/// The state that the server caches per connection changes no answer.
 #[test]
 fn a_connection_serves_one_request_after_the_other() {
     let front = front();
@@ -197,7 +197,7 @@ fn a_connection_serves_one_request_after_the_other() {
     }
 }
 
-/// P12: nobody's id is anybody else's, and a cancellation by message does nothing.
+/// P12: ids are scoped to a request, and a cancellation notification has no effect.
 #[test]
 fn p12_ids_are_of_one_request() {
     let front = front();
@@ -217,12 +217,12 @@ fn p12_ids_are_of_one_request() {
     }
 }
 
-/// Waits for the host's count of what the guest has said when it saw its cancellation.
+/// Whether the guest has logged its cancellation that many times.
 fn cancelled(process: &Process, times: usize) -> bool {
     process.log().matches("cancelled").count() >= times
 }
 
-/// HM-6, P28: however it closes, the guest is told at once.
+/// HM-6, P28: however the stream is closed, the guest is notified at once.
 #[test]
 fn p28_closing_the_stream_cancels_the_guest() {
     let home = Home::with(&["everything"]);
@@ -243,18 +243,18 @@ fn p28_closing_the_stream_cancels_the_guest() {
             drop(stream);
         }
         while !cancelled(&process, n + 1) {
-            assert!(begun.elapsed() < PATIENCE, "{way}: the guest is not told; the log:\n{}", process.log());
+            assert!(begun.elapsed() < PATIENCE, "{way}: the guest is not notified; the log:\n{}", process.log());
             std::thread::yield_now();
         }
         took.push(begun.elapsed());
     }
-    // Some milliseconds where nothing else runs. A busy machine may be slow once, and not
-    // three times.
+    // It takes some milliseconds on an idle machine. A busy one may be slow once, but not three
+    // times.
     let quickest = took.iter().min().expect("three");
     assert!(*quickest < Duration::from_secs(1), "took {took:?}");
 }
 
-/// The same before anything was said.
+/// The same before any message was sent.
 #[test]
 fn p28_closing_before_the_answer_cancels_the_guest() {
     let home = Home::with(&["everything"]);
@@ -264,7 +264,7 @@ fn p28_closing_before_the_answer_cancels_the_guest() {
     client.ask(&alone(1, "tools/list", json!({})));
     let mut line = Line::connect(address);
     line.send(&request.bytes());
-    // Another request that is answered after it has begun.
+    // The answer to a later request shows that the call has begun.
     client.ask(&alone(2, "tools/call", json!({"name": "everything_test_tool_with_progress"})));
     drop(line);
     process.log_with("cancelled");
@@ -281,7 +281,7 @@ fn usage(process: &Process) -> Usage {
     Usage { files: count("fd"), threads: count("task"), resident: process.resident() }
 }
 
-/// P28: a thousand clients that vanish in the middle leave nothing.
+/// P28: a thousand clients that disconnect during a call leak nothing.
 #[test]
 fn p28_clients_that_vanish_leave_nothing() {
     let home = Home::with(&["echo", "everything"]);
@@ -302,7 +302,7 @@ fn p28_clients_that_vanish_leave_nothing() {
                     line
                 })
                 .collect();
-            // Some are in the middle of their call, others have not begun.
+            // Some are in a call, others have not begun one.
             assert_eq!(client.ask(&echo).status, 200);
             for line in crowd {
                 if n % 2 == 0 {
@@ -321,7 +321,7 @@ fn p28_clients_that_vanish_leave_nothing() {
     assert!(after.threads <= before.threads + 4, "{} threads, {} before", after.threads, before.threads);
     assert!(after.resident < before.resident + (32 << 20), "{} bytes, {} before", after.resident, before.resident);
     let answer = client.ask(&alone(2, "tools/call", json!({"name": "everything_test_simple_text"})));
-    assert_eq!(answer.header("content-type"), Some("application/json"), "at once: no place is taken");
+    assert_eq!(answer.header("content-type"), Some("application/json"), "answered at once: no slot is occupied");
 }
 
 fn sockets(process: &Process) -> usize {
@@ -330,7 +330,7 @@ fn sockets(process: &Process) -> usize {
     targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// Waits until there are no more sockets than that.
+/// Waits until at most that many sockets are open.
 fn settled(process: &Process, most: usize) {
     let deadline = Instant::now() + PATIENCE;
     while sockets(process) > most {
@@ -341,13 +341,13 @@ fn settled(process: &Process, most: usize) {
 
 fn acknowledged(address: SocketAddr, id: u64) -> Events {
     let mut stream = Endpoint::new(address).stream(&listen(id));
-    let first = stream.message().expect("word of what is agreed").json();
+    let first = stream.message().expect("an acknowledgement").json();
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(first.pointer(SUBSCRIPTION), Some(&json!(id)));
     stream
 }
 
-/// Each stream is told of each change under its own id, and has its result at the end.
+/// Each stream is notified of each change under its own id, and ends with its result.
 #[test]
 fn listen_streams_hear_and_end() {
     let home = Home::with(&["everything"]);
@@ -369,8 +369,8 @@ fn listen_streams_hear_and_end() {
     assert!(process.wait().success());
 }
 
-/// P29: a thousand streams that nobody reads hold up nobody who does, cost little, and are told
-/// of many changes in few words.
+/// P29: a thousand unread streams delay no other client, cost little memory, and get few
+/// notifications for many changes.
 #[test]
 fn p29_slow_readers_hold_up_nobody() {
     const CHANGES: usize = 40;
@@ -396,7 +396,7 @@ fn p29_slow_readers_hold_up_nobody() {
         let events: Vec<Value> = rest(stream).iter().map(Event::json).collect();
         let told = events.iter().filter(|event| event["method"] == "notifications/tools/list_changed");
         let told = told.inspect(|event| assert_eq!(event.pointer(SUBSCRIPTION), Some(&json!(id)))).count();
-        assert!((1..CHANGES / 2).contains(&told), "{told} words of {CHANGES} changes");
+        assert!((1..CHANGES / 2).contains(&told), "{told} notifications of {CHANGES} changes");
         assert_eq!(events.last().expect("a result")["result"]["resultType"], "complete");
     }
     assert!(process.wait().success());

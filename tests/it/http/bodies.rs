@@ -1,4 +1,4 @@
-//! Large bodies, which are counted together (P30).
+//! Large bodies, which share one budget (P30).
 
 use std::io::{ErrorKind, Write as _};
 use std::net::TcpStream;
@@ -13,18 +13,18 @@ use crate::support::http::{Front, Line, Request, serve};
 use crate::support::streamable::{Endpoint, alone};
 
 const MIB: usize = 1 << 20;
-/// Enough for 4 MiB on a busy machine.
+/// Enough time for 4 MiB on a busy machine.
 const SHORT: Duration = Duration::from_secs(2);
-/// After this a sender is taken to be held up.
+/// A sender without progress for this long is assumed to be blocked.
 const STILL: Duration = Duration::from_millis(300);
 
-/// A server that has room for one body of 4 MiB.
+/// A server whose budget is one body of 4 MiB.
 fn with_room_for_one(body_timeout: Duration) -> Front {
     let settings = Settings { bodies: 4 * MIB, body_timeout, ..Settings::default() };
     Front::serve(&Home::with(&["everything"]), settings)
 }
 
-/// That message with blanks after it.
+/// That request with its body padded with spaces.
 fn padded(request: Request, length: usize) -> Request {
     let mut body = request.body.clone();
     body.resize(length, b' ');
@@ -35,7 +35,7 @@ fn health(front: &Front) -> u16 {
     front.ask(&Request::new("GET", "/healthz", front.address)).status
 }
 
-/// A call that goes on until its connection closes, and has taken all the room there is.
+/// A call that holds the whole budget until its connection closes.
 fn holding(front: &Front) -> Line<TcpStream> {
     let arguments = json!({"seconds": 50.0});
     let call: Value = alone(1, "tools/call", json!({"name": "everything_slow_compute", "arguments": arguments}));
@@ -45,7 +45,7 @@ fn holding(front: &Front) -> Line<TcpStream> {
     line
 }
 
-/// P30: one more waits as long as a body may, and is told; small ones wait for nobody.
+/// P30: one more large body waits for the body timeout and is refused; small ones do not wait.
 #[test]
 fn p30_who_finds_no_room_is_told_to_come_back() {
     let front = with_room_for_one(SHORT);
@@ -57,19 +57,19 @@ fn p30_who_finds_no_room_is_told_to_come_back() {
         if response.status != 200 {
             break response;
         }
-        assert!(Instant::now() < deadline, "two bodies have the room of one");
+        assert!(Instant::now() < deadline, "two bodies fit into the budget of one");
     };
     assert_eq!((busy.status, busy.header("retry-after")), (503, Some("1")), "{}", busy.text());
     assert!(busy.text().contains("too_many_bodies"), "{}", busy.text());
     assert!(front.ask(&padded(front.discover(), 60 << 10)).reached_mcp());
-    // Closing it cancels the call.
+    // Closing the connection cancels the call.
     drop(holding);
     while front.ask(&large).status != 200 {
-        assert!(Instant::now() < deadline, "the room is not given back");
+        assert!(Instant::now() < deadline, "the budget is not released");
     }
 }
 
-/// P30: who sends much waits for room of his own, and leaves some to others.
+/// P30: the budget is shared between principals.
 #[test]
 fn p30_one_caller_does_not_take_all_room() {
     let (alice, bob) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
@@ -85,12 +85,12 @@ fn p30_one_caller_does_not_take_all_room() {
     let large = padded(front.discover(), 4 * MIB);
     let deadline = Instant::now() + PATIENCE;
     while front.ask(&bearer(large.clone(), alice)).status != 503 {
-        assert!(Instant::now() < deadline, "she has more than her share");
+        assert!(Instant::now() < deadline, "alice has more than her share");
     }
     assert_eq!(front.ask(&bearer(large, bob)).status, 200);
 }
 
-/// P30: who waits is served when there is room, in chunks too, which take what they need.
+/// P30: waiting requests are served when budget is released; chunked ones take what they need.
 #[test]
 fn p30_a_body_waits_for_room() {
     let front = with_room_for_one(PATIENCE);
@@ -114,7 +114,7 @@ fn p30_a_body_waits_for_room() {
     });
 }
 
-/// P30: 60 connections send 4 MiB each but for the last byte, and the host holds 64 MiB of them.
+/// P30: 60 connections send 4 MiB each except the last byte, and the host buffers 64 MiB of them.
 #[test]
 fn p30_bodies_are_counted_together() {
     assert_eq!(Settings::default().bodies, 64 * MIB);
@@ -131,7 +131,7 @@ fn p30_bodies_are_counted_together() {
             (line, 0)
         })
         .collect();
-    // Until nobody gets rid of more.
+    // Until all senders are blocked.
     let mut last = Instant::now();
     while last.elapsed() < STILL {
         std::thread::yield_now();
@@ -147,9 +147,9 @@ fn p30_bodies_are_counted_together() {
         }
     }
     let growth = process.resident().saturating_sub(before) >> 20;
-    // Less, and the bodies would still be in the sockets.
+    // Less would mean that the bodies are still in the socket buffers.
     assert!((32..2 * 64).contains(&growth), "{growth} MiB");
     assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
     drop(crowd);
-    assert!(Line::connect(address).ask(&large).reached_mcp(), "the room is given back");
+    assert!(Line::connect(address).ask(&large).reached_mcp(), "the budget is released");
 }

@@ -1,5 +1,5 @@
-//! Two users with a token each: what one of them brings about is that user's own. How they share
-//! sessions, streams and bodies is tested where these are.
+//! Two users with a token each: what one of them causes does not affect the other. How they share
+//! sessions, streams and bodies is tested with these.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::support::streamable::{Endpoint, alone, initialize, request};
 const ALICE: &str = "0123456789abcdef0123456789abcdef";
 const BOB: &str = "fedcba9876543210fedcba9876543210";
 
-/// Adds that both may come in to a configuration.
+/// Configures a token for both users.
 fn with_users(home: &Home, settings: &str) {
     for (name, token) in [("alice", ALICE), ("bob", BOB)] {
         std::fs::write(home.path("config/wharf").join(name), token).expect("a file");
@@ -38,7 +38,7 @@ fn session(address: SocketAddr, token: &str, revision: &str) -> Endpoint {
     endpoint
 }
 
-/// What comes of a call of 2026-07-28: `ok`, or the code of the fault.
+/// The outcome of a call of 2026-07-28: `ok`, or the code of the fault.
 fn outcome(address: SocketAddr, token: &str, tool: &str, arguments: Value) -> String {
     let call = alone(1, "tools/call", json!({"name": tool, "arguments": arguments}));
     let response = Line::connect(address).ask(&by(token, Endpoint::new(address).post(&call)));
@@ -51,7 +51,7 @@ fn told(answer: &Value) -> String {
     code.or(answer["error"]["data"]["reason"].as_str()).unwrap_or("ok").to_owned()
 }
 
-/// However many sessions she has, and on whatever connection: it is she who is kept off.
+/// Across all her sessions and connections, only the user who caused the faults is refused.
 #[test]
 fn who_makes_a_plugin_fail_is_kept_off_alone() {
     let home = Home::new();
@@ -66,11 +66,11 @@ fn who_makes_a_plugin_fail_is_kept_off_alone() {
     let call = request(1, "tools/call", json!({"name": "p_version", "arguments": {}}));
     let response = Line::connect(address).ask(&by(ALICE, hers.post(&call)));
     let answer = serde_json::from_slice(&response.body).expect("an answer");
-    assert_eq!(told(&answer), "quarantined", "in a session of hers");
+    assert_eq!(told(&answer), "quarantined", "in a session of alice");
     assert_eq!(outcome(address, BOB, "p_version", json!({})), "ok");
 }
 
-/// A queue of 16 and hundreds of calls, in two sessions of hers and on connections of their own.
+/// A queue of 16, and hundreds of calls by alice in two sessions and on separate connections.
 #[test]
 fn a_queue_that_one_user_fills_has_a_place_for_another() {
     let home = Home::with(&["everything"]);
@@ -91,7 +91,7 @@ fn a_queue_that_one_user_fills_has_a_place_for_another() {
     for id in 0..10 {
         send(Endpoint::new(address).post(&alone(id, "tools/call", slow.clone())));
     }
-    // The queue is full of hers: one more of hers has no place.
+    // The queue is full of alice's calls: one more of hers is refused.
     let began = Instant::now();
     while outcome(address, ALICE, "everything_slow_compute", json!({"seconds": 3.0})) != "busy" {
         assert!(began.elapsed() < Duration::from_secs(2), "the queue is not full");
@@ -99,7 +99,7 @@ fn a_queue_that_one_user_fills_has_a_place_for_another() {
     for n in 0..3 {
         let began = Instant::now();
         let outcome = outcome(address, BOB, "everything_slow_compute", json!({"seconds": 0.0}));
-        assert_eq!(outcome, "ok", "his call {n}, after {:?}", began.elapsed());
-        assert!(began.elapsed() < Duration::from_millis(4500), "his call {n} took {:?}", began.elapsed());
+        assert_eq!(outcome, "ok", "bob's call {n}, after {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_millis(4500), "bob's call {n} took {:?}", began.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! More connections than there are places (P24).
+//! More connections than the limits allow (P24).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::support::http::{Front, Line, Request, serve, told};
 use crate::support::process::{Process, binary};
 use crate::support::streamable::{Endpoint, alone};
 
-/// A connection from an address of this machine's own network.
+/// A connection from another loopback address.
 fn from(last: u8, to: SocketAddr) -> Line<TcpStream> {
     let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");
     let stream = runtime.block_on(async {
@@ -29,7 +29,7 @@ fn from(last: u8, to: SocketAddr) -> Line<TcpStream> {
     Line::new(stream)
 }
 
-/// A place is free when the host has seen the end of who had it.
+/// Waits until a connection is accepted: a slot is free once the host has noticed a disconnect.
 fn until_there_is_a_place(front: &Front) {
     let health = Request::new("GET", "/healthz", front.address).bytes();
     let deadline = Instant::now() + PATIENCE;
@@ -39,11 +39,11 @@ fn until_there_is_a_place(front: &Front) {
         line.response().is_some_and(|response| response.status == 200)
     };
     while !is_served() {
-        assert!(Instant::now() < deadline, "no place is given back");
+        assert!(Instant::now() < deadline, "no slot is released");
     }
 }
 
-/// P24: 64 from one address; the next is told when to come back, and the others are served.
+/// P24: 64 from one address; the next gets `Retry-After`, and the others are served.
 #[test]
 fn p24_one_address_has_64_connections() {
     let front = Front::start(Settings::default());
@@ -58,13 +58,13 @@ fn p24_one_address_has_64_connections() {
     assert_eq!(one_more.rest(), "");
     assert_eq!(from(2, front.address).ask(&health).status, 200, "another address");
     for line in &mut open {
-        assert!(line.ask(&front.discover()).reached_mcp(), "those before are served as ever");
+        assert!(line.ask(&front.discover()).reached_mcp(), "existing connections are still served");
     }
     drop(open);
     until_there_is_a_place(&front);
 }
 
-/// P24: so many in all, whatever they come from. By default it is 512.
+/// P24: the total over all addresses is limited, by default to 512.
 #[test]
 fn p24_connections_are_counted_in_all() {
     assert_eq!(Settings::default().connections, 512);
@@ -78,7 +78,7 @@ fn p24_connections_are_counted_in_all() {
     assert_eq!(open[0].ask(&health).status, 200);
 }
 
-/// P24: a crowd that comes again and again takes no place from those who are there.
+/// P24: repeated floods of connections do not displace existing ones.
 #[test]
 fn p24_a_flood_of_connections_ends_without_a_trace() {
     let front = Front::start(Settings { connections_per_address: 8, ..Settings::default() });
@@ -93,8 +93,8 @@ fn p24_a_flood_of_connections_ends_without_a_trace() {
     until_there_is_a_place(&front);
 }
 
-/// P24: while a crowd stands before the door, a hundred who came before it get all their
-/// answers, and a stream goes on.
+/// P24: during a flood of connections, a hundred existing clients get all their answers, and a
+/// stream continues.
 #[test]
 fn p24_a_crowd_takes_nothing_from_those_before_it() {
     let home = Home::with(&["echo", "everything"]);
@@ -112,7 +112,7 @@ fn p24_a_crowd_takes_nothing_from_those_before_it() {
     for (n, line) in good.iter_mut().enumerate() {
         assert_eq!(line.ask(&echo(n)).status, 200);
     }
-    // Some find a place and never say a word, the others find none.
+    // Some are accepted and send nothing, the others are refused.
     let crowd: Vec<_> = (0..1000).map(|n| from(10 + u8::try_from(n / 50).expect("few"), address)).collect();
     for round in 0..5 {
         for (n, line) in good.iter_mut().enumerate() {
@@ -126,8 +126,8 @@ fn p24_a_crowd_takes_nothing_from_those_before_it() {
     drop(crowd);
 }
 
-/// P24: more connections than the host may have descriptors. It stays, serves those it has, and
-/// takes up others when it can.
+/// P24: more connections than file descriptors. The host keeps running, serves existing
+/// connections, and accepts others once descriptors are free.
 #[test]
 fn p24_without_descriptors_it_waits_for_some() {
     const DESCRIPTORS: usize = 256;
@@ -144,18 +144,18 @@ fn p24_without_descriptors_it_waits_for_some() {
     let echo = Endpoint::new(address).post(&echo);
     let mut first = Line::connect(address);
     assert_eq!(first.ask(&echo).status, 200);
-    // Not more than the system keeps for it.
+    // Not more than the kernel's backlog holds.
     let crowd: Vec<_> = (0..DESCRIPTORS + 64).map(|_| Line::connect(address)).collect();
     process.log_with("take up a connection");
     for _ in 0..10 {
-        assert_eq!(first.ask(&echo).status, 200, "who was there before");
+        assert_eq!(first.ask(&echo).status, 200, "an existing connection");
     }
     drop(crowd);
     assert_eq!(Line::connect(address).ask(&echo).status, 200);
     assert!(!process.log().contains("panicked"), "{}", process.log());
 }
 
-/// P24: each of a burst hears when to come back, also who had sent a request by then.
+/// P24: every connection of a burst gets `Retry-After`, even if it has already sent a request.
 #[test]
 fn p24_a_burst_of_those_too_many_is_told() {
     const BURST: usize = 400;
@@ -165,7 +165,7 @@ fn p24_a_burst_of_those_too_many_is_told() {
     for line in &mut first {
         assert_eq!(line.ask(&health).status, 200);
     }
-    // Who asks and reads only then is waited for.
+    // A client may send its request before it reads.
     let mut asking: Vec<_> = (0..100).map(|_| front.connect()).collect();
     assert!(asking.iter_mut().all(|line| line.send(&health.bytes())));
     let told = asking.iter_mut().filter_map(Line::response).filter(|busy| busy.status == 503);
@@ -175,5 +175,5 @@ fn p24_a_burst_of_those_too_many_is_told() {
     let told = burst.iter_mut().filter_map(|line| line.response());
     let told = told.filter(|busy| (busy.status, busy.header("retry-after")) == (503, Some("1"))).count();
     assert_eq!(told, BURST);
-    assert_eq!(first[0].ask(&health).status, 200, "those before are served as ever");
+    assert_eq!(first[0].ask(&health).status, 200, "existing connections are still served");
 }

@@ -1,19 +1,19 @@
-//! Where a request ends, and how long it may be (P18, P30, P31).
+//! Request boundaries and length limits (P18, P30, P31).
 
 use crate::support::http::{Front, Request};
 use wharf::transport::http::Settings;
 
-/// What must never be answered: it stands inside of the body of the request before it.
+/// A request inside the body of the previous one; it must never be answered.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: evil.example\r\n\r\n";
 
-/// The statuses of all responses to these bytes, which the host must end with a close.
+/// The statuses of all responses to these bytes, after which the host must close.
 fn statuses(front: &Front, bytes: &str) -> Vec<u16> {
     let mut line = front.connect();
     line.send(bytes.as_bytes());
     std::iter::from_fn(|| line.response()).map(|response| response.status).collect()
 }
 
-/// P18: two lengths, or one that can be read in two ways.
+/// P18: two lengths, or an ambiguous one.
 #[test]
 fn p18_a_length_that_is_none_is_refused_and_nothing_after_it_is_read() {
     let front = Front::start(Settings::default());
@@ -28,7 +28,7 @@ fn p18_a_length_that_is_none_is_refused_and_nothing_after_it_is_read() {
         ("an unknown coding", format!("{post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{SMUGGLED}")),
         ("a coding after chunked", format!("{post}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{SMUGGLED}")),
         ("a folded header", format!("{post}X-Folded: a\r\n b\r\nContent-Length: 0\r\n\r\n{SMUGGLED}")),
-        ("a blank before the colon", format!("{post}Content-Length : {length}\r\n\r\n{SMUGGLED}")),
+        ("a space before the colon", format!("{post}Content-Length : {length}\r\n\r\n{SMUGGLED}")),
         (
             "chunks in HTTP/1.0",
             format!("{}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{SMUGGLED}", post.replace("HTTP/1.1", "HTTP/1.0")),
@@ -39,7 +39,7 @@ fn p18_a_length_that_is_none_is_refused_and_nothing_after_it_is_read() {
     }
 }
 
-/// P18: a length beside chunks. Only the chunks count, and nothing is read after them.
+/// P18: `Content-Length` beside chunks. Only the chunks count, and nothing is read after them.
 #[test]
 fn p18_chunks_beside_a_length_are_the_last_request() {
     let front = Front::start(Settings::default());
@@ -55,7 +55,7 @@ fn p18_chunks_beside_a_length_are_the_last_request() {
     }
 }
 
-/// P18: what would have to be unpacked is not taken for what it is not.
+/// P18: compressed transfer codings are refused.
 #[test]
 fn p18_a_packed_transfer_is_not_taken() {
     let front = Front::start(Settings::default());
@@ -69,7 +69,7 @@ fn p18_a_packed_transfer_is_not_taken() {
     assert_eq!(statuses(&front, &packed), [501]);
 }
 
-/// P18: lines that end without a carriage return are read in one way only.
+/// P18: bare line feeds are not ambiguous.
 #[test]
 fn p18_a_bare_line_feed_divides_nothing() {
     let front = Front::start(Settings::default());
@@ -86,7 +86,7 @@ fn p18_a_bare_line_feed_divides_nothing() {
     assert_eq!(statuses(&front, &format!("{chunked}{SMUGGLED}")), [400], "a chunk");
 }
 
-/// P18: extensions of chunks that are larger than what they extend.
+/// P18: chunk extensions that are larger than their chunks.
 #[test]
 fn p18_a_bomb_of_chunk_extensions_is_refused() {
     let front = Front::start(Settings::default());
@@ -106,7 +106,7 @@ fn p18_a_bomb_of_chunk_extensions_is_refused() {
     assert_eq!(response.header("connection"), Some("close"));
 }
 
-/// P18: headers without end.
+/// P18: too many headers, and headers that are too long.
 #[test]
 fn p18_too_many_headers_and_too_long_ones_are_refused() {
     let front = Front::start(Settings::default());
@@ -126,16 +126,16 @@ fn p30_a_body_over_4_mib_is_refused_before_it_is_sent() {
     let mut line = front.connect();
     line.send(&over.head());
     // Nothing of the body has been sent.
-    let response = line.response().expect("an answer to the head alone");
+    let response = line.response().expect("a response to the head");
     assert_eq!(response.status, 413);
     assert!(response.text().contains("4194304"), "{}", response.text());
-    assert_eq!(front.ask(&over).status, 413, "also to who sends without waiting");
+    assert_eq!(front.ask(&over).status, 413, "also when the body is sent at once");
     let mut largest = front.discover().body;
     largest.resize(4 << 20, b' ');
     assert!(front.ask(&front.discover().json(largest)).reached_mcp());
 }
 
-/// P30: a body that does not say how long it is.
+/// P30: a body without a declared length.
 #[test]
 fn p30_chunks_over_4_mib_are_refused() {
     let front = Front::start(Settings::default());
@@ -149,7 +149,7 @@ fn p30_chunks_over_4_mib_are_refused() {
     assert_eq!(line.response().expect("a response").status, 413);
 }
 
-/// P30: nothing is unpacked.
+/// P30: content codings are not decoded.
 #[test]
 fn p30_a_packed_body_is_refused() {
     let front = Front::start(Settings::default());
@@ -159,32 +159,32 @@ fn p30_a_packed_body_is_refused() {
     assert!(front.ask(&front.discover().with("Content-Encoding", "identity")).reached_mcp());
 }
 
-/// P30: who asks first is told to go on, and is not if he will be refused.
+/// P30: `Expect: 100-continue` is answered with 100, or with the refusal.
 #[test]
 fn p30_an_expectation_is_honoured() {
     let front = Front::start(Settings::default());
     let request = front.discover().with("Expect", "100-continue");
     let mut line = front.connect();
     line.send(&request.head());
-    assert_eq!(line.response().expect("word to go on").status, 100);
+    assert_eq!(line.response().expect("100 Continue").status, 100);
     line.send(&request.body);
     assert!(line.response().expect("a response").reached_mcp());
 
     let mut line = front.connect();
     line.send(&request.set("Content-Type", "text/plain").head());
-    assert_eq!(line.response().expect("a response").status, 415, "without having sent the body");
+    assert_eq!(line.response().expect("a response").status, 415, "before the body is sent");
 }
 
-/// P31: there is no HTTP/2 to attack.
+/// P31: HTTP/2 is not offered.
 #[test]
 fn p31_http_2_is_not_spoken() {
     let front = Front::start(Settings::default());
     let mut line = front.connect();
     line.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00");
-    assert_eq!(line.rest(), "", "closed without a word");
+    assert_eq!(line.rest(), "", "closed without a response");
 }
 
-/// Requests of one connection are answered in their order.
+/// Pipelined requests are answered in order.
 #[test]
 fn a_connection_is_kept_for_more_requests() {
     let front = Front::start(Settings::default());
@@ -195,5 +195,5 @@ fn a_connection_is_kept_for_more_requests() {
     assert_eq!(line.response().expect("a response").text(), "ok\n");
     assert!(line.response().expect("a response").reached_mcp());
     assert_eq!(line.ask(&front.discover().without("Content-Type")).status, 415);
-    assert!(line.ask(&front.discover()).reached_mcp(), "a refusal ends no connection");
+    assert!(line.ask(&front.discover()).reached_mcp(), "a refusal does not close the connection");
 }

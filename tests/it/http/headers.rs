@@ -1,5 +1,5 @@
-//! What a request of 2026-07-28 says of itself in headers, held against its body, and the
-//! status of what is refused (P16, P17; "Standard Headers" and "Custom Headers").
+//! The MCP headers of a request of 2026-07-28 compared with its body, and the status of refusals
+//! (P16, P17; "Standard Headers" and "Custom Headers").
 
 use serde_json::{Value, json};
 use wharf::transport::http::Settings;
@@ -66,29 +66,29 @@ fn p16_headers_say_what_the_body_says() {
     ] {
         let response = front.ask(&request);
         assert_eq!(error(&response), (400, MISMATCH), "{what}: {}", response.text());
-        // Whose header cannot be read once is answered before the body is.
+        // A repeated header is refused before the body is read, so the error has no id.
         assert!(what.starts_with("two") || response.text().contains(r#""id":1"#), "{what}: {}", response.text());
     }
     for (what, request) in [
         ("names in any case", good.clone().without("Mcp-Name").with("mCP-nAME", "echo")),
         ("a coded name", good.clone().set("Mcp-Name", "=?base64?ZWNobw==?=")),
-        ("blanks around", good.clone().set("Mcp-Name", "  echo \t ")),
+        ("surrounding spaces", good.clone().set("Mcp-Name", "  echo \t ")),
     ] {
         assert_eq!(text(&front.ask(&request)), "x", "{what}");
     }
 }
 
-/// P16: what looks like the sentinel and is the name itself has to be coded.
+/// P16: a name that looks like the sentinel must itself be encoded.
 #[test]
 fn p16_the_sentinel_is_no_name() {
     let front = front();
     let literal = "=?base64?ZWNobw==?=";
     let call = Endpoint::new(front.address).post(&alone(1, "tools/call", json!({"name": literal})));
-    assert_eq!(error(&front.ask(&call.clone().set("Mcp-Name", literal))), (400, MISMATCH), "it says echo");
+    assert_eq!(error(&front.ask(&call.clone().set("Mcp-Name", literal))), (400, MISMATCH), "it decodes to echo");
     assert_eq!(error(&front.ask(&call.set("Mcp-Name", &plain(literal)))), (200, -32602), "there is no such tool");
 }
 
-/// Other methods have other names, or none.
+/// Which parameter is the name depends on the method; some methods have none.
 #[test]
 fn the_name_is_that_of_the_method() {
     let front = front();
@@ -103,14 +103,14 @@ fn the_name_is_that_of_the_method() {
     assert_eq!(error(&front.ask(&prompt.without("Mcp-Name"))), (400, MISMATCH));
     let list = client.post(&alone(1, "tools/list", json!({})));
     assert_eq!(front.ask(&list.clone()).status, 200);
-    assert_eq!(front.ask(&list.with("Mcp-Name", "whatever")).status, 200, "nothing to hold it against");
+    assert_eq!(front.ask(&list.with("Mcp-Name", "whatever")).status, 200, "the method has no name");
     let uri = "test://é ü";
     let unknown = client.post(&alone(1, "resources/read", json!({"uri": uri})));
     assert!(unknown.headers.iter().any(|(_, value)| value.starts_with("=?base64?")));
-    assert_eq!(error(&front.ask(&unknown)).0, 200, "not there, but the header is right");
+    assert_eq!(error(&front.ask(&unknown)).0, 200, "no such resource, but the header matches");
 }
 
-/// A tool with arguments of each kind in headers, and one deeper down.
+/// A tool with arguments of each type mirrored in headers, one of them nested.
 fn mirroring() -> Front {
     let schema = r#"{"type":"object","properties":{
         "plain":{"type":"string","x-mcp-header":"Region"},
@@ -176,7 +176,7 @@ fn p17_arguments_in_headers_say_the_same() {
     }
 }
 
-/// In the older revisions these headers mean nothing.
+/// The older revisions ignore these headers.
 #[test]
 fn p17_a_session_has_no_such_headers() {
     let front = mirroring();
@@ -186,7 +186,7 @@ fn p17_a_session_has_no_such_headers() {
     assert_eq!(text(&front.ask(&request)), "taken");
 }
 
-/// HM-13: clients drop such a tool, so it is not there for them.
+/// HM-13: clients must drop such a tool, so it is not listed.
 #[test]
 fn a_tool_with_a_bad_header_is_not_served() {
     let good = r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}"#;
@@ -207,7 +207,7 @@ fn a_tool_with_a_bad_header_is_not_served() {
     }
 }
 
-/// The ladder in its order: each request is wrong in one thing and in all that are looked at later.
+/// The order of the checks: each request fails one check and all later ones.
 #[test]
 fn what_is_wrong_first_is_told() {
     let front = front();
@@ -230,7 +230,7 @@ fn what_is_wrong_first_is_told() {
     let good = || meta(json!(MODERN));
     let capabilities = "io.modelcontextprotocol/clientCapabilities";
     for (what, request, expected) in [
-        ("1: a version of no type", post(meta(json!(1)), "x", json!({})).set("Mcp-Method", "y"), (400, -32602)),
+        ("1: a version of the wrong type", post(meta(json!(1)), "x", json!({})).set("Mcp-Method", "y"), (400, -32602)),
         (
             "1: no capabilities",
             post(with(capabilities, Value::Null), "x", json!({})).without("MCP-Protocol-Version"),

@@ -1,4 +1,4 @@
-//! What a server keeps for clients that do not come back, measured on the binary.
+//! Memory of buffered events for clients that do not return, measured on the binary.
 
 use serde_json::json;
 
@@ -7,14 +7,14 @@ use crate::support::home::Home;
 use crate::support::http::{Line, serve};
 use crate::support::streamable::{Endpoint, request};
 
-/// P26: sessions whose clients leave before they have read their answers keep 16 MiB of one caller, and not what all
-/// answers are, some 190 MB. What was given up is told by its id.
+/// P26: sessions whose clients disconnect before they read their answers buffer 16 MiB per caller,
+/// not all answers, some 190 MB. A dropped answer is reported under its id.
 #[test]
 fn p26_answers_that_nobody_comes_for_are_bounded_over_all_sessions() {
     const CALLS: u64 = 12;
     let home = Home::with(&["text"]);
     let (process, address) = serve(&home, &[]);
-    // A megabyte, twice: as a structure and as its text.
+    // A megabyte, twice: as structured content and as text.
     let arguments = json!({"text": "a".repeat(1000), "pattern": "a", "replacement": "b".repeat(1000)});
     let call = |id: u64| request(id, "tools/call", json!({"name": "text_replace", "arguments": arguments}));
     let first = Endpoint::shake_hands(address, "2025-11-25");
@@ -24,7 +24,7 @@ fn p26_answers_that_nobody_comes_for_are_bounded_over_all_sessions() {
     let clients: Vec<_> = (0..8).map(|_| Endpoint::shake_hands(address, "2025-11-25")).collect();
     for client in &clients {
         for id in 1..=CALLS {
-            // Gone after the head of its answer, with two megabytes to come.
+            // Disconnects after the head of the response, with two megabytes unread.
             let stream = client.post(&call(id)).set("Accept", "text/event-stream");
             assert_eq!(Line::connect(address).ask(&stream).status, 200);
         }
@@ -36,6 +36,6 @@ fn p26_answers_that_nobody_comes_for_are_bounded_over_all_sessions() {
     let growth = process.resident().saturating_sub(before) >> 20;
     assert!(growth < 96, "{growth} MiB");
     let oldest = clients[0].get().with("Last-Event-ID", "1-0");
-    let oldest = Events::open(Line::connect(address), &oldest).message().expect("what stands in its place").json();
+    let oldest = Events::open(Line::connect(address), &oldest).message().expect("an error in its place").json();
     assert_eq!((&oldest["id"], &oldest["error"]["data"]["reason"]), (&json!(1), &json!("answer_dropped")), "{oldest}");
 }

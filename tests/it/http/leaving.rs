@@ -1,4 +1,5 @@
-//! The end of a server that has clients: what has begun is answered, and nothing else is waited for.
+//! Shutdown with connected clients: requests that have begun are answered, partial ones are not
+//! waited for.
 
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpStream};
@@ -15,17 +16,18 @@ use crate::support::process::Process;
 use crate::support::streamable::{Endpoint, alone};
 
 const SOON: Duration = Duration::from_secs(1);
-/// A connection that says so much and no more.
+/// A connection with a partial request.
 type Half = Line<TcpStream>;
 
-/// Whether the process ends soon, and well. Meanwhile the halves go on, one byte after the other.
+/// Checks that the process exits soon and with success, while partial requests keep sending single
+/// bytes.
 fn ends_soon(process: &mut Process, halves: &mut [Half]) {
     let started = Instant::now();
     let status = loop {
         if let Some(status) = process.ended() {
             break status;
         }
-        assert!(started.elapsed() < SOON, "it has not ended after {SOON:?}; its log:\n{}", process.log());
+        assert!(started.elapsed() < SOON, "it has not exited after {SOON:?}; its log:\n{}", process.log());
         for half in halves.iter_mut().step_by(5) {
             half.send(b"x");
         }
@@ -36,7 +38,7 @@ fn ends_soon(process: &mut Process, halves: &mut [Half]) {
     assert!(!log.contains("still running") && !log.contains("were not read"), "{log}");
 }
 
-/// Connections that have sent that, when the host has had time to read it.
+/// Connections that have sent these parts, once the host has had time to read them.
 fn halves(address: SocketAddr, parts: &[&[u8]], of_each: usize) -> Vec<Half> {
     let open = |part: &&[u8]| {
         let mut line = Line::connect(address);
@@ -44,14 +46,14 @@ fn halves(address: SocketAddr, parts: &[&[u8]], of_each: usize) -> Vec<Half> {
         line
     };
     let halves: Vec<_> = (0..of_each).flat_map(|_| parts.iter().map(open).collect::<Vec<_>>()).collect();
-    // Each thread of the host's has taken up later connections by then.
+    // By then each thread of the host has accepted later connections.
     for _ in 0..8 {
         assert_eq!(Line::connect(address).ask(&Request::new("GET", "/healthz", address)).status, 200);
     }
     halves
 }
 
-/// A call that tells how far it is, and has begun.
+/// A call that has begun and reports progress.
 fn begun(address: SocketAddr, seconds: f64) -> Events {
     let mut params = json!({"name": "everything_slow_compute", "arguments": {"seconds": seconds}});
     params["_meta"]["progressToken"] = json!("p");
@@ -60,7 +62,7 @@ fn begun(address: SocketAddr, seconds: f64) -> Events {
     events
 }
 
-/// Its result, and that the stream ends after it.
+/// The last message before the stream ends.
 fn result(mut events: Events) -> Value {
     let mut last = Value::Null;
     while let Some(event) = events.message() {
@@ -105,11 +107,11 @@ fn halves_of_heads_and_bodies_are_not_waited_for() {
     }
 }
 
-/// An answer that its client does not read is told from a call that does not end.
+/// The log distinguishes an unread response from a call that does not end.
 #[test]
 fn the_log_says_what_was_waited_for() {
     let home = Home::with(&["everything"]);
-    // More than the system takes of what is not read.
+    // More than the socket buffers hold.
     home.put_bytes(&Guest::saying("1").fills("large", 12 << 20).build(), "p");
     home.configure("[limits]\noutput = '16 MiB'\n");
     let (running, unread) = ("requests that were still running", "responses were not read");
@@ -117,7 +119,7 @@ fn the_log_says_what_was_waited_for() {
     let (mut process, address) = serve(&home, &[]);
     let mut line = Line::connect(address);
     assert!(line.send(&Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": "p_large"}))).bytes()));
-    // It has begun to come, and the rest is not read.
+    // The response has begun, and the rest of it is not read.
     line.stream().read_exact(&mut [0]).expect("an answer");
     process.signal(Signal::TERM);
     assert!(process.wait().success());

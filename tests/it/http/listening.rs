@@ -1,4 +1,4 @@
-//! Where the real binary listens, and how it stops (P35).
+//! Listening addresses of the real binary, and its shutdown (P35).
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use crate::support::home::Home;
 use crate::support::http::{Line, Request, serve, serve_at};
 use crate::support::process::{Process, binary, command, run};
 
-/// What `serve` says that must not start, with its exit code.
+/// The exit code and stderr of a `serve` that must not start.
 fn refused(home: &Home, address: &str) -> (Option<i32>, String) {
     let folder = home.plugins();
     let output = run(home, ["serve".as_ref(), folder.as_os_str(), "--http".as_ref(), address.as_ref()]);
@@ -115,7 +115,7 @@ fn p35_a_unix_socket_is_the_users_alone() {
     }
 }
 
-/// A socket is made by the service manager, which is told when the server is up and when it goes.
+/// Socket activation, with readiness and stopping notifications to the service manager.
 #[test]
 fn a_socket_of_systemd_is_taken_over() {
     let home = Home::new();
@@ -125,10 +125,10 @@ fn a_socket_of_systemd_is_taken_over() {
     notified.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let hears = || {
         let mut buffer = [0; 256];
-        let length = notified.recv(&mut buffer).expect("a word");
+        let length = notified.recv(&mut buffer).expect("a notification");
         String::from_utf8_lossy(&buffer[..length]).into_owned()
     };
-    // Handed over as descriptor 3, under the process id that `exec` keeps.
+    // Passed as descriptor 3, under the process id that `exec` preserves.
     let script = r#"exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@""#;
     let mut child = Command::new("sh")
         .args(["-c", script, "sh"])
@@ -149,7 +149,7 @@ fn a_socket_of_systemd_is_taken_over() {
     assert!(child.wait().expect("its end").success());
 }
 
-/// What was begun is answered; what idles is closed, and nobody new is let in.
+/// Requests that have begun are answered; idle connections are closed, and new ones refused.
 #[test]
 fn a_signal_lets_a_request_end() {
     let home = Home::new();
@@ -159,18 +159,18 @@ fn a_signal_lets_a_request_end() {
     let request = Request::discover(address).with("Expect", "100-continue");
     let mut line = Line::connect(address);
     line.send(&request.head());
-    assert_eq!(line.response().expect("word to go on").status, 100);
+    assert_eq!(line.response().expect("100 Continue").status, 100);
     process.signal(Signal::TERM);
-    // It is on its way, and has a moment to come.
+    // The body may still arrive within the grace period.
     line.send(&request.body);
     assert_eq!(idle.rest(), "", "an idle connection is closed");
-    assert!(TcpStream::connect(address).is_err(), "nobody new is let in");
+    assert!(TcpStream::connect(address).is_err(), "new connections are refused");
     assert!(line.response().expect("an answer in time").reached_mcp());
-    assert_eq!(line.rest(), "", "and is the last");
+    assert_eq!(line.rest(), "", "nothing after it");
     assert!(process.wait().success());
 }
 
-/// Who was in the middle of a body hears why it is not read on.
+/// A client that is sending a body gets the reason why it is no longer read.
 #[test]
 fn a_signal_does_not_wait_for_a_body_that_never_comes() {
     let home = Home::new();
@@ -178,7 +178,7 @@ fn a_signal_does_not_wait_for_a_body_that_never_comes() {
     let request = Request::discover(address).with("Expect", "100-continue");
     let mut line = Line::connect(address);
     line.send(&request.head());
-    assert_eq!(line.response().expect("word to go on").status, 100);
+    assert_eq!(line.response().expect("100 Continue").status, 100);
     process.signal(Signal::TERM);
     let response = line.response().expect("an answer");
     assert_eq!((response.status, response.header("connection")), (503, Some("close")));

@@ -1,14 +1,14 @@
-//! Who may come by which name and from which page (P19, P20, P21).
+//! Checks of `Host` and `Origin` (P19, P20, P21).
 
 use wharf::transport::http::Settings;
 
 use crate::support::http::{Front, Request, Response};
 
-/// The answer to the head of a request whose body never comes.
+/// The response to the head of a request whose body is not sent.
 fn before_the_body(front: &Front, request: &Request) -> Response {
     let mut line = front.connect();
     line.send(&request.clone().set("Content-Length", "1000").head());
-    line.response().expect("an answer before the body")
+    line.response().expect("a response before the body")
 }
 
 /// P19.
@@ -29,7 +29,7 @@ fn p19_a_page_of_another_origin_is_refused_before_its_body() {
         assert!(response.reached_mcp(), "{origin}: {response:?}");
         assert!(response.cors().is_empty(), "{response:?}");
     }
-    assert!(front.ask(&front.discover()).reached_mcp(), "without an origin: no browser");
+    assert!(front.ask(&front.discover()).reached_mcp(), "no origin: not a browser");
 }
 
 /// P20.
@@ -81,7 +81,7 @@ fn a_host_and_an_origin_can_be_allowed() {
     assert_eq!((refused.status, refused.cors().len()), (403, 0));
 }
 
-/// P21: what a page may send without asking, and its question.
+/// P21: requests that a page may send without a preflight, and preflights.
 #[test]
 fn p21_what_a_page_may_send_unasked_is_no_message() {
     let front = Front::start(Settings::default());
@@ -102,7 +102,7 @@ fn p21_what_a_page_may_send_unasked_is_no_message() {
     assert_eq!((response.status, response.cors().len()), (403, 0), "{response:?}");
 }
 
-/// P20: supervisors come by an address, and pages by a name of their own.
+/// P20: supervisors use an address; a page that rebinds DNS uses its own name.
 #[test]
 fn p20_only_by_a_known_name_or_an_address_is_its_health_told() {
     let front = Front::start(Settings::default());
@@ -118,5 +118,5 @@ fn p20_only_by_a_known_name_or_an_address_is_its_health_told() {
     assert_eq!(front.ask(&health.clone().with("Origin", "https://evil.example")).status, 403);
     let mut nameless = health.without("Host");
     nameless.line = "GET /healthz HTTP/1.0".into();
-    assert_eq!(front.ask(&nameless).status, 200, "no browser");
+    assert_eq!(front.ask(&nameless).status, 200, "not a browser");
 }

@@ -1,4 +1,4 @@
-//! The paths and methods that there are (P32), and what supervisors ask.
+//! Paths and methods (P32), and the health and readiness endpoints.
 
 use serde_json::json;
 use wharf::transport::http::Settings;
@@ -23,11 +23,11 @@ fn p32_other_paths_and_methods_are_refused() {
     assert_eq!(refused.header("allow"), Some("GET, POST, DELETE"));
 }
 
-/// P32: in a status too, since only there does who stands between look.
+/// P32: also as HTTP status, since intermediaries see only that.
 #[test]
 fn p32_an_unknown_method_is_not_found() {
     let front = Front::start(Settings::default());
-    // Until then it might be a plugin's.
+    // Before the first scan a method might belong to a plugin.
     front.catalog.set_ready();
     let client = Endpoint::new(front.address);
     for method in ["nothing/such", "tools/", "", "initialize"] {
@@ -45,7 +45,7 @@ fn p32_an_upgrade_is_not_made() {
         let request = front.discover().with("Connection", "Upgrade").with("Upgrade", protocol);
         let mut line = front.connect();
         assert!(line.ask(&request).reached_mcp(), "{protocol}");
-        assert!(line.ask(&front.discover()).reached_mcp(), "{protocol}: HTTP/1.1 goes on");
+        assert!(line.ask(&front.discover()).reached_mcp(), "{protocol}: the connection remains HTTP/1.1");
     }
 }
 

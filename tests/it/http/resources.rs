@@ -1,4 +1,4 @@
-//! Resources that nobody has (P33): a URI is looked up, never opened.
+//! Unknown resources (P33): a URI is looked up, never opened.
 
 use serde_json::{Value, json};
 use wharf::transport::http::Settings;
@@ -10,11 +10,11 @@ use crate::support::http::{Front, Response};
 use crate::support::process::Process;
 use crate::support::streamable::{Endpoint, alone, request};
 
-/// Characters of a URI that an error repeats.
+/// Maximum number of characters of a URI in an error.
 const ECHOED: usize = 256;
 
-/// None of these is `test://static-text`, and none fits `test://template/{id}/data`.
-const NOBODYS: [&str; 14] = [
+/// None of these is `test://static-text`, and none matches `test://template/{id}/data`.
+const UNKNOWN: [&str; 14] = [
     "file:///etc/passwd",
     "file:///etc/passwd#test://static-text",
     "/etc/passwd",
@@ -54,7 +54,7 @@ fn p33_a_resource_that_nobody_has_is_not_found_on_stdio() {
     let home = Home::with(&["echo", "everything"]);
     for (revision, code) in [(MODERN, -32602), ("2025-11-25", -32002)] {
         let mut client = Client::able(Process::serve(&home), revision, json!({}));
-        for uri in NOBODYS.map(str::to_owned).into_iter().chain([long(1 << 20)]) {
+        for uri in UNKNOWN.map(str::to_owned).into_iter().chain([long(1 << 20)]) {
             check(&client.error("resources/read", json!({ "uri": uri })), code, &uri);
         }
         let read = client.result("resources/read", json!({"uri": "test://static-text"}));
@@ -62,13 +62,13 @@ fn p33_a_resource_that_nobody_has_is_not_found_on_stdio() {
     }
 }
 
-/// P33: of a URI that no header has room for, nothing is read.
+/// P33: a URI that is too long for a header is refused before the body is read.
 #[test]
 fn p33_a_resource_that_nobody_has_is_not_found_over_http() {
     let front = Front::serve(&Home::with(&["echo", "everything"]), Settings::default());
     let client = Endpoint::new(front.address);
     let read = |uri: &str| client.ask(&alone(1, "resources/read", json!({ "uri": uri })));
-    for uri in NOBODYS.map(str::to_owned).into_iter().chain([long(20_000)]) {
+    for uri in UNKNOWN.map(str::to_owned).into_iter().chain([long(20_000)]) {
         let response = read(&uri);
         assert_eq!(response.status, 200, "{uri:.80}");
         check(&error(&response), -32602, &uri);

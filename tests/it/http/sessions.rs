@@ -1,4 +1,4 @@
-//! Sessions of the handshake revisions: who has one, who has not, and how it ends (P26).
+//! Sessions of the handshake revisions: creation, ownership, limits and end (P26).
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn with_sessions(most: usize, idle: Duration) -> Front {
     start(Settings { sessions: SessionSettings { most, idle, ..SessionSettings::default() }, ..Settings::default() })
 }
 
-/// A handshake waits until it is known which plugins there are.
+/// Marks the first scan as finished, since a handshake waits for it.
 fn start(settings: Settings) -> Front {
     let front = Front::start(settings);
     front.catalog.set_ready();
@@ -32,11 +32,11 @@ fn each_handshake_revision_opens_a_session() {
         let pong = client.ask(&request(1, "ping", json!({})));
         assert_eq!((pong.status, pong.header("content-type")), (200, Some("application/json")));
         assert_eq!(pong.text(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert_eq!(pong.header("mcp-session-id"), None, "said once is enough");
+        assert_eq!(pong.header("mcp-session-id"), None, "only the handshake has it");
     }
 }
 
-/// P26: 128 bits that say nothing, in visible ASCII.
+/// P26: 128 random bits in visible ASCII.
 #[test]
 fn p26_ids_cannot_be_guessed() {
     let front = start(Settings::default());
@@ -46,14 +46,14 @@ fn p26_ids_cannot_be_guessed() {
     for id in &ids {
         assert!(id.len() >= 32 && id.bytes().all(|byte| matches!(byte, 0x21..=0x7e)), "{id}");
     }
-    // Each place of an id takes many values: nothing in it counts.
+    // Each position takes many values: there is no counter in an id.
     for place in 0..32 {
         let seen: HashSet<u8> = ids.iter().map(|id| id.as_bytes()[place]).collect();
-        assert!(seen.len() > 4, "place {place}: {seen:?}");
+        assert!(seen.len() > 4, "position {place}: {seen:?}");
     }
 }
 
-/// A client cannot choose its session (P26, fixation), and without one it gets nowhere.
+/// A client cannot choose its session id (P26, fixation), and needs a valid one.
 #[test]
 fn p26_a_session_must_be_there() {
     let front = start(Settings::default());
@@ -85,7 +85,7 @@ fn a_handshake_that_fails_opens_nothing() {
     Endpoint::shake_hands(front.address, "2025-06-18");
 }
 
-/// A second handshake opens a second session, and the first goes on.
+/// A second handshake opens a second session, and the first continues.
 #[test]
 fn two_sessions_are_two() {
     let front = start(Settings::default());
@@ -94,7 +94,7 @@ fn two_sessions_are_two() {
         .ask(&first.post(&initialize("2024-11-05")).with("Mcp-Session-Id", first.session.as_deref().expect("one")));
     assert_eq!(again.status, 200);
     assert_ne!(again.header("mcp-session-id"), first.session.as_deref());
-    // Only the newest revision so far refuses a batch of one.
+    // 2025-11-25 refuses batches, 2024-11-05 accepts them.
     assert_eq!(front.ask(&first.post(&json!([request(1, "ping", json!({}))]))).status, 400);
     let mut second = first.clone();
     second.session = again.header("mcp-session-id").map(str::to_owned);
@@ -105,7 +105,7 @@ fn two_sessions_are_two() {
 const ALICE: &str = "0123456789abcdef0123456789abcdef";
 const BOB: &str = "fedcba9876543210fedcba9876543210";
 
-/// P26: a session is no key to it for others.
+/// P26: the id of a session gives other principals no access.
 #[test]
 fn p26_a_session_belongs_to_its_principal() {
     let (mine, other) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
@@ -128,7 +128,7 @@ fn p26_what_was_deleted_is_gone() {
     let front = start(Settings::default());
     let client = Endpoint::shake_hands(front.address, "2025-11-25");
     let mut stream = client.listen();
-    assert_eq!(stream.any().expect("where it begins").data, "");
+    assert_eq!(stream.any().expect("the first event").data, "");
     let deleted = front.ask(&client.delete());
     assert_eq!((deleted.status, deleted.text()), (200, ""));
     assert_eq!(stream.any(), None, "its stream has ended");
@@ -151,8 +151,7 @@ fn p26_who_comes_when_all_places_are_taken_is_told() {
     Endpoint::shake_hands(front.address, "2025-11-25");
 }
 
-/// P26: a session that nobody uses ends, whether others come or not; one whose stream is open
-/// is in use.
+/// P26: an unused session expires, also without other requests; one with an open stream does not.
 #[test]
 fn p26_idle_sessions_end() {
     assert_eq!(SessionSettings::default().idle, Duration::from_secs(15 * 60));
@@ -160,19 +159,19 @@ fn p26_idle_sessions_end() {
     let front = with_sessions(16, idle);
     let listening = Endpoint::shake_hands(front.address, "2025-11-25");
     let mut stream = listening.listen();
-    stream.any().expect("where it begins");
+    stream.any().expect("the first event");
     let unused = Endpoint::shake_hands(front.address, "2025-11-25");
-    // To ask is to use, so each pause is longer.
+    // Each request renews the session, so each pause is longer.
     let mut pause = 2 * idle;
     while unused.ask(&request(1, "ping", json!({}))).status != 404 {
-        assert!(pause < PATIENCE, "it does not end");
+        assert!(pause < PATIENCE, "the session does not expire");
         std::thread::sleep(pause);
         pause *= 2;
     }
     assert_eq!(listening.ask(&request(1, "ping", json!({}))).status, 200);
 }
 
-/// P26: thousands of handshakes are 1024 sessions, and none of those before is lost.
+/// P26: thousands of handshakes open at most 1024 sessions, and existing ones are kept.
 #[test]
 fn p26_a_flood_of_handshakes_takes_the_places_that_there_are() {
     const HANDSHAKES: usize = 5000;
@@ -180,7 +179,7 @@ fn p26_a_flood_of_handshakes_takes_the_places_that_there_are() {
     let (process, address) = serve(&home, &[]);
     let before = Endpoint::shake_hands(address, "2025-11-25");
     let mut stream = before.listen();
-    stream.any().expect("where it begins");
+    stream.any().expect("the first event");
     let resident = process.resident();
     let hello = Endpoint::new(address).post(&initialize("2025-11-25"));
     let mut line = Line::connect(address);
@@ -193,19 +192,19 @@ fn p26_a_flood_of_handshakes_takes_the_places_that_there_are() {
             None => assert_eq!(response.status, 503, "handshake {number}: {}", response.text()),
         }
     }
-    // After half a minute those that say nothing more have gone, and there is room again.
+    // After half a minute unfinished handshakes expire and make room.
     assert!(ids.len() == 1023 || begun.elapsed() > SessionSettings::default().handshake, "{}", ids.len());
     let growth = process.resident().saturating_sub(resident) >> 20;
     assert!(growth < 32, "{growth} MiB");
     assert_eq!(before.ask(&request(1, "ping", json!({}))).status, 200);
     let modern = Request::discover(address);
-    assert!(line.ask(&modern).reached_mcp(), "who needs no session is served");
+    assert!(line.ask(&modern).reached_mcp(), "stateless requests are served");
     assert_eq!(before.ask(&json!({"jsonrpc": "2.0", "method": "notifications/none"})).status, 202);
     assert_eq!(line.ask(&before.delete()).status, 200);
     Endpoint::shake_hands(address, "2025-11-25");
 }
 
-/// The version of the session counts, whatever known one the header names (HL-17).
+/// The revision of the session applies, whichever known one the header names (HL-17).
 #[test]
 fn the_versions_header_is_optional_and_must_be_known() {
     let front = start(Settings::default());
@@ -233,14 +232,14 @@ fn statuses_in_a_session() {
     for revision in LEGACY {
         let client = Endpoint::shake_hands(front.address, revision);
         let status = |text: &str| front.ask(&client.post_text(text)).status;
-        // Errors of JSON-RPC travel as 200.
+        // JSON-RPC errors have the status 200.
         assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"method":"unknown"}"#), 200);
         assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nobody"}}"#), 200);
-        // What is no message.
+        // Invalid messages.
         for bad in ["", "{", "1", "null", "{}", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "[]"] {
             assert_eq!(status(bad), 400, "{bad}");
         }
-        // Notifications and responses, also to what nobody asked.
+        // Notifications, and responses to unknown requests.
         for told in [
             r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#,
             r#"{"jsonrpc":"2.0","method":"unknown"}"#,
@@ -264,7 +263,7 @@ fn statuses_in_a_session() {
     }
 }
 
-/// HL-4: by `Accept`, and JSON if both will do.
+/// HL-4: by `Accept`, and JSON if both are accepted.
 #[test]
 fn answers_come_as_the_client_can_read_them() {
     let front = start(Settings::default());
@@ -279,7 +278,7 @@ fn answers_come_as_the_client_can_read_them() {
         ("*/*", json),
         ("text/event-stream", events),
         ("text/*", events),
-        // A weight of nothing is a no, and what names a type more closely counts.
+        // A weight of zero refuses, and the more specific type wins.
         ("application/json;q=0, text/event-stream", events),
         ("application/json; Q=0.000, */*;q=0.1", events),
         ("text/event-stream;q=0, */*", json),
@@ -297,7 +296,7 @@ fn answers_come_as_the_client_can_read_them() {
     assert_eq!(front.ask(&client.get().set("Accept", "application/json")).status, 406);
 }
 
-/// P26: who opens all sessions keeps nobody else from having one, and loses the oldest of his own.
+/// P26: a principal that holds all sessions loses its oldest one to another principal.
 #[test]
 fn p26_one_principal_shuts_out_no_other() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
@@ -312,7 +311,7 @@ fn p26_one_principal_shuts_out_no_other() {
     let full = hello(ALICE);
     assert_eq!((full.status, full.header("retry-after")), (503, Some("60")));
     assert_eq!(hello(BOB).status, 200);
-    assert_eq!(hello(ALICE).status, 503, "she has most still");
+    assert_eq!(hello(ALICE).status, 503, "alice still has the most");
     let ping = |session: &crate::support::http::Response, token: &str| {
         let mut client = Endpoint::new(front.address);
         client.session = session.header("mcp-session-id").map(str::to_owned);
@@ -322,7 +321,7 @@ fn p26_one_principal_shuts_out_no_other() {
     assert_eq!((ping(&hers[0], ALICE), ping(&hers[1], ALICE), ping(&hers[31], ALICE)), (404, 200, 200));
 }
 
-/// P26: a handshake that is not finished ends, whatever else its client says.
+/// P26: an unfinished handshake expires, whatever else its client sends.
 #[test]
 fn p26_a_handshake_must_be_finished() {
     let sessions = SessionSettings { handshake: Duration::from_millis(500), ..SessionSettings::default() };
@@ -333,7 +332,7 @@ fn p26_a_handshake_must_be_finished() {
     let ping = request(1, "ping", json!({}));
     let begun = Instant::now();
     while client.ask(&ping).status != 404 {
-        assert!(begun.elapsed() < PATIENCE, "it does not end");
+        assert!(begun.elapsed() < PATIENCE, "the session does not expire");
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(finished.ask(&ping).status, 200);

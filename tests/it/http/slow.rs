@@ -1,5 +1,4 @@
-//! Clients that take their time (P23). Times are short here; what they are by default is
-//! asserted at the end.
+//! Slow clients (P23). Timeouts are short here; the defaults are asserted at the end.
 
 use std::io::{ErrorKind, Write as _};
 use std::time::{Duration, Instant};
@@ -12,14 +11,14 @@ use crate::support::http::{Front, Line, Request};
 const SHORT: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// Sends one byte at a time until the host has had enough, which must be in its time. It is
-/// counted from before there was a connection.
+/// Sends single bytes until the host closes, which must not be before its timeout. `started` is
+/// from before the connection was opened.
 fn drip(started: Instant, mut line: Line<std::net::TcpStream>, byte: u8) {
-    // Waiting for the host's end is the pause between two bytes.
+    // Waiting for the close is the pause between two bytes.
     while !line.is_closed_after(PAUSE) && line.send(&[byte]) {
-        assert!(started.elapsed() < PATIENCE, "the host waits for ever");
+        assert!(started.elapsed() < PATIENCE, "the host never times out");
     }
-    assert!(started.elapsed() >= SHORT, "given up on after {:?}", started.elapsed());
+    assert!(started.elapsed() >= SHORT, "closed after {:?}", started.elapsed());
 }
 
 /// P23: a header that never ends.
@@ -34,7 +33,7 @@ fn p23_headers_have_their_time() {
     assert_eq!(front.ask(&Request::new("GET", "/healthz", front.address)).status, 200, "others are served");
 }
 
-/// P23: a connection on which nothing is asked, from its start or after a request.
+/// P23: a connection without a request, from its start or after one.
 #[test]
 fn p23_an_idle_connection_ends() {
     let front = Front::start(Settings { header_timeout: SHORT, ..Settings::default() });
@@ -60,7 +59,7 @@ fn p23_a_body_has_its_time() {
     assert_eq!(line.rest(), "");
 }
 
-/// P23: a client that asks and asks, and never reads an answer.
+/// P23: a client that sends requests and never reads a response.
 #[test]
 fn p23_who_never_reads_is_closed_on() {
     let front = Front::start(Settings { write_timeout: SHORT, ..Settings::default() });
@@ -73,15 +72,15 @@ fn p23_who_never_reads_is_closed_on() {
         match stream.write(&requests) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            // Reset: what was sent is no longer wanted.
+            // The host has reset the connection.
             Err(_) => break,
         }
-        assert!(started.elapsed() < PATIENCE, "the host waits for ever");
+        assert!(started.elapsed() < PATIENCE, "the host never times out");
     }
-    assert!(started.elapsed() >= SHORT, "given up on after {:?}", started.elapsed());
+    assert!(started.elapsed() >= SHORT, "closed after {:?}", started.elapsed());
 }
 
-/// P23: the times that hold unless others are set.
+/// P23: the default timeouts.
 #[test]
 fn p23_the_times_are_ten_and_thirty_seconds() {
     let settings = Settings::default();

@@ -1,5 +1,5 @@
-//! HTTP+SSE, the transport of 2024-11-05: one stream for all that the server says, and an
-//! address to post to.
+//! HTTP+SSE, the transport of 2024-11-05: one stream for all messages of the server, and an
+//! endpoint to post to.
 
 use serde_json::{Value, json};
 use wharf::transport::http::{Settings, Token};
@@ -15,7 +15,7 @@ fn front() -> Front {
     Front::serve(&Home::with(&["everything"]), Settings { sse: true, ..Settings::default() })
 }
 
-/// One client: its stream, and where it posts.
+/// One client: its stream, and the endpoint it posts to.
 struct Client {
     stream: Events,
     messages: String,
@@ -26,7 +26,7 @@ impl Client {
     fn connect(host: std::net::SocketAddr) -> Self {
         let get = Request::new("GET", "/sse", host).with("Accept", "text/event-stream");
         let mut stream = Events::open(Line::connect(host), &get);
-        let first = stream.any().expect("an address");
+        let first = stream.any().expect("an endpoint");
         assert_eq!(first.kind.as_deref(), Some("endpoint"));
         Self { stream, messages: first.data, host }
     }
@@ -95,7 +95,7 @@ fn what_is_no_message_is_refused() {
     for bad in ["", "{", "{}}"] {
         assert_eq!(client.post(bad).status, 400, "{bad}");
     }
-    // Nothing of it has come on the stream.
+    // Nothing was sent on the stream for them.
     assert_eq!(client.ask(&request(1, "ping", json!({})))["id"], 1);
 }
 
@@ -109,7 +109,7 @@ fn a_session_is_its_clients() {
     let get = Request::new("GET", "/sse", front.address);
     assert_eq!(front.ask(&get).status, 401);
     let mut stream = Events::open(front.connect(), &bearer(get, mine));
-    let messages = stream.any().expect("an address").data;
+    let messages = stream.any().expect("an endpoint").data;
     let secret = messages.split('=').nth(1).expect("a session");
     assert!(secret.len() >= 32, "{secret}");
     let ping = request(1, "ping", json!({})).to_string();
@@ -122,7 +122,7 @@ fn a_session_is_its_clients() {
     assert_eq!(stream.message().expect("an answer").json()["id"], 1);
 }
 
-/// Its stream is all there is of a session.
+/// A session lives as long as its stream.
 #[test]
 fn closing_the_stream_ends_the_session() {
     let home = Home::with(&["everything"]);
@@ -138,7 +138,7 @@ fn closing_the_stream_ends_the_session() {
     assert_eq!(Line::connect(host).ask(&ping).status, 404);
 }
 
-/// The newest revision is not spoken here: a request is told so, a notification is not.
+/// The newest revision is not supported here: a request is refused, a notification ignored.
 #[test]
 fn the_newest_revision_has_another_transport() {
     let front = front();
@@ -159,7 +159,7 @@ fn it_is_off_by_default() {
     assert_eq!(front.ask(&Request::new("POST", "/messages?session=x", front.address).json("{}")).status, 404);
 }
 
-/// The end of the server: calls may finish, and the stream ends.
+/// At shutdown calls are drained, and the stream ends.
 #[test]
 fn the_end_drains_calls() {
     let home = Home::with(&["everything"]);

@@ -1,5 +1,5 @@
-//! What a call leaves with its client between two rounds (P25): good for whom it was made, and
-//! for what. That it ends, and a million changes of it, are beside the seal in the host.
+//! The request state that a client holds between two rounds (P25): it is bound to its principal
+//! and its tool. Expiry and random corruption are tested with the seal in the host.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -32,7 +32,7 @@ fn answer(response: &Response) -> Value {
     serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {response:?}"))
 }
 
-/// The next round of the call that asked for folders.
+/// The next round of the call that asked for roots.
 fn retry(tool: &str, state: &str) -> Value {
     let answers = json!({"client_roots": {"roots": [{"uri": "file:///a"}]}});
     json!({"name": tool, "requestState": state, "inputResponses": answers})
@@ -58,11 +58,11 @@ fn p25_a_state_is_good_for_one_principal_and_one_tool() {
         );
         assert!(!refused.to_string().contains("file:///a"), "{what}: {refused}");
     }
-    assert_eq!(call(&front, "", retry(ROOTS, state)).status, 401, "a state is no token");
+    assert_eq!(call(&front, "", retry(ROOTS, state)).status, 401, "a state does not authenticate");
     assert_eq!(
         first_text(&answer(&call(&front, MINE, retry(ROOTS, state)))["result"]),
         "1 folders",
-        "it was not used up"
+        "the state is still valid"
     );
 }
 
@@ -72,7 +72,7 @@ fn p25_a_state_with_a_bit_flipped_is_refused() {
     let asked = answer(&call(&front, MINE, json!({"name": ROOTS})));
     let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("no state: {asked}"));
     let bytes = URL_SAFE_NO_PAD.decode(state).expect("base64url");
-    assert!(bytes.len() >= 16 + 24, "a nonce and a tag of 128 bits are in it");
+    assert!(bytes.len() >= 16 + 24, "it has a nonce and a tag of 128 bits");
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 1 << (at % 8);

@@ -1,5 +1,4 @@
-//! Streams of the handshake revisions: what comes where, once, and how what was missed is had
-//! later.
+//! Streams of the handshake revisions: which message is sent on which stream, and resumption.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +24,7 @@ fn call(id: u64, tool: &str, arguments: Value) -> Value {
     request(id, "tools/call", json!({"name": format!("everything_{tool}"), "arguments": arguments}))
 }
 
-/// A call that tells how far it is every half second.
+/// A call that reports progress every half second.
 fn slow(id: u64, seconds: f64) -> Value {
     let mut call = call(id, "slow_compute", json!({"seconds": seconds}));
     call["params"]["_meta"]["progressToken"] = json!("p");
@@ -36,12 +35,12 @@ fn next(stream: &mut Events) -> Value {
     stream.message().expect("a message").json()
 }
 
-/// All that still comes until the stream ends.
+/// All remaining events until the stream ends.
 fn rest(stream: &mut Events) -> Vec<Event> {
     std::iter::from_fn(|| stream.any()).collect()
 }
 
-/// HL-6, HL-9: a call that says something before its answer gets a stream, which ends with it.
+/// HL-6, HL-9: a call that sends messages before its answer gets a stream, which ends with it.
 #[test]
 fn what_belongs_to_a_request_comes_on_its_stream() {
     let front = front();
@@ -54,7 +53,7 @@ fn what_belongs_to_a_request_comes_on_its_stream() {
         assert_eq!(stream.response.header("x-accel-buffering"), Some("no"));
         assert_eq!(stream.response.header("cache-control"), Some("no-cache"));
         let events = rest(&mut stream);
-        // An event for its id alone, which older clients take for a broken message (HL-7).
+        // An event with only an id, which older clients take for a malformed message (HL-7).
         assert_eq!(events[0].data.is_empty(), revision == NEWEST, "{events:?}");
         assert!(events.iter().all(|event| event.id.is_some()), "{events:?}");
         let messages: Vec<Value> = events.iter().filter(|event| !event.data.is_empty()).map(Event::json).collect();
@@ -63,11 +62,11 @@ fn what_belongs_to_a_request_comes_on_its_stream() {
         assert!(before.iter().all(|message| message["method"] == "notifications/progress"), "{before:?}");
         assert_eq!(before.len(), 3);
         front.ask(&client.delete());
-        assert!(rest(&mut own).iter().all(|event| event.data.is_empty()), "nothing of it on another stream (HL-12)");
+        assert!(rest(&mut own).iter().all(|event| event.data.is_empty()), "sent on the other stream too (HL-12)");
     }
 }
 
-/// HL-11, HL-12: each change is told once, on one stream.
+/// HL-11, HL-12: each change is sent once, on one stream.
 #[test]
 fn changes_are_told_on_the_sessions_own_stream() {
     let home = Home::with(&["everything"]);
@@ -87,10 +86,10 @@ fn changes_are_told_on_the_sessions_own_stream() {
     client.ask(&call(4, "test_update_resource", json!({})));
     assert_eq!(next(&mut own)["method"], "notifications/resources/updated");
     Line::connect(address).ask(&other.delete());
-    assert!(rest(&mut others).iter().all(|event| event.data.is_empty()), "who has not subscribed hears nothing");
+    assert!(rest(&mut others).iter().all(|event| event.data.is_empty()), "an update without a subscription");
 }
 
-/// What happens while nobody reads is had by the next who does, and the newest reader reads.
+/// Messages without a reader are kept for the next one, and a new reader replaces the old.
 #[test]
 fn the_own_stream_has_one_reader_and_loses_nothing() {
     let home = Home::with(&["everything"]);
@@ -99,20 +98,20 @@ fn the_own_stream_has_one_reader_and_loses_nothing() {
     client.ask(&request(1, "resources/subscribe", json!({"uri": "test://watched-resource"})));
     client.ask(&call(2, "test_update_resource", json!({})));
     let mut first = client.listen();
-    let event = first.message().expect("what was said before");
+    let event = first.message().expect("the buffered message");
     assert_eq!(event.json()["method"], "notifications/resources/updated");
     let mut second = client.listen();
     assert!(rest(&mut first).is_empty(), "the first has ended");
     client.ask(&call(3, "test_update_resource", json!({})));
-    let missed = second.message().expect("what came now");
+    let missed = second.message().expect("the new message");
     drop(second);
-    // Both that were read are had again, if the client says where it was before them.
+    // Messages that were read are replayed from the id before them.
     let at = event.id.clone().expect("an id");
     let mut again = Events::open(Line::connect(address), &client.get().with("Last-Event-ID", &at));
     assert_eq!(again.message(), Some(missed));
 }
 
-/// A question to the user comes on the stream of the call, and its answer is another POST.
+/// A question to the user is sent on the stream of the call, and answered with another POST.
 #[test]
 fn questions_come_on_the_stream_of_their_call() {
     let front = front();
@@ -138,7 +137,7 @@ fn questions_come_on_the_stream_of_their_call() {
     }
 }
 
-/// Another session cannot answer what it was not asked.
+/// A session cannot answer a question of another session.
 #[test]
 fn another_session_answers_nothing() {
     let front = front();
@@ -152,7 +151,7 @@ fn another_session_answers_nothing() {
     assert!(next(&mut stream).to_string().contains("file:///mine"));
 }
 
-/// HL-10, HL-13: a lost connection cancels nothing, and the rest comes on the next.
+/// HL-10, HL-13: a lost connection cancels nothing, and the stream resumes on the next one.
 #[test]
 fn a_lost_stream_is_read_on() {
     let front = front();
@@ -165,15 +164,15 @@ fn a_lost_stream_is_read_on() {
     let mut again = Events::open(Line::connect(front.address), &resume);
     let events = rest(&mut again);
     let ids: Vec<_> = events.iter().filter(|event| !event.data.is_empty()).map(|event| event.id.clone()).collect();
-    assert!(!ids.contains(&step.id), "what was read is not said again: {ids:?}");
+    assert!(!ids.contains(&step.id), "a read event is replayed: {ids:?}");
     let answer = events.last().expect("an answer").json();
     assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(5), &Value::Null), "{answer}");
-    // The same again, as often as one likes; and from the beginning by the id of the first event.
+    // Resuming from the same id again replays the same events.
     let replayed = rest(&mut Events::open(Line::connect(front.address), &resume));
     assert_eq!(replayed[1..], events[1..], "{replayed:?}");
 }
 
-/// The first event is there for that: it names a place before anything was said.
+/// The first event has the id of the position before the first message.
 #[test]
 fn a_stream_is_read_again_from_its_first_event() {
     let front = front();
@@ -181,7 +180,7 @@ fn a_stream_is_read_again_from_its_first_event() {
     let mut told = call(1, "test_tool_with_progress", json!({}));
     told["params"]["_meta"]["progressToken"] = json!(7);
     let mut stream = client.stream(&told);
-    let first = stream.any().expect("where it begins");
+    let first = stream.any().expect("the first event");
     let all = rest(&mut stream);
     assert_eq!(all.len(), 4);
     let resume = client.get().with("Last-Event-ID", first.id.as_deref().expect("an id"));
@@ -189,7 +188,7 @@ fn a_stream_is_read_again_from_its_first_event() {
     assert_eq!(again[1..], all[..]);
 }
 
-/// HL-13: only that stream, and only of that session.
+/// HL-13: only events of that stream and that session are replayed.
 #[test]
 fn only_the_same_stream_is_read_on() {
     let front = front();
@@ -208,11 +207,11 @@ fn only_the_same_stream_is_read_on() {
     unique.sort();
     unique.dedup();
     assert_eq!(unique.len(), ids.len(), "{ids:?}");
-    // To another session the id says nothing: it gets its own stream, and nothing of this one.
+    // In another session the id is unknown: it gets its own stream, and nothing of this one.
     let other = Endpoint::shake_hands(front.address, NEWEST);
     for id in [first[1].id.as_deref().expect("an id"), "0-99999", "7", "x-y", "-", "18446744073709551616-1"] {
         let mut stream = Events::open(Line::connect(front.address), &other.get().with("Last-Event-ID", id));
-        assert_eq!(stream.any().expect("where it begins").data, "", "{id}");
+        assert_eq!(stream.any().expect("the first event").data, "", "{id}");
         drop(stream);
     }
     let mut own = other.listen();
@@ -221,7 +220,7 @@ fn only_the_same_stream_is_read_on() {
     assert_eq!(next(&mut own)["method"], "notifications/resources/updated");
 }
 
-/// 32 streams that have ended are kept, and 256 messages of one.
+/// 32 ended streams are kept, with 256 messages each.
 #[test]
 fn what_is_kept_is_bounded() {
     let front = front();
@@ -236,18 +235,18 @@ fn what_is_kept_is_bounded() {
     }
     let resumed = |id: &str| {
         let mut stream = Events::open(Line::connect(front.address), &client.get().with("Last-Event-ID", id));
-        let begin = stream.any().expect("where it begins").id.expect("an id");
+        let begin = stream.any().expect("the first event").id.expect("an id");
         begin.split('-').next() == id.split('-').next()
     };
     assert!(resumed(&firsts[39]), "the last is kept");
-    // Who comes back for what is kept no more is told.
+    // Resuming a dropped stream is an error.
     let gone = front.ask(&client.get().with("Last-Event-ID", &firsts[0]));
     assert_eq!(gone.status, 400, "{}", gone.text());
     assert!(gone.text().contains("event_not_kept"), "{}", gone.text());
 }
 
-/// What all sessions keep is bounded too. Who comes back for an answer that had to go hears so in
-/// its place, and what is newer is there.
+/// The total over all sessions is bounded too. Resuming at a dropped answer gives an error in its
+/// place; newer answers are still there.
 #[test]
 fn what_all_sessions_keep_is_bounded() {
     let sessions = SessionSettings { kept: 16 << 10, ..SessionSettings::default() };
@@ -259,7 +258,7 @@ fn what_all_sessions_keep_is_bounded() {
             // Its answer is some 300 bytes.
             let request = client.post(&call(round, "test_simple_text", json!({}))).set("Accept", "text/event-stream");
             let events = rest(&mut Events::open(Line::connect(front.address), &request));
-            assert_eq!(events.last().expect("an answer").json()["id"], round, "who reads it at once has it");
+            assert_eq!(events.last().expect("an answer").json()["id"], round, "an answer is complete if read at once");
             firsts.push((client, round, events[0].id.clone().expect("an id")));
         }
     }
@@ -273,7 +272,7 @@ fn what_all_sessions_keep_is_bounded() {
     assert_eq!((&first["id"], &first["error"]["data"]["reason"]), (&json!(0), &json!("answer_dropped")), "{first}");
 }
 
-/// One who holds all streams gives some up for another.
+/// A principal that holds all streams loses one to another principal.
 #[test]
 fn streams_are_shared() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
@@ -292,10 +291,10 @@ fn streams_are_shared() {
     let (_line, his) = listen(BOB);
     assert_eq!(his.status, 200);
     rest(&mut hers[0]);
-    assert_eq!(listen(ALICE).1.status, 503, "she has most still");
+    assert_eq!(listen(ALICE).1.status, 503, "alice still has the most");
 }
 
-/// Legacy clients say so when they want no answer any more.
+/// Clients of the handshake revisions cancel with a notification.
 #[test]
 fn cancelling_is_a_message() {
     let home = Home::with(&["everything"]);
@@ -309,7 +308,7 @@ fn cancelling_is_a_message() {
     process.log_with("cancelled");
 }
 
-/// P12: ids and cancellations of one session are nothing to another.
+/// P12: request ids and cancellations are scoped to a session.
 #[test]
 fn p12_a_session_cancels_only_its_own() {
     let front = front();
@@ -324,7 +323,7 @@ fn p12_a_session_cancels_only_its_own() {
     assert!(rest(&mut beside).iter().all(|event| !event.data.contains("\"result\"")));
 }
 
-/// The end of the server: calls may finish, and streams end.
+/// At shutdown calls are drained, and streams end.
 #[test]
 fn the_end_drains_calls_and_ends_streams() {
     let home = Home::with(&["everything"]);

@@ -15,7 +15,7 @@ use crate::support::home::Home;
 use crate::support::http::{Front, Line, Request, serve};
 use crate::support::process::run;
 
-/// A home whose configuration names a certificate of its own, and that certificate.
+/// A home whose configuration names a new self-signed certificate, and that certificate.
 fn with_certificate() -> (Home, CertificateDer<'static>) {
     let home = Home::new();
     std::fs::create_dir(home.path("tls")).expect("a folder");
@@ -24,7 +24,7 @@ fn with_certificate() -> (Home, CertificateDer<'static>) {
     (home, certificate)
 }
 
-/// Puts another certificate and its key in their places.
+/// Replaces the certificate and its key.
 fn renewed(home: &Home) -> CertificateDer<'static> {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     put(home, "key.pem", &own.signing_key.serialize_pem());
@@ -32,11 +32,11 @@ fn renewed(home: &Home) -> CertificateDer<'static> {
     own.cert.der().clone()
 }
 
-/// By renaming, as programs do that renew certificates.
+/// Replaces a file by renaming, as programs that renew certificates do.
 fn put(home: &Home, name: &str, text: &str) {
     let file = home.path("tls").join(name);
     std::fs::write(file.with_extension("new"), text).expect("a file");
-    std::fs::rename(file.with_extension("new"), file).expect("it takes its place");
+    std::fs::rename(file.with_extension("new"), file).expect("the rename");
 }
 
 fn connect(
@@ -81,7 +81,7 @@ fn plain_text_is_not_answered() {
     assert!(!line.rest().contains("HTTP/"));
 }
 
-/// P23: a client that does not begin to speak.
+/// P23: a client that does not begin its handshake.
 #[test]
 fn p23_a_handshake_has_its_time() {
     let (home, _) = with_certificate();
@@ -90,15 +90,16 @@ fn p23_a_handshake_has_its_time() {
     let front = Front::start(Settings { tls: Some(tls), header_timeout, ..Settings::default() });
     let started = Instant::now();
     assert_eq!(front.connect().rest(), "");
-    assert!(started.elapsed() >= header_timeout, "given up on after {:?}", started.elapsed());
+    assert!(started.elapsed() >= header_timeout, "closed after {:?}", started.elapsed());
 }
 
-/// Half a handshake, one without an end and half a head behind a whole one hold up no end.
+/// Partial and unfinished handshakes, and a partial request after a complete one, do not delay
+/// the shutdown.
 #[test]
 fn halves_over_tls_are_not_waited_for() {
     let (home, certificate) = with_certificate();
     let (mut process, address) = serve(&home, &[]);
-    // A record's header (RFC 8446, section 5.1), and the beginning of what it says it has.
+    // The header of a record (RFC 8446, section 5.1), and the beginning of its content.
     let beginning = [0x16, 3, 1, 2, 0, 1, 0];
     let mut half = Line::connect(address);
     assert!(half.send(&beginning));
@@ -144,7 +145,7 @@ fn a_certificate_is_renewed_without_a_restart() {
     let second = renewed(&home);
     process.log_with("read the certificate and its key again");
     assert!(connect(address, &second).ask(&host()).reached_mcp());
-    // Who is connected stays so.
+    // Existing connections are kept.
     assert!(before.ask(&host()).reached_mcp());
     put(&home, "key.pem", "no key");
     let log = process.log_with("the certificate and its key stay as they were");

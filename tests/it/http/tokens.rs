@@ -30,10 +30,10 @@ fn p22_without_a_right_token_nothing_is_told() {
     assert_eq!(front.ask(&in_query).status, 401, "in the query");
     let mut elsewhere = front.discover();
     elsewhere.line = "POST /elsewhere HTTP/1.1".into();
-    assert_eq!(front.ask(&elsewhere).status, 401, "which paths there are is not told either");
+    assert_eq!(front.ask(&elsewhere).status, 401, "an unknown path is not disclosed either");
 }
 
-/// P22: ten failures in a second, and more have to wait; a right token has not.
+/// P22: ten failures per second, further ones get 429; a valid token is not delayed.
 #[test]
 fn p22_who_guesses_has_to_wait() {
     let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
