@@ -1,5 +1,5 @@
-//! A version of a plugin runs if the rules let it, or a person has approved it; what is held
-//! never answers a call, and what served before goes on.
+//! Pins: a version runs if the trust rules allow it or a person has approved it. A held version
+//! never answers a call, and the previous one keeps serving.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,18 +19,18 @@ mod listing;
 mod signatures;
 mod unwritable;
 
-/// Any grant will do.
+/// A plugin with any grant is subject to approval.
 const GRANTED: &str = "[plugins.p.grants]\nelicit = true\n";
 const STRICT: &str = "[server]\ntrust = \"strict\"\n";
 
-/// A version of a plugin: what it answers, and what it says of its tool `act`.
-fn version(answer: &str, words: &str) -> Vec<u8> {
-    Guest::saying(answer).described("act", words).build()
+/// A version of a plugin: its answer, and the description of its tool `act`.
+fn version(answer: &str, description: &str) -> Vec<u8> {
+    Guest::saying(answer).described("act", description).build()
 }
 
-/// Other bytes that do and say the same.
+/// A component with the same behaviour and another digest.
 fn rebuilt(component: &[u8]) -> Vec<u8> {
-    // A custom section: its number, its length, the length of its name, its name.
+    // A custom section: id, length, length of its name, name.
     [component, &[0, 2, 1, b'x']].concat()
 }
 
@@ -53,7 +53,7 @@ fn approve(home: &Home, name: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What `wharf status --json` says of `p`.
+/// The entry of `p` in `wharf status --json`.
 fn status(home: &Home) -> Value {
     let output = folder_command(home, &["status", "--json"]);
     let mut status: Value = serde_json::from_slice(&output.stdout)
@@ -63,13 +63,13 @@ fn status(home: &Home) -> Value {
     plugins[of_p].take()
 }
 
-/// The file of pins, parsed.
+/// The pin file, parsed.
 fn lock(home: &Home) -> toml::Table {
-    let text = fs::read_to_string(home.path("state/wharf/lock.toml")).expect("the file of pins");
+    let text = fs::read_to_string(home.path("state/wharf/lock.toml")).expect("the pin file");
     text.parse().expect("TOML")
 }
 
-/// Calls `p` until it answers that.
+/// Calls `p` until it returns that answer.
 fn until(client: &mut Client, answer: &str) {
     let deadline = Instant::now() + PATIENCE;
     while client.text("p_version", json!({})) != answer {
@@ -113,7 +113,7 @@ fn other_words_of_a_plugin_with_grants_are_held_until_they_are_approved() {
     until(&mut client, "2");
     assert_eq!(description(&mut client), "Does a thing.\nAnd \u{1F600} sends it.");
     assert_eq!(status(&home)["state"], "runs");
-    // And what was pinned before is held in its turn.
+    // The previously pinned version is now held.
     home.put_bytes(&version("1", "Does a thing."), "p");
     client.process().log_with("held: ");
     until(&mut client, "2");
@@ -141,9 +141,9 @@ fn the_same_words_are_swapped_in_with_their_grants() {
     home.put_bytes(&rebuilt(&fs::read(component("notes")).expect("a guest")), "notes");
     let deadline = Instant::now() + PATIENCE;
     while lock(&home)["plugins"]["notes"]["content"] == first {
-        assert!(Instant::now() < deadline, "it is not taken up:\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "the new version is not loaded:\n{}", client.process().log());
     }
-    // What it keeps is listed, for which it must use its grant, and is none of its words.
+    // Its stored notes are listed, which needs its grant and is not part of the tool descriptions.
     let listed = client.result("resources/list", json!({}));
     assert_eq!(listed["resources"][0]["uri"], "notes://1");
     client.call("notes_add", json!({"text": "bread"}));
@@ -159,7 +159,7 @@ fn strict_trust_runs_nothing_unasked() {
     approve(&home, "p");
     client.tools_until(|tools| tools == ["p_version", "p_act"]);
     assert_eq!(client.text("p_version", json!({})), "1");
-    // Not even the same words.
+    // Not even a rebuild with the same tool descriptions.
     home.put_bytes(&rebuilt(&version("1", "Does a thing.")), "p");
     let deadline = Instant::now() + PATIENCE;
     while !client.process().log().contains("still_serving=true") {
@@ -196,7 +196,7 @@ fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
         assert!(!log.contains(&format!("wharf approve {name} ")), "{log}");
         assert!(!text.contains(&format!("wharf approve {name} ")), "{text}");
     }
-    // What is refused for its signature too: none would help it.
+    // With signatures required, these are still refused for their content.
     home.configure(&format!("{STRICT}[signatures]\nkeys = [{:?}]\nrequired = true\n", signatures::a_key()));
     let output = folder_command(&home, &["status"]);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -236,12 +236,12 @@ fn a_file_that_comes_back_is_held_against_the_old_pin() {
     client.tools_until(|tools| tools.is_empty());
     let deadline = Instant::now() + PATIENCE;
     while lock(&home)["plugins"]["p"].get("gone").is_none() {
-        assert!(Instant::now() < deadline, "nobody noted that it is gone");
+        assert!(Instant::now() < deadline, "the pin is not marked as gone");
     }
     home.put_bytes(&version("2", "Does another thing."), "p");
     client.process().log_with("held: the plugin holds grants");
     assert_eq!(client.tools(), [""; 0]);
-    // Also after a restart, and the old one is welcome.
+    // It is held after a restart too; the pinned version still runs.
     client.finish();
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
@@ -316,10 +316,10 @@ fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
         let log = client.process().log_with("held: ");
         assert!(log.contains(said) && log.contains("lock.toml"), "{log}");
         assert_eq!(fs::read_to_string(&file).expect("the file"), damaged);
-        // Mended without a restart.
+        // Recovers without a restart.
         fs::remove_file(&file).expect("the file");
         client.tools_until(|tools| tools.len() == 4);
-        fs::remove_file(&file).expect("the file that it has made");
+        fs::remove_file(&file).expect("the new pin file");
     }
 }
 
@@ -335,20 +335,21 @@ fn a_pin_by_hand_is_the_only_version_that_runs() {
     assert_eq!(output.status.code(), Some(1));
     home.put_bytes(&wanted, "p");
     client.tools_until(|tools| tools.len() == 2);
-    // Live, like all of the configuration. What it pins next takes over without a gap.
+    // The pin is reloaded like the rest of the configuration; the newly pinned version takes over
+    // without a gap.
     let next = version("3", "Does another thing.");
     home.put_bytes(&next, "p");
     client.process().log_with("still_serving=true");
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", blake3::hash(&next)));
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // One that is out of service is no tool.
+        // A gap would make the tool unknown.
         let answer = client.text("p_version", json!({}));
         if answer == "3" {
             break;
         }
         assert_eq!(answer, "2");
-        assert!(Instant::now() < deadline, "it does not take over:\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "version 3 does not take over:\n{}", client.process().log());
     }
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", "0".repeat(64)));
     client.tools_until(|tools| tools.is_empty());

@@ -1,4 +1,4 @@
-//! Components that know nothing of their host: each function that they export is a tool.
+//! Plain components: each exported function is a tool.
 
 use std::ffi::OsStr;
 
@@ -41,10 +41,10 @@ fn each_function_is_a_tool() {
     let mut tools = client.tools();
     tools.sort();
     assert_eq!(tools, expected);
-    // Methods of resources are none, and the log says so.
+    // Methods of resources are left out, and logged.
     let log = client.process().log();
     for left_out in ["[constructor]shelf", "[method]shelf.put"] {
-        assert!(log.contains(left_out), "nothing of {left_out} in {log}");
+        assert!(log.contains(left_out), "no {left_out} in {log}");
     }
 }
 
@@ -208,7 +208,7 @@ fn names_can_be_those_of_wassette() {
         assert!(tools.iter().any(|tool| tool == name), "no {name} in {tools:?}");
     }
     assert_eq!(client.text("greet", json!({ "name": "Ada" })), "Hello, Ada!");
-    // Of a single file, the plugin's own name is enough.
+    // For a single file, the tool's unprefixed name is enough.
     let file = home.plugin("shop");
     let called = out(&home, ["call".as_ref(), file.as_os_str(), "greet".as_ref(), r#"{"name":"Bob"}"#.as_ref()]);
     assert_eq!(called.trim(), "Hello, Bob!");

@@ -1,4 +1,4 @@
-//! What is no plugin is refused in one clear sentence and disturbs nobody.
+//! Invalid plugin files are refused with one clear sentence and affect no other plugin.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -13,7 +13,7 @@ use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
 use crate::support::process::run;
 
-/// A component that imports what no host has.
+/// A component with an import that no host provides.
 fn with_unknown_import() -> Vec<u8> {
     wat::parse_str(r#"(component (import "evil:host/run@1.0.0" (instance (export "run" (func)))))"#)
         .expect("valid text")
@@ -27,7 +27,7 @@ fn core_module() -> Vec<u8> {
     wat::parse_str(r#"(module (func (export "run")))"#).expect("valid text")
 }
 
-/// Exports the interface's name with functions of other types.
+/// Exports the interface with functions of the wrong types.
 fn with_wrong_exports() -> Vec<u8> {
     let text = r#"(component
         (core module $m (func (export "f")))
@@ -38,7 +38,7 @@ fn with_wrong_exports() -> Vec<u8> {
     wat::parse_str(text).expect("valid text")
 }
 
-/// What each bad file holds, and a word of the sentence that refuses it.
+/// Name and content of each bad file, and a word of the expected error.
 fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let good = Guest::saying("1").build();
     let elf = [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 4096]].concat();
@@ -82,7 +82,7 @@ fn one_bad_file_disturbs_nobody() {
     assert_eq!(client.tools(), ["echo", "echo_add", "zebra_version"]);
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
     assert_eq!(client.text("zebra_version", json!({})), "1");
-    // Each is refused by name, where a person looks for it.
+    // Each is named in the log.
     let log = client.process().log();
     for (name, ..) in bad_files() {
         assert!(log.contains(name), "nothing about {name} in the log:\n{log}");
@@ -109,7 +109,7 @@ fn check_refuses_what_is_no_file() {
     refused(&home, &too_large(&home), "more than");
 }
 
-/// Runs `wharf check` and holds its sentence against the rules for such sentences.
+/// Runs `wharf check`, and checks the form of its error message.
 fn refused(home: &Home, file: &Path, word: &str) {
     let output = run(home, [OsStr::new("check"), file.as_os_str()]);
     let said = String::from_utf8(output.stderr.clone()).expect("UTF-8") + &String::from_utf8_lossy(&output.stdout);
@@ -122,14 +122,14 @@ fn refused(home: &Home, file: &Path, word: &str) {
     assert!((1..400).contains(&longest), "{name}: {said}");
 }
 
-/// A FIFO that nobody writes: whoever opens it the plain way waits for ever.
+/// A FIFO without a writer: opening it without `O_NONBLOCK` blocks for ever.
 fn fifo(home: &Home) -> PathBuf {
     let path = home.plugin("pipe");
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
     path
 }
 
-/// A file with a good head that is larger than any plugin, and takes no space.
+/// A sparse file with a valid header, larger than the limit for plugins.
 fn too_large(home: &Home) -> PathBuf {
     let path = home.plugin("huge");
     fs::write(&path, Guest::saying("1").build()).expect("a file");
@@ -164,7 +164,7 @@ fn an_unreadable_file_is_refused_until_it_can_be_read() {
     home.put_bytes(&Guest::saying("1").build(), "locked");
     fs::set_permissions(home.plugin("locked"), Permissions::from_mode(0o000)).expect("no rights");
     if File::open(home.plugin("locked")).is_ok() {
-        // The superuser reads everything: nothing is unreadable to it, so it must be served.
+        // Root can read every file, so the plugin must be served.
         let mut client = Client::start(&home);
         client.tools_until(|tools| tools.len() == 3);
         return;

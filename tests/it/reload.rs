@@ -1,5 +1,4 @@
-//! The folder is the truth: a file that comes, changes or goes is a tool that comes, changes
-//! or goes, with no call lost on the way.
+//! Hot reload: tools follow the files in the plugin folder, and no call is lost on a change.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -72,7 +71,7 @@ fn a_deleted_file_is_a_tool_gone() {
 fn a_listener_of_the_stateless_era_is_told() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
-    // What the first scan finds is no change, so it must be over.
+    // Plugins found by the first scan are not notified as changes, so the scan must be over.
     client.tools();
     let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let acknowledged = client.notification("notifications/subscriptions/acknowledged");
@@ -87,24 +86,23 @@ fn a_listener_of_the_stateless_era_is_told() {
 fn a_listener_that_did_not_ask_is_not_told() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
-    // What the first scan finds is no change, so it must be over.
+    // Plugins found by the first scan are not notified as changes, so the scan must be over.
     client.tools();
     client.post("subscriptions/listen", json!({"notifications": {"promptsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
     home.put_bytes(&Guest::saying("1").build(), "late");
     let deadline = Instant::now() + PATIENCE;
     while client.tools().len() != 3 {
-        assert!(Instant::now() < deadline, "the new tool does not come");
+        assert!(Instant::now() < deadline, "the new tool does not appear");
     }
-    // Of what comes later it is told.
+    // A later change of a subscribed list is notified.
     home.put("everything", "everything");
     client.notification("notifications/prompts/list_changed");
     let rest = client.finish();
     assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
 }
 
-/// A writer that takes its time, and stops in the middle for as long as other files need to
-/// come and be served.
+/// A slow writer pauses in the middle until another file has been put into service.
 #[test]
 fn a_half_written_file_is_not_loaded() {
     let home = Home::with(&["echo"]);
@@ -135,7 +133,7 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
     let half = good[..good.len() / 2].to_vec();
     for broken in [Vec::new(), b"not wasm".to_vec(), half, Guest::trapping_in_list().build()] {
         home.put_bytes(&broken, "versioned");
-        // A sign that the folder was looked at after the bad file came.
+        // The marker shows that the folder was scanned after the bad file was written.
         home.put_bytes(&good, "marker");
         client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
         assert_eq!(client.text("versioned_version", json!({})), "1");
@@ -145,7 +143,7 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
     home.put_bytes(&Guest::saying("2").build(), "versioned");
     let deadline = Instant::now() + PATIENCE;
     while client.text("versioned_version", json!({})) != "2" {
-        assert!(Instant::now() < deadline, "the repaired version does not come");
+        assert!(Instant::now() < deadline, "the repaired version does not serve");
     }
 }
 
@@ -178,7 +176,7 @@ fn a_folder_renamed_over_with_many_files_is_seen_whole() {
 }
 
 /// A thousand replacements under two hundred calls a second: each call is answered once, by
-/// one version or the other and never by a mixture.
+/// exactly one version.
 #[test]
 fn a_thousand_replacements_lose_no_call() {
     const REPLACEMENTS: u32 = 1000;
@@ -198,7 +196,7 @@ fn a_thousand_replacements_lose_no_call() {
             return;
         }
         let id = message["id"].as_u64().expect("an id of ours");
-        assert!(open.remove(&id), "answered twice, or never asked: {message}");
+        assert!(open.remove(&id), "a second or unexpected answer: {message}");
         let version =
             ["1", "2"].iter().position(|v| *v == first_text(&message["result"])).expect("one version or the other");
         seen[version] += 1;
@@ -210,7 +208,7 @@ fn a_thousand_replacements_lose_no_call() {
         if call % 5 == 0 {
             home.put_bytes(&versions[(call as usize / 5 + 1) % 2], "versioned");
         }
-        // The wait for answers keeps the pace.
+        // Waiting for answers sets the rate of calls.
         while let Some(message) = client.next_before(started + pace * (call + 1)) {
             note(&message, &mut open);
         }
@@ -221,9 +219,9 @@ fn a_thousand_replacements_lose_no_call() {
         note(&message, &mut open);
     }
     assert_eq!(seen[0] + seen[1], CALLS);
-    assert!(switches >= 10, "only {switches} replacements were taken up");
+    assert!(switches >= 10, "only {switches} replacements were loaded");
     while client.text("versioned_version", json!({})) != "1" {
-        assert!(Instant::now() < deadline, "the last version does not come");
+        assert!(Instant::now() < deadline, "the last version does not serve");
     }
 }
 
@@ -259,7 +257,7 @@ fn a_subfolder_is_served_and_what_is_below_it_is_not() {
     client.tools_until(|tools| tools == ["echo", "echo_add", "near_version"]);
     fs::write(inner.join("late.wasm"), Guest::saying("1").build()).expect("a file");
     client.tools_until(|tools| tools == ["echo", "echo_add", "late_version", "near_version"]);
-    fs::remove_dir_all(&inner).expect("the subfolder goes");
+    fs::remove_dir_all(&inner).expect("the subfolder is removed");
     client.tools_until(|tools| tools == ["echo", "echo_add"]);
 }
 
@@ -273,25 +271,25 @@ fn of_two_files_of_one_name_the_second_waits() {
     assert_eq!(client.tools(), ["twice_version"]);
     assert_eq!(client.text("twice_version", json!({})), "1");
     home.remove("twice");
-    // Until the other one is there, what was there serves on; and to clients it is the same tool.
+    // The first one serves until the second is loaded, and clients see no change of the list.
     let deadline = Instant::now() + PATIENCE;
     while client.text("twice_version", json!({})) != "2" {
-        assert!(Instant::now() < deadline, "the other file is not taken up");
+        assert!(Instant::now() < deadline, "the other file is not loaded");
     }
     assert_eq!(client.tools(), ["twice_version"]);
     let rest = client.finish();
     assert!(rest.iter().all(|message| message["method"] != "notifications/tools/list_changed"), "{rest:?}");
 }
 
-/// As when it is on a disk that is taken out and put in again.
+/// As on a removable disk.
 #[test]
 fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
-    fs::remove_dir_all(home.plugins()).expect("the folder goes");
+    fs::remove_dir_all(home.plugins()).expect("the folder is removed");
     client.tools_until(<[String]>::is_empty);
-    fs::create_dir(home.plugins()).expect("the folder is back");
+    fs::create_dir(home.plugins()).expect("the folder is created");
     home.put_bytes(&Guest::saying("1").build(), "back");
     client.tools_until(|tools| tools == ["back_version"]);
     home.put_bytes(&Guest::saying("1").build(), "more");
@@ -313,7 +311,7 @@ fn each_list_is_announced_for_itself() {
         handshake.notification(&format!("notifications/{list}/list_changed"));
     }
     listener.notification("notifications/resources/list_changed");
-    // A plugin of tools alone changes no other list.
+    // A plugin with only tools changes no other list.
     home.put_bytes(&Guest::saying("1").build(), "late");
     handshake.notification("notifications/tools/list_changed");
     handshake.tools_until(|tools| tools.iter().any(|tool| tool == "late_version"));

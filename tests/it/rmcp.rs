@@ -23,7 +23,7 @@ use crate::support::home::Home;
 
 both_ways!(by_handshake_in_each_revision, without_a_handshake, by_probing);
 
-/// Notices that the list of tools has changed.
+/// Signals a change of the list of tools.
 #[derive(Clone, Default)]
 struct Listener {
     changed: Arc<Notify>,
@@ -44,7 +44,7 @@ impl ClientHandler for Listener {
     }
 }
 
-/// No step of a conversation takes for ever.
+/// Limits the time of each step.
 async fn within<F: Future>(step: F) -> F::Output {
     timeout(PATIENCE, step).await.expect("an answer in time")
 }
@@ -62,7 +62,7 @@ fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments)
 }
 
-/// What is the same in both eras.
+/// Checks that apply to both eras.
 async fn drive(client: &RunningService<RoleClient, Listener>, structured: bool) {
     let tools = within(client.list_all_tools()).await.expect("a list");
     let names: BTreeMap<_, _> = tools.iter().map(|tool| (tool.name.as_ref(), tool)).collect();
@@ -115,7 +115,7 @@ async fn without_a_handshake(way: Way) {
     host.end(client).await;
 }
 
-/// The client probes and must not give up: what takes longer than ten seconds is legacy to it.
+/// The client probes with `server/discover` and falls back to the handshake after ten seconds.
 async fn by_probing(way: Way) {
     let home = Home::with(&["echo"]);
     let mode = ClientLifecycleMode::Auto {
@@ -133,7 +133,7 @@ async fn text<H: ClientHandler>(client: &RunningService<RoleClient, H>, tool: &'
     said(&call(client, tool, json!({})).await.expect("a result"))
 }
 
-/// The first text of a result that is no failure.
+/// The first text of a successful result.
 fn said(result: &rmcp::model::CallToolResult) -> String {
     assert_ne!(result.is_error, Some(true), "{result:?}");
     result.content[0].as_text().expect("text").text.clone()

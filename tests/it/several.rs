@@ -1,5 +1,5 @@
-//! Several processes behind one address: whichever gets a request can serve it, and what one
-//! has closed, the others open only if they share the key.
+//! Several processes behind a load balancer: each can serve any request, but sealed states and
+//! cursors are shared only with the same key.
 
 use std::collections::BTreeSet;
 use std::io::copy;
@@ -21,7 +21,7 @@ use crate::support::{MODERN, PATIENCE};
 const KEY: &str = "a_key_that_is_as_long_as_it_must_be";
 const MULTI_ROUND: &str = "test_input_required_result_multi_round";
 
-/// A plain load balancer: one connection goes to the first process, the next to the second.
+/// A round-robin load balancer of connections.
 struct Balancer(TcpListener);
 
 impl Balancer {
@@ -33,7 +33,7 @@ impl Balancer {
         self.0.local_addr().expect("an address")
     }
 
-    /// Its threads end with the tests.
+    /// Its threads run until the test process exits.
     fn run(self, backends: [SocketAddr; 2]) {
         std::thread::spawn(move || {
             for (client, backend) in self.0.incoming().zip(backends.into_iter().cycle()) {
@@ -49,13 +49,13 @@ impl Balancer {
 fn pass_on(from: &TcpStream, to: &TcpStream) {
     let (mut from, mut to) = (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"));
     std::thread::spawn(move || {
-        // A side that has gone away ends the other.
+        // An error on one side closes the other.
         let _ = copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Write);
     });
 }
 
-/// Two processes that serve the same folder, with these keys, behind one address.
+/// Two processes that serve the same folder with these keys, behind one address.
 struct Pair {
     address: SocketAddr,
     each: [SocketAddr; 2],
@@ -81,7 +81,7 @@ impl Pair {
             (process, address)
         };
         let (first, first_address) = start(keys[0]);
-        // The list of the first has a history that that of the second has not.
+        // The list of the first process has changed before, that of the second has not.
         home.put_bytes(&Guest::saying("1").build(), "passing");
         until(first_address, "passing_version", true);
         home.remove("passing");
@@ -117,7 +117,7 @@ fn result(address: SocketAddr, method: &str, params: Value) -> Value {
     answer["result"].take()
 }
 
-/// The tools, page by page.
+/// The names of all tools, over all pages.
 fn tools(address: SocketAddr) -> Vec<String> {
     let mut names = Vec::new();
     let mut params = json!({});
@@ -130,11 +130,11 @@ fn tools(address: SocketAddr) -> Vec<String> {
     }
 }
 
-/// Waits until a process has a tool, or has it no longer.
+/// Waits until a process has, or no longer has, a tool.
 fn until(address: SocketAddr, tool: &str, is_there: bool) {
     let deadline = Instant::now() + PATIENCE;
     while answer(&ask(address, "tools/call", json!({"name": tool}))).get("result").is_some() != is_there {
-        assert!(Instant::now() < deadline, "{tool} is there: {}", !is_there);
+        assert!(Instant::now() < deadline, "{tool} is listed: {}", !is_there);
     }
 }
 
@@ -176,14 +176,14 @@ fn with_another_key_nothing_is_taken_over() {
     let asked = result(first, "tools/call", json!({"name": MULTI_ROUND}));
     let refused = answer(&retry(second, &asked, name_is_ada()));
     assert_eq!(refused["error"]["data"]["reason"], "invalid_request_state", "{refused}");
-    assert!(answer(&retry(first, &asked, name_is_ada())).get("result").is_some(), "its own it takes");
+    assert!(answer(&retry(first, &asked, name_is_ada())).get("result").is_some(), "its own state is accepted");
     let cursor = result(first, "tools/list", json!({}))["nextCursor"].take();
     let refused = answer(&ask(second, "tools/list", json!({ "cursor": cursor })));
     assert_eq!(refused["error"]["data"]["reason"], "invalid_cursor", "{refused}");
     result(first, "tools/list", json!({ "cursor": cursor }));
 }
 
-/// A user who is asked to visit a page for one process is not taken for that of another.
+/// Elicitation ids of different processes do not collide.
 #[test]
 fn the_names_of_visits_are_each_processs_own() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! How it ends: the end of input, a signal, a reader gone, a call cancelled, a kill.
+//! Shutdown: end of input, signals, a closed stdout, cancelled calls, a kill.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::support::streamable::{Endpoint, alone, request};
 use crate::support::wire::{Received, Wire};
 use crate::support::{MODERN, PATIENCE};
 
-/// A home with `echo` and a plugin whose only tool, `spinner_version`, never ends.
+/// A home with `echo` and a plugin whose only tool, `spinner_version`, never returns.
 fn with_a_spinner() -> Home {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
@@ -81,14 +81,14 @@ fn a_subscription_ends_with_a_result() {
     let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
     let rest = client.finish();
-    let last = rest.last().unwrap_or_else(|| panic!("nothing said at the end of {MODERN}'s subscription"));
+    let last = rest.last().unwrap_or_else(|| panic!("no result at the end of a subscription of {MODERN}"));
     assert_eq!(last["id"], id, "{rest:?}");
     assert_eq!(last["result"]["resultType"], "complete");
     assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
 }
 
-/// What outlives its grace is told so, however the server ends: one that runs, one that waits for
-/// its plugin, one that has been asked something.
+/// However the server shuts down, calls that exceed the grace period get an error: running, queued
+/// and waiting for the user.
 #[test]
 fn what_is_cut_off_is_answered_first() {
     const CALLS: usize = 24;
@@ -113,7 +113,7 @@ fn what_is_cut_off_is_answered_first() {
                 rest.iter().filter(|message| message["id"] == *id && message["method"].is_null()).collect();
             assert_eq!(answers.len(), 1, "{signal:?}: request {id} in {rest:?}");
             let answer = answers[0];
-            // Behind others that never end it may have been refused before.
+            // A queued call may have been refused before.
             let told = answer["error"]["data"]["reason"] == "shutting_down" || answer["result"]["isError"] == true;
             assert!(told, "{signal:?}: {answer}");
         }
@@ -122,7 +122,7 @@ fn what_is_cut_off_is_answered_first() {
     }
 }
 
-/// Over HTTP too: with and without a session, as JSON and as a stream that is whole.
+/// Over HTTP: with and without a session, as JSON and as a complete stream.
 #[test]
 fn what_is_cut_off_over_http_is_answered_first() {
     let home = Home::with(&["everything"]);
@@ -146,7 +146,7 @@ fn what_is_cut_off_over_http_is_answered_first() {
             line
         })
         .collect();
-    // Those that are not at work by then are told that as well.
+    // Calls that are not running by then are refused as well.
     for id in 100..200 {
         assert_eq!(session.ask(&request(id, "ping", json!({}))).status, 200);
     }
@@ -162,13 +162,13 @@ fn what_is_cut_off_over_http_is_answered_first() {
         assert!(is_cut || late, "request {id}: {text}");
         cut += usize::from(is_cut);
     }
-    // So many calls of one caller run at a time, with one turn kept for others; the rest may have
-    // waited too long by then.
-    assert!(cut >= 3, "{cut} of 12 were at work");
+    // That many calls of one caller run concurrently, with one turn reserved for others; the rest
+    // may already have timed out.
+    assert!(cut >= 3, "only {cut} of 12 calls were running");
     assert!(process.wait().success());
 }
 
-/// A reader that goes away, as `head` does, is no fault to speak of.
+/// A reader that closes the pipe, as `head` does, is not an error.
 #[test]
 fn p07_a_reader_gone_is_a_quiet_end() {
     let home = Home::with(&["echo"]);
@@ -180,10 +180,10 @@ fn p07_a_reader_gone_is_a_quiet_end() {
         .expect("the binary starts");
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().expect("a pipe");
-    // Written until the host no longer reads: that is its end.
+    // Writing fails once the host has exited.
     let deadline = Instant::now() + PATIENCE;
     while std::io::Write::write_all(&mut stdin, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_ok() {
-        assert!(Instant::now() < deadline, "the host goes on without a reader");
+        assert!(Instant::now() < deadline, "the host runs on without a reader");
     }
     let output = child.wait_with_output().expect("its end");
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -197,14 +197,14 @@ fn a_cancelled_call_stops_and_says_nothing_more() {
     for modern in [false, true] {
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
         client.tools();
-        // More of them, one after the other, than run at a time: each must give its place back.
+        // More than may run concurrently: each cancelled call must release its slot.
         for _ in 0..64 {
             let id = client.post("tools/call", json!({"name": "spinner_version"}));
             client.notify("notifications/cancelled", json!({"requestId": id, "reason": "tests"}));
         }
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
         let rest = client.finish();
-        assert!(rest.is_empty(), "said after its cancellation: {rest:?}");
+        assert!(rest.is_empty(), "sent after the cancellation: {rest:?}");
     }
 }
 
@@ -259,7 +259,7 @@ fn a_killed_host_starts_again() {
     assert_eq!(client.text("echo", json!({"message": "again"})), "again");
 }
 
-/// What a client does that was started twice on one folder.
+/// Two clients may start a host each for the same folder.
 #[test]
 fn two_hosts_share_a_folder() {
     let home = Home::with(&["echo"]);

@@ -1,4 +1,4 @@
-//! SIGHUP: what the server was told is read again, or nobody is there any more.
+//! SIGHUP: reloads the configuration, or ends a server whose terminal is gone.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader};
@@ -29,15 +29,15 @@ fn tokens_and_the_configuration_are_read_again_in_place() {
         Line::connect(address).ask(&request).status
     };
     assert_eq!((reached(OLD), reached(NEW)), (200, 401));
-    // Replaced, as whoever deploys it does.
+    // Replaced by renaming, as deployment tools do.
     fs::write(home.path("config/wharf/next"), NEW).expect("a file");
     fs::rename(home.path("config/wharf/next"), &token).expect("a file");
-    assert_eq!(reached(OLD), 200, "not before it is asked to");
+    assert_eq!(reached(OLD), 200, "not reloaded before SIGHUP");
     process.signal(Signal::HUP);
     process.log_with("tokens reloaded");
     assert_eq!((reached(OLD), reached(NEW)), (401, 200));
     process.log_with("configuration reloaded");
-    // What cannot be read takes nothing away, and opens nothing.
+    // A token that cannot be read changes nothing.
     fs::remove_file(&token).expect("the file");
     process.signal(Signal::HUP);
     process.log_with("tokens unchanged");
@@ -61,7 +61,7 @@ fn over_stdio_it_ends_nothing() {
     client.finish();
 }
 
-/// Whoever closes the window of a server means to end it.
+/// Closing the terminal window of a server ends it.
 #[test]
 fn a_server_whose_terminal_is_gone_ends() {
     let home = Home::with(&["echo"]);

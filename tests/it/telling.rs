@@ -1,5 +1,5 @@
-//! What plugins say while they work, where one conversation does not show it: floods, several
-//! clients, and calls that are cancelled meanwhile.
+//! Notifications of plugins during calls, beyond what a transcript shows: floods, several clients,
+//! and cancelled calls.
 
 use std::time::{Duration, Instant};
 
@@ -15,15 +15,15 @@ use crate::support::process::Process;
 const LEGACY: &str = "2025-11-25";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// What each call of a flood says.
+/// Notifications per call of a flood.
 const FLOOD: usize = 1_000_000;
-/// What may go to the client of it at once, and then in each second.
+/// Rate limits: the burst, and the number per second after it.
 const STEPS: (usize, usize) = (20, 10);
 const MESSAGES: (usize, usize) = (100, 10);
-/// Bytes that a flood may leave behind in the host.
+/// Bytes by which the host may have grown after a flood.
 const LEFT: u64 = 16 << 20;
 
-/// A home with that guest as `hostile`, which has a minute.
+/// A home with that guest as `hostile`, with limits of a minute.
 fn home_of(guest: &Guest) -> Home {
     let home = Home::with(&["everything"]);
     home.put_bytes(&guest.build(), "hostile");
@@ -31,14 +31,14 @@ fn home_of(guest: &Guest) -> Home {
     home
 }
 
-/// The call's answer, and all that was said before it.
+/// The call's answer, the notifications before it, and its duration.
 fn flooded(client: &mut Client, meta: Value) -> (Value, Vec<Value>, Duration) {
     let started = Instant::now();
     let id = client.post("tools/call", json!({"name": "hostile_flood", "_meta": meta}));
     let answer = client.answer(id);
     let took = started.elapsed();
     let mut said = Vec::new();
-    // What was kept came before the answer.
+    // The client buffers what came before the answer.
     while let Some(message) = client.next_before(Instant::now()) {
         said.push(message);
     }
@@ -46,7 +46,7 @@ fn flooded(client: &mut Client, meta: Value) -> (Value, Vec<Value>, Duration) {
     (answer, said, took)
 }
 
-/// The most that may have come in that time.
+/// The maximum number of notifications in that time.
 fn most((at_once, per_second): (usize, usize), took: Duration) -> usize {
     at_once + per_second * (took.as_secs() as usize + 1)
 }
@@ -68,9 +68,9 @@ fn a_flood_of_progress_is_a_trickle() {
             })
             .collect();
         assert!(steps.is_sorted_by(|earlier, later| earlier < later), "{steps:?}");
-        // The last step is not lost: it is where the call has come to.
+        // The last step is always sent.
         assert_eq!(steps.last(), Some(&(FLOOD as f64)), "{steps:?}");
-        // Who did not ask hears nothing.
+        // Without a progress token there are none.
         let (_, said, _) = flooded(&mut client, json!({}));
         assert_eq!(said, Vec::<Value>::new());
         let left = client.process().resident().saturating_sub(before);
@@ -90,7 +90,7 @@ fn a_flood_of_messages_is_a_trickle_and_a_count() {
     client.process().log_with("messages over the call's log limit");
     let left = client.process().resident().saturating_sub(before);
     assert!(left < LEFT, "{left} bytes more");
-    // Who wants only what is worse is not told what was dropped either.
+    // With a higher log level the count of dropped messages is not sent either.
     client.result("logging/setLevel", json!({"level": "error"}));
     assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
     assert_eq!(client.finish(), Vec::<Value>::new());
@@ -140,13 +140,13 @@ fn nobody_speaks_for_anothers_resource() {
         client.result("resources/subscribe", json!({ "uri": uri }));
     }
     client.call("hostile_lie", json!({}));
-    // News keep their order: the lie would come first, or with it.
+    // Notifications are in order: the forged one would come first.
     client.call("everything_test_update_resource", json!({}));
     assert_eq!(client.notification(UPDATED)["params"], json!({"uri": "test://watched-resource"}));
     assert_eq!(client.finish(), Vec::<Value>::new());
 }
 
-/// It tells how far it is every half second, so a step after the cancellation would be seen.
+/// It reports progress every half second, so a report after the cancellation would be seen.
 #[test]
 fn a_guest_sees_that_its_call_is_cancelled() {
     let home = Home::with(&["everything"]);
@@ -164,7 +164,7 @@ fn a_guest_sees_that_its_call_is_cancelled() {
     }
 }
 
-/// Its place is free for the next call, which it would not be for a minute.
+/// Its slot is free for the next call well before its limit of a minute.
 #[test]
 fn a_guest_that_does_not_look_is_stopped() {
     let spins = Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN);

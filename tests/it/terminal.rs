@@ -1,5 +1,5 @@
-//! `wharf call` on a terminal: what a plugin asks is put to the person there. Other commands
-//! that ask are run here too.
+//! `wharf call` on a terminal: a plugin's questions are prompts for the person there. Other tests
+//! use the terminal for prompts of commands.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -14,14 +14,14 @@ use crate::support::PATIENCE;
 use crate::support::home::Home;
 use crate::support::process::command;
 
-/// The person's side of a terminal.
+/// The user's side of a pseudo-terminal.
 pub(crate) struct Person {
     keyboard: File,
     screen: Receiver<Vec<u8>>,
 }
 
 impl Person {
-    /// Waits until the text is on the screen, and types.
+    /// Waits until the text is on the screen, then types.
     pub(crate) fn sees(&mut self, text: &str, then_types: &str) {
         let mut seen = String::new();
         while !seen.contains(text) {
@@ -32,7 +32,7 @@ impl Person {
     }
 }
 
-/// What `wharf call` prints when a person answers it.
+/// The stdout of `wharf call` while a person answers its prompts.
 fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
     let home = Home::with(&["everything"]);
     let folder = home.plugins();
@@ -41,7 +41,7 @@ fn call(tool: &str, person: impl FnOnce(&mut Person)) -> String {
     String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
 }
 
-/// Runs a command to its end, a person in front of it; its stdout is no terminal.
+/// Runs a command to its end on a terminal, with its stdout piped.
 pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce(&mut Person)) -> Output {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");
@@ -57,7 +57,7 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut buffer = [0; 4096];
-        // An error: the other side is closed.
+        // A read error means that the other side is closed.
         while let Ok(read @ 1..) = screen.read(&mut buffer) {
             if sender.send(buffer[..read].to_vec()).is_err() {
                 break;

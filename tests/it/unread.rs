@@ -1,5 +1,5 @@
-//! Clients that do not read what they are sent, and requests that wait: how much is kept for them,
-//! what they are told, and that nobody else waits for it.
+//! Clients that do not read their answers, and queued requests: how much is buffered, which errors
+//! they get, and that other clients are not delayed.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -19,17 +19,17 @@ use crate::support::streamable::{initialize, request};
 use crate::support::wire::Wire as _;
 
 const LARGE: usize = 1 << 20;
-/// How long the servers of these tests wait for a client that does not read, or for a place.
+/// How long the servers of these tests wait for a client to read, or for a slot.
 const SOON: Duration = Duration::from_millis(200);
 
-/// A home with `echo`, and `large`, whose answers have a mebibyte.
+/// A home with `echo`, and `large`, whose answers have 1 MiB.
 fn home() -> Home {
     let home = Home::with(&["echo", "everything"]);
     home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
     home
 }
 
-/// What came of requests: `ok`, or why not.
+/// The outcome of a request: `ok`, or the code of its fault or error.
 fn outcome(answer: &Value) -> String {
     let failed = answer["result"]["_meta"]["wharf/fault"]["code"].as_str();
     failed.or(answer["error"]["data"]["reason"].as_str()).unwrap_or("ok").to_owned()
@@ -43,8 +43,7 @@ fn count<'a>(answers: impl IntoIterator<Item = &'a Value>) -> HashMap<String, us
     count
 }
 
-/// A client that sends all that it has to say, does something else for as long as the server waits
-/// for it and longer, and reads.
+/// A client that sends all requests, and reads only after the server has stopped waiting for it.
 fn late(client: &mut Client<Memory>, requests: usize, tool: &str, arguments: &Value) -> Vec<Value> {
     let call = json!({"name": tool, "arguments": arguments});
     let ids: Vec<u64> = (0..requests).map(|_| client.post("tools/call", call.clone())).collect();
@@ -61,13 +60,13 @@ fn who_does_not_read_is_kept_a_bounded_number_of_answers_and_told_of_the_others(
     let ok = count.get("ok").copied().unwrap_or_default();
     assert!((4..7).contains(&ok), "{count:?}");
     assert!(count.keys().all(|outcome| ["ok", "busy", "answer_not_kept"].contains(&outcome.as_str())), "{count:?}");
-    // What was read has given its room back.
+    // Reading releases the buffer.
     assert_eq!(client.text("large_version", json!({})).len(), LARGE);
-    // Nothing is done for who leaves so much unread that it cannot be kept: from when it waits.
+    // While a full buffer blocks, new requests of the client are refused.
     let deadline = Instant::now() + PATIENCE;
     loop {
         let ids: Vec<u64> = (0..4).map(|_| client.post("tools/call", json!({"name": "large_version"}))).collect();
-        // They are made meanwhile; where that takes longer, another turn finds them.
+        // The answers are made meanwhile; if that takes longer, the next iteration finds them.
         std::thread::sleep(SOON);
         let small = late(&mut client, 8, "echo", &json!({"message": "x"}));
         ids.into_iter().for_each(|id| drop(client.answer(id)));
@@ -88,19 +87,19 @@ fn what_one_connection_leaves_unread_keeps_others_from_megabytes_alone() {
     let large = json!({"name": "large_version"});
     let ids: Vec<u64> = (0..16).map(|_| client.post("tools/call", large.clone())).collect();
     let deadline = Instant::now() + PATIENCE;
-    // Until nothing fits beside what waits.
+    // Until the shared buffer is full.
     loop {
         let id = beside.post("tools/call", large.clone());
         if outcome(&beside.answer(id)) == "answer_not_kept" {
             break;
         }
-        assert!(Instant::now() < deadline, "there is always room");
+        assert!(Instant::now() < deadline, "the buffer never fills");
     }
     assert_eq!(beside.text("echo", json!({"message": "x"})), "x");
     assert!(beside.tools().len() > 3);
     let count = count(&ids.into_iter().map(|id| client.answer(id)).collect::<Vec<_>>());
     assert!(count["ok"] >= 3 && count.len() <= 2, "{count:?}");
-    assert_eq!(beside.text("large_version", json!({})).len(), LARGE, "given back");
+    assert_eq!(beside.text("large_version", json!({})).len(), LARGE, "the buffer is released");
 }
 
 #[test]
@@ -110,21 +109,21 @@ fn requests_that_wait_for_one_plugin_hold_up_no_other() {
     let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 2}});
     let began = Instant::now();
     let ids: Vec<u64> = (0..20).map(|_| client.post("tools/call", slow.clone())).collect();
-    // Also if they come in a batch.
+    // Also in a batch.
     let batch: Vec<Value> = (0..20)
         .map(|id| json!({"jsonrpc": "2.0", "id": format!("b{id}"), "method": "tools/call", "params": slow}))
         .collect();
     client.wire().send(&Value::Array(batch).to_string());
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    assert!(began.elapsed() < Duration::from_secs(2), "it waited for the others: {:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(2), "it was delayed by the others: {:?}", began.elapsed());
     let answers: Vec<Value> = ids.into_iter().map(|id| client.answer(id)).collect();
     let batch = client.answers_to_batch();
     assert_eq!(batch.len(), 20);
     let all = count(answers.iter().chain(&batch));
-    assert_eq!((all["ok"], all["busy"]), (2, 38), "each takes a place of its own: {all:?}");
+    assert_eq!((all["ok"], all["busy"]), (2, 38), "each takes its own slot: {all:?}");
 }
 
-/// A second message under the id of one that runs is refused, in a batch as alone.
+/// A request with the id of a running one is refused, in a batch as outside one.
 #[test]
 fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
     let mut client = Client::legacy(Memory::serve(&home()), "2025-03-26");
@@ -142,8 +141,7 @@ fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
     assert!(client.answer(id).get("result").is_some());
 }
 
-/// What a plugin says goes to a client that does not read only as far as there is room; the call
-/// ends all the same.
+/// Log messages for a client that does not read are buffered up to the limit; the call still ends.
 #[test]
 fn a_plugin_is_not_held_by_a_client_that_does_not_read() {
     let home = Home::with(&[]);
@@ -159,7 +157,7 @@ fn a_plugin_is_not_held_by_a_client_that_does_not_read() {
     assert!((10..40).contains(&said.len()), "{} of 90 messages", said.len());
 }
 
-/// A host on pipes that nobody reads unasked, which logs what it refuses.
+/// A host on pipes that are read only on demand, and which logs its refusals.
 struct Pipes {
     child: Child,
     stdin: ChildStdin,
@@ -194,7 +192,7 @@ impl Pipes {
     }
 }
 
-/// 64 answers of a mebibyte in flight, and a client that takes its time to read each.
+/// 64 answers of 1 MiB in flight, and a client that reads slowly.
 #[test]
 fn who_reads_slowly_gets_everything() {
     let home = Home::new();
@@ -210,7 +208,7 @@ fn who_reads_slowly_gets_everything() {
     assert!(pipes.child.wait().expect("its end").success());
 }
 
-/// What the process weighs when a client leaves many megabytes unread.
+/// Memory of the process when a client leaves many megabytes unread.
 #[test]
 fn a_client_that_does_not_read_costs_what_it_may() {
     const CALLS: usize = 400;
@@ -221,7 +219,7 @@ fn a_client_that_does_not_read_costs_what_it_may() {
     assert_eq!(outcome(&pipes.next()), "ok");
     let before = resident(pipes.child.id());
     (0..CALLS).for_each(|id| pipes.call(id));
-    // When the first one is refused all have come, and nothing begins any more.
+    // Once the first call is refused, all have arrived, and none begins any more.
     let mut log = BufReader::new(pipes.child.stderr.take().expect("a pipe")).lines();
     assert!(log.any(|line| line.is_ok_and(|line| line.contains("the client does not read"))));
     std::thread::spawn(move || log.for_each(drop));
@@ -231,7 +229,7 @@ fn a_client_that_does_not_read_costs_what_it_may() {
     let count = count(&answers);
     assert!(count["ok"] >= 32 && count["busy"] > 0, "{count:?}");
     pipes.call(CALLS);
-    assert_eq!(outcome(&pipes.next()), "ok", "what was read has given its room back");
+    assert_eq!(outcome(&pipes.next()), "ok", "reading releases the buffer");
     drop(pipes.stdin);
     assert!(pipes.child.wait().expect("its end").success());
 }

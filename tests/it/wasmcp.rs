@@ -1,4 +1,4 @@
-//! Components made for wasmcp are served as if they were made for this host.
+//! Components for wasmcp are served like plugins for this host.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn its_failures_are_those_of_a_plugin() {
         let failed = client.call(tool, json!({}));
         assert_eq!((&failed["isError"], &failed["content"][0]["text"]), (&json!(true), &json!(text)));
     }
-    // Listed, and not known when it is called.
+    // Listed, but unknown when called.
     let unknown = client.text("wasmcp_unknown", json!({}));
     assert_eq!(unknown, "Plugin 'wasmcp' lists the tool 'wasmcp_unknown' but does not know it.");
     client.error("resources/read", json!({ "uri": "wasmcp://item/none" }));

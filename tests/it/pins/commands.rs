@@ -1,4 +1,4 @@
-//! What the commands do with pins: `approve` and `revoke` change them, the others only look.
+//! Pins and commands: `approve` and `revoke` change pins, the others only read them.
 
 use std::ffi::OsStr;
 
@@ -46,7 +46,7 @@ fn approving_needs_a_person_or_a_flag_and_grants_nothing() {
     let output = folder_command(&home, &["approve", "p"]);
     let said = err(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    // What is approved was shown all the same.
+    // The version to be approved is shown anyway.
     assert!(said.contains("+ Does a thing.") && said.contains("--yes"), "{said}");
     assert!(!home.path("state/wharf/lock.toml").exists());
     let before = fs::read(home.path("config/wharf/wharf.toml")).expect("the configuration");
@@ -67,7 +67,7 @@ fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
     assert!(output.status.success(), "{}", err(&output));
     client.tools_until(|tools| tools.is_empty());
     client.process().log_with("held: it was revoked");
-    // Under another name too, and for who runs everything.
+    // Also under another name, and with trust = "dev".
     home.put_bytes(&version("1", "Does a thing."), "other");
     home.configure("[server]\ntrust = \"dev\"\n");
     let mut second = Client::start(&home);
@@ -102,7 +102,7 @@ fn a_server_that_others_reach_runs_nothing_unasked() {
         Process::start(command(home, words))
     };
     serve(&home, &remote).log_with("held: it has not been approved");
-    // A word in the configuration wins, and this machine alone is another matter.
+    // Loopback is not remote, and an explicit trust level in the configuration wins.
     serve(&home, &["--http", "127.0.0.1:0"].map(OsStr::new)).log_with("loaded");
     home.configure("[server]\ntrust = \"default\"\n");
     serve(&home, &remote).log_with("loaded");
@@ -125,7 +125,7 @@ fn status_tells_what_is_granted_now_and_not_what_was() {
     );
 }
 
-/// Runs the command that a text tells after these words, as a shell would.
+/// Runs the `wharf` command that a text suggests after `before`, as a shell would.
 fn told_command(home: &Home, text: &str, before: &str) -> Output {
     let told = text.split(before).nth(1).unwrap_or_else(|| panic!("no {before:?} in {text}"));
     let line = told.lines().next().expect("a line");
@@ -148,7 +148,7 @@ fn a_command_that_is_told_works_as_it_stands() {
     let approved = told_command(&home, &text, "to approve it:");
     assert!(approved.status.success(), "{}", err(&approved));
 
-    // Where its file is not known, it is not said to be in the folder of the user.
+    // If the folder of the file is not known, the hint has a placeholder instead of the user's folder.
     let output = run(&home, ["revoke", "p"]);
     assert!(err(&output).contains("wharf approve p DIR"), "{}", err(&output));
     let own = home.path("data/wharf/plugins");

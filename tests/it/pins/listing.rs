@@ -1,10 +1,10 @@
-//! What plugins say when they are asked what they offer: without grants that they were not seen
-//! with, with grants alone, or something else each time.
+//! Listings that depend on grants: a new version is listed without its grants first; some list only
+//! with them, or differently each time.
 
 use super::*;
 use crate::terminal::at_terminal;
 
-/// A grant that can be seen from a listing.
+/// A grant that a listing can observe.
 const VARIABLE: &str = "[plugins.p.grants]\nenv = { PLACE = \"here\" }\n";
 const SILENT: &str = "the plugin holds grants, and cannot list what it offers without them";
 
@@ -16,7 +16,7 @@ fn silent(answer: &str) -> Vec<u8> {
     Guest::saying(answer).described("act", "Does a thing.").listing_with_a_variable().build()
 }
 
-/// Serves a home in which `p` was pinned before it was replaced by that.
+/// Serves a home in which `p` was pinned and then replaced by that component.
 fn replaced(home: &Home, component: &[u8]) -> Client {
     let mut client = Client::start(home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -31,7 +31,7 @@ fn a_new_version_is_asked_without_its_grants() {
     client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(status(&home)["changes"][0]["new"], "0 variables");
     assert_eq!(client.text("p_version", json!({})), "1");
-    // What it says with them is shown before it is approved.
+    // `approve` shows how its listing differs with its grants.
     let output = folder_command(&home, &["approve", "--yes", "p"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("with its grants its tool descriptions differ"), "{said}");
@@ -44,7 +44,7 @@ fn a_new_version_is_asked_without_its_grants() {
 fn a_version_that_hides_behind_its_grants_is_held() {
     let home = home(VARIABLE);
     home.put_bytes(&version("1", "0 variables"), "p");
-    // Without its grants it says what the pinned one says.
+    // Without its grants it lists what the pinned version lists.
     let mut client = replaced(&home, &counting("2"));
     client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -88,7 +88,7 @@ fn a_silent_plugin_can_be_approved_under_strict_trust() {
     assert_eq!(client.text("p_version", json!({})), "1");
 }
 
-/// A plugin that first comes is believed, and so may be silent without its grants.
+/// A new plugin is auto-approved on first use, so it may need its grants to list.
 #[test]
 fn a_silent_plugin_may_come_first() {
     let home = home(VARIABLE);
@@ -118,12 +118,12 @@ fn another_list_at_each_load_is_held_with_grants() {
     let mut client = Client::start(&home);
     let said = description(&mut client);
     let pinned = lock(&home);
-    // What serves keeps to what it said, also when its settings change.
+    // A loaded plugin keeps its pinned tool descriptions, even when its settings change.
     home.configure(&format!("{GRANTED}sample = true\n"));
     client.process().log_with("keeping the approved ones");
     assert_eq!(description(&mut client), said);
     client.finish();
-    // Approved or not: what was approved is not what it says next.
+    // Approval does not help: the next listing differs from the approved one.
     for approved in [false, true] {
         if approved {
             approve(&home, "p");

@@ -1,4 +1,4 @@
-//! Signatures beside plugin files: right, wrong, missing, and of somebody else.
+//! Signatures of plugin files: valid, invalid, missing, and by another signer.
 
 use minisign::{KeyPair, sign};
 
@@ -15,7 +15,7 @@ impl Author {
         self.0.pk.to_base64()
     }
 
-    /// Puts a version and its signature in the folder, the signature first.
+    /// Puts the signature and then the component into the folder.
     fn publish(&self, home: &Home, component: &[u8]) {
         self.sign(home, component);
         home.put_bytes(component, "p");
@@ -50,7 +50,7 @@ fn a_right_signature_is_recorded_and_a_wrong_one_refuses() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
     assert_eq!(status(&home)["pinned"]["signer"], author.key());
-    // Of a key that does not count, then of other bytes.
+    // By an unknown key, then of other content.
     for answer in ["2", "3"] {
         stranger.sign(&home, b"anything");
         home.put_bytes(&version(answer, "Does a thing."), "p");

@@ -1,4 +1,4 @@
-//! Folders that move: the plugin folder is what its path leads to, whoever moves what on the way.
+//! Moved folders: the plugin folder is whatever its path resolves to at the moment.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,15 +22,15 @@ fn fill(folder: &Path, plugins: &[(&str, &str)]) {
     }
 }
 
-/// Calls a tool until it says that; each call on the way has an answer.
+/// Calls a tool until it returns that; every call until then has an answer.
 fn until(client: &mut Client, tool: &str, says: &str) {
     let deadline = Instant::now() + PATIENCE;
     while client.text(tool, json!({})) != says {
-        assert!(Instant::now() < deadline, "{tool} does not say {says}\n{}", client.process().log());
+        assert!(Instant::now() < deadline, "{tool} does not return {says}\n{}", client.process().log());
     }
 }
 
-/// As deployments do: the link is replaced, and what it leads to is whole before.
+/// As deployments do: the new folder is complete before the link is replaced.
 #[test]
 fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
     let home = Home::new();
@@ -48,7 +48,7 @@ fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
     until(&mut client, "p_version", "two");
     until(&mut client, "inner_version", "two");
     client.tools_until(|tools| tools == ["inner_version", "new_version", "p_version"]);
-    // What changes there is seen as what happens in any folder.
+    // Changes in the new folder are watched, those in the old one are not.
     fill(&served.join("v2/team"), &[("inner", "three")]);
     until(&mut client, "inner_version", "three");
     fill(&served.join("v1"), &[("late", "late")]);
@@ -70,7 +70,7 @@ fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
     fs::rename(home.path("away"), &served).expect("a rename");
     client.tools_until(|tools| tools == ["p_version"]);
 
-    // Another one in its place: nothing is lost on the way.
+    // Replaced by another folder: no call is lost.
     fill(&home.path("next/plugins"), &[("p", "two"), ("q", "new")]);
     fs::rename(&served, home.path("away")).expect("a rename");
     fs::rename(home.path("next"), &served).expect("a rename");

@@ -1,4 +1,4 @@
-//! Everything that a server can offer, through the official Rust client, against `everything`.
+//! All server features, through the official Rust client, with the guest `everything`.
 
 #![allow(deprecated, reason = "the newest revision discourages logging, sampling and roots; servers still offer them")]
 
@@ -22,7 +22,7 @@ both_ways!(by_handshake, without_a_handshake);
 
 const WATCHED: &str = "test://watched-resource";
 
-/// What a client was told.
+/// A notification that a client received.
 #[derive(Debug, PartialEq)]
 enum Told {
     Message(LoggingLevel, Option<String>, Value),
@@ -30,7 +30,7 @@ enum Told {
     Updated(String),
 }
 
-/// A client that can be asked everything, and hands on what it is told.
+/// A client with all capabilities, which forwards its notifications.
 struct Able {
     told: UnboundedSender<Told>,
     version: ProtocolVersion,
@@ -85,7 +85,7 @@ impl ClientHandler for Able {
     }
 }
 
-/// A connection, and what comes over it unasked.
+/// A connection, and its notifications.
 struct Link {
     client: RunningService<RoleClient, Able>,
     told: UnboundedReceiver<Told>,
@@ -108,7 +108,7 @@ impl Link {
         said(&call(&self.client, tool, arguments).await.expect("a result"))
     }
 
-    /// The only text that is read there.
+    /// The text of the resource's first content.
     async fn read(&self, uri: &str) -> String {
         let read = within(self.client.read_resource(ReadResourceRequestParams::new(uri))).await.expect("contents");
         match &read.contents[0] {
@@ -117,7 +117,7 @@ impl Link {
         }
     }
 
-    /// What is asked for alike in both eras. `meta` goes with calls that log.
+    /// Checks that apply to both eras. `meta` is sent with calls that log.
     async fn primitives(&mut self, meta: Option<RequestMetaObject>) {
         self.resources().await;
         self.prompts().await;
@@ -166,7 +166,7 @@ impl Link {
         assert_eq!(context.structured_content.expect("structured")["sample_tools"], true);
     }
 
-    /// The client wants alerts and worse. It asks for progress with each request.
+    /// The log level is alert. The client requests progress with each request.
     async fn telling(&mut self, meta: Option<RequestMetaObject>) {
         let mut logs = params("everything_test_logging_tool", json!({}));
         logs.meta = meta;
@@ -180,7 +180,7 @@ impl Link {
         }
     }
 
-    /// A call that is given up, as the plugin sees it.
+    /// The plugin observes the cancellation of its call.
     async fn cancelled(mut self) {
         let slow = CallToolRequest::new(params("everything_slow_compute", json!({"seconds": 50})));
         let options = PeerRequestOptions::no_options();
