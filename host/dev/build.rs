@@ -5,10 +5,10 @@ use std::{env, fs, io};
 
 /// Relative to the repository's root; the Rust SDK's manifest inherits from the root manifest.
 const EMBEDDED: [&str; 3] = ["Cargo.toml", "plugin-sdk", "wit"];
-/// What builds and tests leave behind in a working copy.
-const LEFT_BEHIND: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
+/// Folders that builds and tests create in a working copy.
+const GENERATED: [&str; 6] = ["__pycache__", "build", "dist", "node_modules", "target", "venv"];
 /// Excluded from the SDKs only: a template's tests belong to the new project.
-const FOR_US: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
+const SDK_TESTS: [&str; 5] = ["bindings", "example", "examples", "test", "tests"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..").canonicalize()?;
@@ -52,7 +52,7 @@ impl Found {
         if !kind.is_dir() {
             return Ok(true);
         }
-        if is_left_out(path) {
+        if is_excluded(path) {
             return Ok(false);
         }
         let (mut is_whole, mut whole) = (true, Vec::new());
@@ -71,11 +71,11 @@ impl Found {
     }
 }
 
-fn is_left_out(folder: &Path) -> bool {
+fn is_excluded(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let in_template = folder.components().any(|part| part.as_os_str() == "templates");
     name.starts_with('.')
         || name.ends_with(".egg-info")
-        || LEFT_BEHIND.contains(&&*name)
-        || (!in_template && FOR_US.contains(&&*name))
+        || GENERATED.contains(&&*name)
+        || (!in_template && SDK_TESTS.contains(&&*name))
 }

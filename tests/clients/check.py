@@ -1,10 +1,10 @@
-"""Drives `wharf serve` with the official Python client, version 1 or 2, whichever is installed.
+"""Tests `wharf serve` with the official Python client, version 1 or 2, whichever is installed.
 
     check.py BINARY
 
-Each check is made over stdio, over HTTP, and where the era has it over HTTP+SSE. It holds what
-the client makes of the answers, not the bytes. Prints one line for each check
-and a count at the end; the exit code says whether all passed.
+Each check runs over stdio, over HTTP, and where the era has it over HTTP+SSE. It checks the
+results of the client, not the bytes. Prints one line per check and a count at the end; the exit
+code is 0 if all passed.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ PATIENCE = 60
 
 
 class Home:
-    """A plugin folder and everything else that a host writes to, gone afterwards."""
+    """A temporary plugin folder, with all other folders that a host writes to."""
 
     def __init__(self, root: str, way: str):
         self.root = Path(root)
@@ -58,7 +58,7 @@ class Home:
 
     @contextlib.asynccontextmanager
     async def connect(self, binary: str):
-        """A connection to a server that lives as long."""
+        """A connection to a server, which is stopped afterwards."""
         with self.log.open("w") as log:
             if self.way == "stdio":
                 async with stdio_client(self.server(binary), errlog=log) as streams:
@@ -71,7 +71,7 @@ class Home:
 
     @contextlib.asynccontextmanager
     async def listening(self, binary: str, log):
-        """The address of a server, which must end well."""
+        """The address of a server, which must exit with success."""
         server = self.server(binary)
         arguments = [*server.args, "--http", "127.0.0.1:0", "--sse"]
         process = await asyncio.create_subprocess_exec(server.command, *arguments, env=server.env, stderr=log)
@@ -95,7 +95,7 @@ def is_error(result) -> bool:
 
 
 async def drive(client) -> None:
-    """What is the same for every client: a list, calls, and their failures."""
+    """Checks for every client: a list, calls, and their failures."""
     names = [tool.name for tool in (await client.list_tools()).tools]
     assert {"echo", "echo_add", "versioned_version"} <= set(names), names
     assert len(names) == len(set(names)), names
@@ -111,11 +111,11 @@ async def drive(client) -> None:
     except Exception as error:
         assert "ech" in str(error), error
     else:
-        raise AssertionError("a tool that is not there was called")
+        raise AssertionError("a call of an unknown tool succeeded")
 
 
 async def replaced(home: Home, client) -> None:
-    """Replaces a plugin under the client and waits for the new one to answer."""
+    """Replaces a plugin while the client is connected, and waits until the new one answers."""
     first = await client.call_tool("versioned_version", {})
     assert first.content[0].text == "1", first
     home.put("echo-v2", "versioned")
@@ -126,7 +126,7 @@ async def replaced(home: Home, client) -> None:
 
 @contextlib.asynccontextmanager
 async def session(home: Home, binary: str):
-    """A handshake; the event is set when the server says that its tools have changed."""
+    """An initialized session; the event is set when the server notifies a change of its tools."""
     changed = asyncio.Event()
 
     async def notice(message) -> None:
@@ -183,7 +183,7 @@ async def list_changed_by_subscription(home: Home, binary: str) -> None:
     from mcp import Client
 
     async with Client(home.connect(binary)) as client:
-        # What the first scan finds is no change, so it must be over.
+        # Plugins found by the first scan are not notified as changes, so the scan must be over.
         await client.list_tools()
         async with client.listen(tools_list_changed=True) as changes:
             home.put("echo-v1", "late")
@@ -206,7 +206,7 @@ async def primitives_by_handshake(home: Home, binary: str) -> None:
             if VERSION.startswith("2."):
                 call.cancel()
                 return
-            # Version 1 says nothing when a call is given up.
+            # Version 1 sends no notification when a call is cancelled.
             params = types.CancelledNotificationParams(requestId=client._request_id - 1)
             notification = types.CancelledNotification(params=params)
             await client.send_notification(types.ClientNotification(notification))

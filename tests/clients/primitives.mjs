@@ -1,5 +1,5 @@
-// Everything that a server can offer, through an official TypeScript client of either version
-// and in either era, against the plugin `everything`. It makes no connections.
+// All server features, through an official TypeScript client of either version and in either
+// era, with the plugin `everything`. The connections are made by check.mjs.
 
 import assert from "node:assert/strict";
 
@@ -9,7 +9,7 @@ import { MODERN } from "./sdk.mjs";
 const WATCHED = "test://watched-resource";
 const PROMPT = { type: "ref/prompt", name: "everything_test_prompt_with_arguments" };
 
-/** What a client was told, and how it answers what it is asked. */
+/** Records the notifications of a client, and answers its requests. */
 class Ears {
   messages = [];
   updated = [];
@@ -33,7 +33,7 @@ class Ears {
   }
 }
 
-/** Calls a tool of `everything`; the failure that the result may tell is one of the check's. */
+/** Calls a tool of `everything`, which must succeed. */
 async function call(client, tool, args = {}, options = {}, meta = undefined) {
   const params = { name: `everything_${tool}`, arguments: args, ...(meta && { _meta: meta }) };
   const result = await client.callTool(params, options);
@@ -74,7 +74,7 @@ async function completions(client) {
   assert.ok(numbers.values.length === 100 && numbers.hasMore, JSON.stringify(numbers));
 }
 
-/** The client wants warnings, and worse; in the newest revision it says so with the call. */
+/** The log level is warning; in the newest revision it is sent with the call. */
 async function telling(client, ears, meta) {
   await call(client, "test_logging_tool", {}, {}, meta);
   await until("the log messages", () => ears.messages.length >= 6);
@@ -101,7 +101,7 @@ async function asking(client, ears) {
   assert.ok(["form", "visit", "sample", "roots"].every((feature) => structuredContent[feature]));
 }
 
-/** Revisions with a handshake tell of a resource when asked once. */
+/** Revisions with a handshake have subscriptions per resource. */
 async function subscribed(client, ears) {
   await client.subscribeResource({ uri: WATCHED });
   await call(client, "test_update_resource", { uri: "test://static-text" });
@@ -111,7 +111,7 @@ async function subscribed(client, ears) {
   assert.deepEqual(ears.updated, [WATCHED]);
 }
 
-/** 2026-07-28 tells of it as long as a stream is open. */
+/** 2026-07-28 has subscription streams. */
 async function listened(client, ears) {
   const subscription = await client.listen({ resourceSubscriptions: [WATCHED] });
   await call(client, "test_update_resource", { uri: "test://static-text" });
@@ -122,7 +122,7 @@ async function listened(client, ears) {
   assert.equal(await subscription.closed, "local");
 }
 
-/** Gives up a call that has begun, and waits until the plugin has seen it. */
+/** Cancels a running call, and waits until the plugin has seen it. */
 async function cancelled(home, client) {
   const stop = new AbortController();
   let begun = false;
@@ -131,10 +131,10 @@ async function cancelled(home, client) {
   await until("progress", () => begun);
   stop.abort("tired");
   await refused;
-  await until("the plugin's word that it was cancelled", () => home.log().includes("cancelled"));
+  await until("the plugin's log of the cancellation", () => home.log().includes("cancelled"));
 }
 
-/** All of it, in the revision that the client has settled on. */
+/** All checks, in the negotiated revision. */
 export async function primitives(home, client, revision) {
   const ears = new Ears(client);
   const modern = revision === MODERN;

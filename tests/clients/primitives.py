@@ -1,7 +1,7 @@
-"""Everything that a server can offer, through an official Python client of either version and
-in either era, against the plugin `everything`.
+"""All server features, through an official Python client of either version and in either era, with
+the plugin `everything`.
 
-It makes no connections: `check.py` does.
+The connections are made by `check.py`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from mcp import types
 PATIENCE = 60
 WATCHED = "test://watched-resource"
 
-# The newer client says so of each method that only the older revisions have.
+# The newer client warns about each method that only the older revisions have.
 warnings.filterwarnings("ignore", message=".*(removed|deprecated) as of 2026-07-28.*")
 
 
@@ -30,7 +30,7 @@ def text(result) -> str:
 
 
 class Ears:
-    """What a client was told, and how it answers what it is asked."""
+    """Records the notifications of a client, and answers its requests."""
 
     def __init__(self) -> None:
         self.messages, self.updated, self.steps, self.asked = [], [], [], []
@@ -129,7 +129,7 @@ async def completions(client) -> None:
 
 
 async def telling(client, ears: Ears) -> None:
-    """The client wants warnings, and worse."""
+    """The log level is warning."""
     text(await client.call_tool("everything_test_logging_tool", {}))
     await ears.until(lambda: len(ears.messages) == 6)
     levels = [message.level for message in ears.messages]
@@ -165,7 +165,7 @@ async def structured(client) -> None:
 
 
 async def cancelled(client, ears: Ears, log: Path, cancel) -> None:
-    """Gives up a call, and waits until the plugin has seen it."""
+    """Cancels a running call, and waits until the plugin has seen it."""
     ears.steps.clear()
     arguments = {"seconds": 50}
     call = asyncio.create_task(client.call_tool("everything_slow_compute", arguments, progress_callback=ears.progress))
@@ -179,7 +179,7 @@ async def cancelled(client, ears: Ears, log: Path, cancel) -> None:
 
 
 async def primitives(client, ears: Ears) -> None:
-    """All that is asked for alike in both eras."""
+    """Checks that apply to both eras."""
     await resources(client)
     await prompts(client)
     await completions(client)
@@ -189,7 +189,7 @@ async def primitives(client, ears: Ears) -> None:
 
 
 async def subscribed(client, ears: Ears) -> None:
-    """Of the revisions with a handshake."""
+    """Subscriptions of the revisions with a handshake."""
     await client.subscribe_resource(WATCHED)
     await client.call_tool("everything_test_update_resource", {"uri": "test://static-text"})
     await client.call_tool("everything_test_update_resource", {})
@@ -199,7 +199,7 @@ async def subscribed(client, ears: Ears) -> None:
 
 
 async def listened(client) -> None:
-    """Of 2026-07-28."""
+    """Subscription streams of 2026-07-28."""
     async with client.listen(resource_subscriptions=[WATCHED]) as changes:
         await client.call_tool("everything_test_update_resource", {"uri": "test://static-text"})
         await client.call_tool("everything_test_update_resource", {})

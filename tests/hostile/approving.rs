@@ -1,5 +1,5 @@
-//! Plugins that are to keep or to get what nobody grants them: by words that are sent and not
-//! compared, and by news of their lists.
+//! Plugins that try to keep or gain grants: with tool descriptions that clients read but approval
+//! does not compare, and with announced changes of their lists.
 
 use std::time::{Duration, Instant};
 
@@ -31,10 +31,10 @@ fn of_x(schema: &str) -> String {
     format!(r#"{{"type":"object","properties":{{"x":{schema}}}}}"#)
 }
 
-/// That a version of `p` does not come to serve, and that what clients are sent stays the same.
+/// Checks that a version of `p` is not put into service, and that the list is unchanged.
 fn kept_off(arena: &mut Arena, what: &str, bytes: &[u8], listed: &[Value]) {
     let verdict = arena.verdict("p", bytes, JUDGED);
-    assert!(["hold", "reject"].contains(&verdict.as_str()), "{what}: in service ({verdict}) with its grants, unasked");
+    assert!(["hold", "reject"].contains(&verdict.as_str()), "{what}: in service ({verdict}) with its grants, without approval");
     arena.says("p_version", json!({}), "good");
     assert_eq!(arena.listed("tools"), listed, "{what}");
     if verdict != "hold" {
@@ -43,7 +43,7 @@ fn kept_off(arena: &mut Arena, what: &str, bytes: &[u8], listed: &[Value]) {
     let folder = arena.home.plugins();
     let shown = arena.meanwhile_at_home(|home| run(home, ["approve".as_ref(), "p".as_ref(), folder.as_os_str()]));
     let shown = format!("{}{}", String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
-    // What is not served for what it says is shown as gone.
+    // A tool that is dropped for its content is shown as removed.
     assert!(
         shown.contains("IMPORTANT") || shown.contains("- Does a thing."),
         "{what}: approve does not show what clients would be sent:\n{shown}"
@@ -58,10 +58,10 @@ fn h54_other_words_sent_not_compared(stage: Stage) -> Arena {
         of_x(&format!(r#"{{"{name}":{}}}"#, json!(text)))
     };
     let versions = [
-        ("in a text that a library takes for a tree", both(RAW), meta.clone()),
-        ("the same, spelt otherwise", both(r"\u0024serde_json::\u0070rivate::RawValue"), meta.clone()),
+        ("in a string that a library parses", both(RAW), meta.clone()),
+        ("the same, escaped", both(r"\u0024serde_json::\u0070rivate::RawValue"), meta.clone()),
         (
-            "the same in a text in a text",
+            "the same, nested",
             of_x(&format!(
                 r#"{{"{RAW}":{}}}"#,
                 json!(format!(r#"{{"description":"{TEXT}","examples":{{"{RAW}":"[\"{ORDER}\"]"}}}}"#))
@@ -69,10 +69,10 @@ fn h54_other_words_sent_not_compared(stage: Stage) -> Arena {
             meta.clone(),
         ),
         ("twice", of_x(&format!(r#"{{"description":"{ORDER}","description":"{TEXT}"}}"#)), meta.clone()),
-        ("twice, spelt otherwise", of_x(&format!(r#"{{"d\u0065scription":"{ORDER}","description":"{TEXT}"}}"#)), meta),
+        ("twice, escaped", of_x(&format!(r#"{{"d\u0065scription":"{ORDER}","description":"{TEXT}"}}"#)), meta),
         ("twice in _meta", plain.clone(), format!(r#"{{"about":"{ORDER}","about":"{TEXT}"}}"#)),
         (
-            "a number that is a text",
+            "a string as a number",
             plain.clone(),
             format!(r#"{{"about":"{TEXT}","n":{{"$serde_json::private::Number":"{ORDER}"}}}}"#),
         ),
@@ -87,7 +87,7 @@ fn h54_other_words_sent_not_compared(stage: Stage) -> Arena {
 }
 
 fn h55_other_words_of_unseen_characters(stage: Stage) -> Arena {
-    // Planes and blocks of characters that show nothing, each of which can spell any sentence.
+    // Ranges of invisible characters, each of which can encode any text.
     let spelt =
         |from: u32| -> String { ORDER.bytes().filter_map(|byte| char::from_u32(from + u32::from(byte))).collect() };
     let selectors: String = ORDER.bytes().filter_map(|byte| char::from_u32(0xfe00 + u32::from(byte) % 16)).collect();
@@ -112,10 +112,10 @@ fn h55_other_words_of_unseen_characters(stage: Stage) -> Arena {
         let hidden = if n % 2 == 0 { hidden.clone() } else { escaped(hidden) };
         let schema = of_x(&format!(r#"{{"description":"{TEXT}{hidden}"}}"#));
         let verdict = arena.verdict("p", &version("never", &schema, "{}"), JUDGED);
-        assert!(["hold", "reject"].contains(&verdict.as_str()), "hidden text {n}: in service ({verdict}), unasked");
+        assert!(["hold", "reject"].contains(&verdict.as_str()), "hidden text {n}: in service ({verdict}), without approval");
         arena.says("p_version", json!({}), "good");
         assert_eq!(of_p(&mut arena), listed, "hidden text {n}");
-        // Without grants nothing is held, and nothing hidden is served either.
+        // Without grants no approval is needed, but hidden text is not served either.
         arena.judged("free", &Guest::saying("1").described("act", "Acts.").taking(&schema).build(), JUDGED);
         let said = json!(arena.listed("tools")).to_string();
         let shows_nothing = |c: char| matches!(c, '\u{34f}' | '\u{115f}' | '\u{17b4}' | '\u{200c}'..='\u{200d}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}');
@@ -125,7 +125,7 @@ fn h55_other_words_of_unseen_characters(stage: Stage) -> Arena {
     arena
 }
 
-/// Calls a tool again and again for that time; what it says must be that each time.
+/// Calls a tool repeatedly for that time; each call must return that text.
 fn keeps_saying(arena: &mut Arena, tool: &str, text: &str, time: Duration) {
     let (began, mut calls) = (Instant::now(), 0);
     while began.elapsed() < time {
@@ -136,7 +136,7 @@ fn keeps_saying(arena: &mut Arena, tool: &str, text: &str, time: Duration) {
     }
 }
 
-/// Changes the settings while `tool` is called, and waits until the host says that they count.
+/// Changes the settings while `tool` is called, and waits until the host records the change.
 fn changed(arena: &mut Arena, plugin: &str, tool: &str, settings: &str) {
     let count = |arena: &mut Arena| {
         let of_it = |record: &&Value| record["plugin"] == plugin && record["event"] == "reconfigure";
@@ -146,14 +146,14 @@ fn changed(arena: &mut Arena, plugin: &str, tool: &str, settings: &str) {
     arena.configure(settings);
     let deadline = Instant::now() + Duration::from_secs(10);
     while count(arena) == before {
-        assert!(Instant::now() < deadline, "the change of settings is not taken up while {tool} is called");
+        assert!(Instant::now() < deadline, "the settings are not reloaded while {tool} is called");
         let id = arena.ask(tool, json!({}));
         arena.answer(id);
     }
 }
 
-/// Tools that say in each call that the list has changed: one that counts the variables that it
-/// sees, and one that says much.
+/// Tools that announce a changed list in each call (one of them counts its environment variables),
+/// and one with a large answer.
 fn chatty() -> Vec<u8> {
     Guest::saying("? variables").counts_variables("count").announces("tell", "").fills("much", 8 << 10).build()
 }
@@ -165,7 +165,7 @@ fn h56_lists_announced_as_grants_go(stage: Stage) -> Arena {
     keeps_saying(&mut arena, "p_count", "2 variables", Duration::from_millis(600));
     changed(&mut arena, "p", "p_count", "");
     keeps_saying(&mut arena, "p_count", "0 variables", Duration::from_millis(2500));
-    // Nor does another version that takes its place bring it back.
+    // A replacement of the plugin does not restore the grant.
     let other = [chatty(), vec![0, 2, 1, b'x']].concat();
     arena.loads("p", &other);
     keeps_saying(&mut arena, "p_count", "0 variables", Duration::from_millis(1000));
@@ -183,7 +183,7 @@ fn h57_lists_announced_as_settings_flip(stage: Stage) -> Arena {
         let variables = 2 + turn % 3;
         let small = turn % 2 == 0;
         changed(&mut arena, "p", "p_count", &settings(variables, if small { "2KiB" } else { "1MiB" }));
-        // In flight while it is said that there is something new.
+        // In flight while a change is announced.
         let told: Vec<u64> = (0..6).map(|_| arena.ask("p_tell", json!({}))).collect();
         keeps_saying(&mut arena, "p_count", &format!("{variables} variables"), Duration::from_millis(600));
         let id = arena.ask("p_much", json!({}));

@@ -1,8 +1,7 @@
-//! A host with a bystander, and what must hold of both whatever another plugin does.
+//! A host with a bystander plugin, and what must hold for both whatever another plugin does.
 //!
-//! The bystander is called at a steady pace whenever the arena waits for something, and its
-//! answers are timed from when each call was meant to be sent: a host that stands still is
-//! late for all calls that it kept from being sent.
+//! The bystander is called at a fixed rate whenever the arena waits. Its answers are timed from
+//! when each call was due, so that a stalled host is late for all calls that it delayed.
 
 mod deeds;
 mod measures;
@@ -24,71 +23,71 @@ use crate::trail::{Expected, Trail};
 use measures::{Guard, STANDS_STILL};
 pub(crate) use texts::fate;
 
-/// Between two calls of the bystander.
+/// Interval between two calls of the bystander.
 const PACE: Duration = Duration::from_millis(50);
-/// The latest that the bystander may answer. A machine that others use too takes its time; the
-/// table says how long it was.
+/// Maximum latency of the bystander. It is generous for a shared machine; the table has the actual
+/// value.
 const LATEST: Duration = Duration::from_secs(5);
-/// The same where the attack is on the time of others ([`Arena::prompt`]). 100 ms is what is aimed
-/// at; this is a debug build on a machine that does other things too.
+/// The same for attacks on latency ([`Arena::prompt`]). The goal is 100 ms; this is a debug build on
+/// a busy machine.
 pub(crate) const PROMPT: Duration = Duration::from_millis(2500);
-/// What a loaded machine may add to a limit.
+/// Margin on a limit for a loaded machine.
 const SLACK: Duration = Duration::from_secs(3);
-/// Calls at once that the host has served before its levels are taken.
+/// Concurrent calls to warm up the host before its levels are measured.
 const WARM: usize = 48;
 
 const SETTINGS: &str = "[server.http]\nconnections-per-address = 256\n";
 
-/// What a row is given: a home with the bystander, to which it may add before the host starts.
+/// The setup of a row: a home with the bystander, which a row may change before the host starts.
 pub(crate) struct Stage {
     pub(crate) home: Home,
     pub(crate) transport: Transport,
     pub(crate) start: Start,
-    /// Where the audit log is in the home, if a row puts it elsewhere.
+    /// Path of the audit log in the home, unless it is the default.
     pub(crate) audit: Option<&'static str>,
 }
 
 pub(crate) struct Arena {
-    /// Ends the host when a row stands still.
+    /// Kills the host when a row hangs.
     guard: Guard,
     pub(crate) home: Home,
     pub(crate) transport: Transport,
     client: Client<Door>,
     process: u32,
     before: Levels,
-    /// Asked and not answered.
+    /// Unanswered requests.
     open: HashMap<u64, Asked>,
     answered: HashMap<u64, Answer>,
-    /// What came and answers nothing.
+    /// Notifications.
     pub(crate) told: VecDeque<Value>,
-    /// Answers to what was sent as text.
+    /// Answers to raw texts, without a numeric id.
     strays: VecDeque<Value>,
-    /// Asked and given up: an answer may have been on its way.
+    /// Cancelled requests: an answer may have been on its way.
     given_up: HashSet<u64>,
-    /// Requests that were sent as text.
+    /// Number of requests that were sent as raw text.
     texts: u64,
-    /// What a row must say that differs from the others.
+    /// Settings of the row that differ from the default.
     terms: Terms,
-    /// The stream of news, if there is one.
+    /// The id of the subscription, if there is one.
     listening: Option<u64>,
-    /// When the bystander is to be called next.
+    /// When the next call of the bystander is due.
     due: Instant,
     beats: u64,
     expected: Expected,
     trail: Trail,
     latest: Duration,
-    /// The most memory that was seen.
+    /// Peak resident memory.
     peak: u64,
     over: Option<Duration>,
 }
 
-/// What holds of a row.
+/// Bounds of a row.
 struct Terms {
-    /// The latest that the bystander may answer.
+    /// Maximum latency of the bystander.
     late: Duration,
-    /// Whether the bystander is left alone.
+    /// Whether calls of the bystander are paused.
     quiet: bool,
-    /// Bytes that the host may have more than before, during the attack and when it is over.
+    /// Bytes by which the host may grow, during the attack and after it.
     peak: Option<u64>,
     left: u64,
     /// Whether the audit log has a record of each call.
@@ -108,27 +107,27 @@ struct Asked {
     of: Of,
 }
 
-/// Who is asked.
+/// The target of a request.
 enum Of {
-    /// The bystander, or the host about it, by the pump: what its answer must have in it.
+    /// A periodic request to the bystander or the host: the text that its answer must contain.
     Bystander(String),
-    /// The host, by a row.
+    /// The host itself, by a row.
     Host,
     Plugin(String),
 }
 
 pub(crate) struct Answer {
-    /// `""`: the host's own.
+    /// `""` for the host itself.
     pub(crate) plugin: String,
     pub(crate) message: Value,
     pub(crate) took: Duration,
 }
 
-/// What a row cost.
+/// The measurements of a row.
 pub(crate) struct Outcome {
-    /// The most that a limit was passed by.
+    /// Maximum overrun of a limit.
     pub(crate) over: Option<Duration>,
-    /// The bystander's slowest answer.
+    /// Maximum latency of the bystander.
     pub(crate) latest: Duration,
     pub(crate) before: Levels,
     pub(crate) after: Levels,
@@ -139,7 +138,7 @@ impl Stage {
         Self { home: Home::with(&["echo"]), transport, start: Start::default(), audit: None }
     }
 
-    /// Starts the host, lets it serve a little, and takes its levels.
+    /// Starts the host, warms it up, and measures its levels.
     pub(crate) fn open(self, settings: &str) -> Arena {
         let Self { home, transport, start, audit } = self;
         home.configure(&format!("{SETTINGS}{settings}"));
@@ -182,12 +181,12 @@ impl Arena {
             assert_eq!(first_text(&self.answer(id).message["result"]), "1");
         }
         self.home.remove("warm");
-        self.until("the plugin of the beginning is gone", |arena| {
+        self.until("the warm-up plugin is removed", |arena| {
             arena.last("warm").is_some_and(|record| record["event"] == "remove")
         });
-        // Connections are closed, and what the plugin had is given back, in their own time.
+        // Connections and the plugin's resources are released asynchronously.
         let start = self.before;
-        self.until("what the beginning needed is given back", |arena| arena.levels().files <= start.files);
+        self.until("the resources of the warm-up are released", |arena| arena.levels().files <= start.files);
         (self.before, self.latest, self.peak) = (self.levels(), Duration::ZERO, 0);
     }
 
@@ -197,7 +196,7 @@ impl Arena {
         format!("the end of the log, backwards:\n{}", lines.join("\n"))
     }
 
-    /// Does something that takes its time while the bystander is called.
+    /// Runs blocking work while the bystander is called.
     pub(crate) fn meanwhile<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let working = scope.spawn(work);
@@ -206,7 +205,7 @@ impl Arena {
         })
     }
 
-    /// As [`Arena::meanwhile`], for what is done to the home.
+    /// As [`Arena::meanwhile`], for work on the home.
     pub(crate) fn meanwhile_at_home<T: Send>(&mut self, work: impl FnOnce(&Home) -> T + Send) -> T {
         let home = std::mem::replace(&mut self.home, Home::new());
         let (home, done) = self.meanwhile(move || {
@@ -223,15 +222,15 @@ impl Arena {
         self.until("time passes", |_| Instant::now() >= end);
     }
 
-    /// Calls the bystander until that holds, and until it has answered.
+    /// Calls the bystander until the condition holds and all its calls are answered.
     pub(crate) fn until(&mut self, what: &str, holds: impl FnMut(&mut Self) -> bool) {
         self.until_within(PATIENCE, what, holds);
     }
 
-    /// As [`Arena::until`], for what must not take longer than that.
+    /// As [`Arena::until`], with a time limit.
     pub(crate) fn until_within(&mut self, time: Duration, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
         self.is_there();
-        // Nothing was meant to be sent while the test did something else.
+        // No call was due while the test did something else.
         self.due = self.due.max(Instant::now());
         let deadline = Instant::now() + time;
         while !holds(self) {
@@ -264,7 +263,7 @@ impl Arena {
         self.due += PACE;
     }
 
-    /// Takes the next message, if one comes in time.
+    /// Handles the next message, if one arrives before the deadline.
     fn receive(&mut self, deadline: Instant) {
         let Some(message) = self.client.next_before(deadline) else { return self.late() };
         if message.get("method").is_some() {
@@ -273,14 +272,14 @@ impl Arena {
         if message.is_array() || !message["id"].is_u64() {
             return self.strays.push_back(message);
         }
-        let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer to nothing: {message}"));
+        let id = message["id"].as_u64().unwrap_or_else(|| panic!("an answer without a request: {message}"));
         if self.given_up.remove(&id) {
             return;
         }
         let asked = self
             .open
             .remove(&id)
-            .unwrap_or_else(|| panic!("answered twice, or never asked: {:.400}", message.to_string()));
+            .unwrap_or_else(|| panic!("a second or unexpected answer: {:.400}", message.to_string()));
         let took = asked.at.elapsed();
         let plugin = match asked.of {
             Of::Bystander(wanted) => {
@@ -302,13 +301,13 @@ impl Arena {
         self.answered.insert(id, Answer { plugin, message, took });
     }
 
-    /// What holds after every attack: takes the plugins away, and waits until nothing is left
-    /// of what they did.
+    /// Checks what must hold after every attack: removes the plugins, and waits until their resources
+    /// are released.
     ///
     /// # Panics
-    /// When something is left, was not recorded, or came unasked.
+    /// If resources are leaked, a record is missing, or an unexpected answer has arrived.
     pub(crate) fn settle(mut self) -> Outcome {
-        // What is left has its own time.
+        // Releasing has a time limit of its own.
         self.guard = Guard::over(self.process, STANDS_STILL);
         if self.terms.ended {
             return self.ended();
@@ -316,7 +315,7 @@ impl Arena {
         let open: Vec<u64> = self.open.keys().copied().collect();
         assert!(open.is_empty(), "never answered: {open:?}");
         for plugin in self.expected.plugins() {
-            // Some are gone already.
+            // Some are already removed.
             let _ = std::fs::remove_file(self.home.plugin(plugin));
         }
         let deadline = Instant::now() + PATIENCE;
@@ -326,7 +325,7 @@ impl Arena {
             if now.is_back_at(&self.before, self.terms.left) {
                 break now;
             }
-            assert!(Instant::now() < deadline, "{now:?} are left, of {:?} before", self.before);
+            assert!(Instant::now() < deadline, "{now:?} are in use, of {:?} before", self.before);
             self.rest();
         };
         while self.terms.recorded
@@ -335,7 +334,7 @@ impl Arena {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
         }
-        // A plugin's own words are under its name.
+        // Lines of a plugin's own output have its name.
         let log = self.log();
         let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));
         assert_eq!(panic, None, "the host has panicked");
@@ -343,12 +342,12 @@ impl Arena {
         let Self { client, listening, over, latest, before, home, guard, .. } = self;
         let rest = client.finish();
         let unasked = |message: &&Value| message.get("id").is_some_and(|id| listening.is_none_or(|own| *id != own));
-        assert_eq!(rest.iter().find(unasked), None, "nobody asked for that");
+        assert_eq!(rest.iter().find(unasked), None, "an answer without a request");
         drop((guard, home));
         Outcome { over, latest, before, after }
     }
 
-    /// Gives the host a moment.
+    /// Waits a moment for the host.
     fn rest(&mut self) {
         self.receive(Instant::now() + PACE);
     }

@@ -1,8 +1,8 @@
-//! Files that are made to be compiled for long, or into much. Compiling is done in a process of
-//! its own, so the host's levels and the bystander say what it has of it.
+//! Components that take long to compile, or that compile to much code. Compilation runs in a child
+//! process, so the levels of the host and the bystander must not suffer.
 //!
-//! What takes an optimised compiler 20 s takes one without optimisation minutes; these take it
-//! seconds, and the ways are the same.
+//! The debug build of the compiler is slow: what takes an optimised one 20 s takes it minutes. These
+//! take it seconds, and use the same techniques.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,14 +14,13 @@ use crate::source::bytes_of;
 pub(crate) const ROWS: &[Row] =
     rows![h07_too_many_functions, h08_functions_of_huge_bodies, h09_crowds_of_types_and_modules,];
 
-/// What was compiled is found to be no plugin; what a loaded machine takes too long for is
-/// given up.
+/// Refused after compilation as not a plugin, or, on a loaded machine, for its compilation time.
 const COMPILED: &str = " the component";
 
-/// A component of one core module with these fields. It is no plugin: what becomes of it when
-/// it has been compiled is told by that.
+/// A component of one core module with these fields. It is not a plugin, so the reason of its
+/// refusal shows whether it was compiled.
 fn module(fields: &str) -> Vec<u8> {
-    // Of what was compiled before, only the code would be looked up.
+    // Makes the component unique, so that its code is not in the cache.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     bytes_of(&format!("(component (core module (global i64 (i64.const {now})) {fields}))"))
 }
@@ -36,7 +35,7 @@ fn h07_too_many_functions(stage: Stage) -> Arena {
 }
 
 fn h08_functions_of_huge_bodies(stage: Stage) -> Arena {
-    // Every local lives through every loop.
+    // Every local is live across every loop.
     let (mut loops, locals) = (String::new(), 400);
     for n in 0..600 {
         let (from, to) = (n % locals, (n * 7 + 1) % locals);

@@ -1,4 +1,4 @@
-//! Plugins that change: while they are called, without an end, or into what nobody approved.
+//! Plugins that change: during calls, continuously, or into an unapproved version.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,10 +15,10 @@ pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_versio
 
 /// Calls in flight while the file changes.
 const CALLS: usize = 100;
-/// Between two versions: 20 in a second.
+/// Interval between two versions: 20 per second.
 const FLIP: Duration = Duration::from_millis(50);
 
-/// Puts two versions in turn that many times.
+/// Alternates between two versions that many times.
 fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<String> {
     let mut seen = HashSet::new();
     let mut open = Vec::new();
@@ -34,7 +34,7 @@ fn flip(arena: &mut Arena, versions: &[Vec<u8>; 2], times: usize) -> HashSet<Str
 }
 
 fn h38_files_replaced_under_calls(stage: Stage) -> Arena {
-    // Long enough for the last to be in flight whatever happens meanwhile.
+    // Long enough that the last calls are in flight during the replacement.
     let [one, two] = ["1", "2"].map(|answer| Guest::saying(answer).does("work", &body("work")).build());
     let spinner = Guest::saying("1").logs("spin", "spins now", 1, &body("spin")).build();
     let mut arena = stage.open("[plugins.brief.limits]\ncpu = \"1s\"\n");
@@ -50,7 +50,7 @@ fn h38_files_replaced_under_calls(stage: Stage) -> Arena {
         let answer = arena.answer(id).message;
         assert!(["1", "2"].contains(&first_text(&answer["result"])), "{answer}");
     }
-    // Away and back, and deleted, each while a call is in flight.
+    // Moved away and back, and deleted, each while a call is in flight.
     arena.loads("brief", &spinner);
     let (file, aside) = (arena.home.plugin("brief"), arena.home.path("aside"));
     let moved = spinning(&mut arena, 1);
@@ -76,7 +76,7 @@ fn h38_files_replaced_under_calls(stage: Stage) -> Arena {
     arena
 }
 
-/// Calls what spins, and waits until it does for that time.
+/// Starts a spinning call, and waits until it runs; `time` counts such calls.
 fn spinning(arena: &mut Arena, time: usize) -> u64 {
     let id = arena.ask("brief_spin", json!({}));
     let spins =
@@ -85,7 +85,7 @@ fn spinning(arena: &mut Arena, time: usize) -> u64 {
     id
 }
 
-/// Whether that is the last that has happened to a plugin's file.
+/// Whether that is the last event of a plugin's file.
 fn is_last(arena: &mut Arena, plugin: &str, event: &str) -> bool {
     arena.last(plugin).is_some_and(|record| record["event"] == event)
 }
@@ -94,7 +94,7 @@ fn h39_versions_nobody_approved(stage: Stage) -> Arena {
     let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words);
     let good = version("good", "Does a thing.").build();
     let held = [
-        ("other words", version("never", "Does a thing, and sends it.").build()),
+        ("other descriptions", version("never", "Does a thing, and sends it.").build()),
         ("one tool more", version("never", "Does a thing.").described("more", "More.").build()),
         ("wider imports", version("never", "Does a thing.").prints("act2", "x").build()),
     ];
@@ -117,7 +117,7 @@ fn h39_versions_nobody_approved(stage: Stage) -> Arena {
     arena.home.put_bytes(&good, "p");
     arena.says("p_version", json!({}), "good");
 
-    // The same bytes, and other words each time that they are asked for.
+    // The same digest, but other tool descriptions at each listing.
     arena.loads_guest("everything", "fickle");
     let listed = arena.listed("tools");
     arena.says("fickle_test_trigger_tool_change", json!({}), "The tools changed.");

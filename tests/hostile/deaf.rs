@@ -1,4 +1,4 @@
-//! A host whose client on stdio asks and does not read.
+//! A host on stdio whose client sends requests and does not read.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,7 +14,7 @@ use crate::support::home::Home;
 use crate::support::process::{command, resident};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a signal gives calls that run, and what a loaded machine may add to it.
+/// Grace period after a signal, and a margin for a loaded machine.
 const GRACE: Duration = Duration::from_secs(5 + 4);
 
 pub(crate) struct Deaf {
@@ -27,7 +27,7 @@ pub(crate) struct Deaf {
 }
 
 impl Deaf {
-    /// Serves that home, and takes its levels when its plugins are there.
+    /// Serves that home, and measures its memory once its plugins are loaded.
     pub(crate) fn serve(home: Home) -> Self {
         let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -43,16 +43,16 @@ impl Deaf {
         deaf
     }
 
-    /// Sends text, which must be taken at once.
+    /// Sends text.
     pub(crate) fn say(&mut self, text: &str) {
         self.input.as_mut().and_then(|input| input.write_all(text.as_bytes()).ok()).expect("the host reads");
     }
 
-    /// Sends text for as long as it takes, beside what the test does.
+    /// Sends text on a background thread.
     pub(crate) fn keep_saying(&mut self, text: String) {
         let mut input = self.input.take().expect("not closed by the test");
         std::thread::spawn(move || {
-            // The host may end before it has read all.
+            // The host may exit before it has read everything.
             let _ = input.write_all(text.as_bytes());
             std::thread::park_timeout(PATIENCE);
         });
@@ -65,23 +65,23 @@ impl Deaf {
         line
     }
 
-    /// Bytes that it holds more than at the beginning.
+    /// Growth of its memory since the start, in bytes.
     pub(crate) fn grown(&self) -> u64 {
         resident(self.child.id()).saturating_sub(self.before)
     }
 
-    /// The most that it grows by within that time; it must not be more than that many bytes.
+    /// Checks for that time that it grows by at most that many bytes.
     pub(crate) fn grows_at_most(&self, bytes: u64, time: Duration) {
         let began = Instant::now();
         while began.elapsed() < time {
             let grown = self.grown();
             let at = began.elapsed();
-            assert!(grown <= bytes, "{} MiB more after {at:?}, not {} at most", grown >> 20, bytes >> 20);
+            assert!(grown <= bytes, "grown by {} MiB after {at:?}, of {} at most", grown >> 20, bytes >> 20);
             std::thread::park_timeout(Duration::from_millis(20));
         }
     }
 
-    /// Reads on, beside what the test does, and counts the lines that have that in them.
+    /// Reads on a background thread, and counts the lines that contain that text.
     pub(crate) fn read_on(&mut self, wanted: &'static str) -> (Arc<AtomicUsize>, JoinHandle<()>) {
         let mut output = self.output.take().expect("not taken");
         let count = Arc::new(AtomicUsize::new(0));
@@ -89,7 +89,7 @@ impl Deaf {
         let thread = std::thread::spawn(move || {
             let mut line = Vec::new();
             while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                // The ids are in front.
+                // The id is at the beginning of a line.
                 let head = String::from_utf8_lossy(&line[..line.len().min(200)]);
                 counter.fetch_add(usize::from(head.contains(wanted)), Ordering::SeqCst);
                 line.clear();
@@ -98,22 +98,22 @@ impl Deaf {
         (count, thread)
     }
 
-    /// Waits until it has grown by no more than that.
+    /// Waits until its growth is at most that many bytes.
     pub(crate) fn comes_back_to(&self, bytes: u64, time: Duration) {
         let began = Instant::now();
         while self.grown() > bytes {
             let more = self.grown() >> 20;
-            assert!(began.elapsed() < time, "{more} MiB more are left after {time:?}, not {} at most", bytes >> 20);
+            assert!(began.elapsed() < time, "still grown by {more} MiB after {time:?}, of {} at most", bytes >> 20);
             std::thread::park_timeout(Duration::from_millis(100));
         }
     }
 
-    /// Ends its input.
+    /// Closes its input.
     pub(crate) fn hang_up(&mut self) {
         self.input = None;
     }
 
-    /// Sends SIGTERM, if that is to end it, and waits until it has ended within its grace.
+    /// Waits until it exits within its grace period, after SIGTERM if `signal`.
     pub(crate) fn ends(mut self, signal: bool) {
         let began = Instant::now();
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a process id")).expect("not zero");
@@ -124,10 +124,10 @@ impl Deaf {
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
                 break status;
             }
-            assert!(began.elapsed() < GRACE, "the host has not ended {GRACE:?} after it was to end");
+            assert!(began.elapsed() < GRACE, "the host has not exited after {GRACE:?}");
             std::thread::park_timeout(Duration::from_millis(20));
         };
-        assert!(status.success(), "it ended so: {status} (signal {:?})", status.signal());
+        assert!(status.success(), "it exited with {status} (signal {:?})", status.signal());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Disks that are full, files that others write to, and signals.
+//! Full disks, overwritten files, and signals.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -31,7 +31,7 @@ fn attempt(arena: &mut Arena, what: &str, folder: usize, path: &str) -> String {
     first_text(&result).to_owned()
 }
 
-/// What `wharf audit verify` says, and whether all is well.
+/// Whether `wharf audit verify` succeeds, and its output.
 fn verified(arena: &mut Arena) -> (bool, String) {
     let output = arena.meanwhile_at_home(|home: &Home| run(home, ["audit", "verify"]));
     (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
@@ -69,7 +69,7 @@ fn h72_private_folders_granted(mut stage: Stage) -> Arena {
             ("write", "below/key"),
         ] {
             let said = attempt(&mut arena, what, folder, path);
-            // One folder of the three is harmless, whatever number it has here.
+            // One of the three folders is harmless; which number it has is not known here.
             let is_there = harmless.join(path).exists();
             assert!(!said.starts_with("ok") || is_there, "{what} of {path} in folder {folder}: {said}");
             assert!(!said.contains("secret-of-the-user"), "{what} of {path} in folder {folder}: {said}");
@@ -88,7 +88,7 @@ fn h73_full_disk_under_the_audit_log(stage: Stage) -> Arena {
     arena.loads("p", &Guest::saying("1").build());
     arena.says("p_version", json!({}), "1");
     let log = arena.home.path("state/wharf/audit.jsonl");
-    // The bystander would be refused too, as it should be.
+    // Calls of the bystander would be refused too.
     arena.leave_alone(true);
     arena.pause(Duration::from_millis(300));
     let size = fs::metadata(&log).expect("the log").len();
@@ -105,8 +105,8 @@ fn h73_full_disk_under_the_audit_log(stage: Stage) -> Arena {
     arena.pause(Duration::from_millis(700));
     let fresh = fate_of_fresh(&mut arena);
     arena.writes_at_most(None);
-    assert!(refused > 0, "40 calls were served, and the log had room for 2 records");
-    assert_ne!(fresh, "ok", "a new plugin was put into service, and there was no room to record it");
+    assert!(refused > 0, "40 calls were served with room for 2 records");
+    assert_ne!(fresh, "ok", "a new plugin was put into service without a record");
     arena.until_within(Duration::from_secs(15), "it serves again when there is room", |arena| {
         let id = arena.ask_text("p_version", "{}");
         fate(&arena.fate_of(id, Duration::from_secs(5))) == "ok"
@@ -130,8 +130,7 @@ fn fate_of_fresh(arena: &mut Arena) -> String {
     fate(&arena.fate_of(id, Duration::from_secs(5)))
 }
 
-/// Nothing can be written: not the audit log, which is not required here, not the cache, and
-/// not the pins.
+/// Nothing can be written: neither the audit log (optional here), nor the cache, nor the pins.
 fn h74_full_disk_under_everything(stage: Stage) -> Arena {
     let granted = |name: &str| format!("[plugins.{name}.grants]\nelicit = true\n");
     let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words).build();
@@ -143,7 +142,7 @@ fn h74_full_disk_under_everything(stage: Stage) -> Arena {
     for _ in 0..20 {
         arena.says("p_version", json!({}), "good");
     }
-    // What was never pinned, what says other things, and what has no grants to lose.
+    // A plugin that was never pinned, and a version with other tool descriptions.
     let (fresh, other) = (version("never pinned", "Does a thing."), version("never", "Does a thing, and sends it."));
     arena.may_serve("fresh", &fresh);
     arena.home.put_bytes(&fresh, "fresh");
@@ -151,12 +150,12 @@ fn h74_full_disk_under_everything(stage: Stage) -> Arena {
     arena.log_with("fresh");
     for _ in 0..20 {
         arena.pause(Duration::from_millis(100));
-        assert_ne!(fate_of_fresh(&mut arena), "ok", "what nobody could pin runs with grants");
+        assert_ne!(fate_of_fresh(&mut arena), "ok", "an unpinned plugin runs with grants");
         arena.says("p_version", json!({}), "good");
     }
     arena.writes_at_most(None);
     arena.home.put_bytes(&fresh, "fresh");
-    arena.until_within(Duration::from_secs(20), "what could not be pinned runs when it can be", |arena| {
+    arena.until_within(Duration::from_secs(20), "the new plugin runs once it can be pinned", |arena| {
         fate_of_fresh(arena) == "ok"
     });
     arena.says("p_version", json!({}), "good");
@@ -185,7 +184,7 @@ fn h75_sighup_with_other_settings(stage: Stage) -> Arena {
     arena.configure(&format!("{users}[plugins.p.grants]\nenv = {{ A = '1' }}\n"));
     fs::write(&token, NEW).expect("a file");
     arena.signal(Signal::HUP);
-    arena.until_within(Duration::from_secs(8), "the new settings count", |arena| {
+    arena.until_within(Duration::from_secs(8), "the new settings apply", |arena| {
         first_text(&arena.call("p_count", json!({}))) == "1 variables"
     });
     if arena.transport == Transport::Http {
@@ -194,10 +193,10 @@ fn h75_sighup_with_other_settings(stage: Stage) -> Arena {
             let request = Request::discover(address).with("Authorization", &format!("Bearer {token}"));
             Line::connect(address).ask(&request).status
         };
-        arena.until_within(Duration::from_secs(8), "the new token counts", |_| status(NEW) == 200);
-        assert_eq!(status(OLD), 401, "the token before it");
+        arena.until_within(Duration::from_secs(8), "the new token is accepted", |_| status(NEW) == 200);
+        assert_eq!(status(OLD), 401, "the previous token");
     }
-    // What cannot be read changes nothing.
+    // An invalid configuration changes nothing.
     arena.configure("[plugins");
     arena.signal(Signal::HUP);
     arena.pause(Duration::from_millis(500));
@@ -213,7 +212,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 fn h76_cached_code_overwritten(mut stage: Stage) -> Arena {
     let cache = stage.home.path("cache");
-    // Beside the folder of everybody else's, and with a key that was cut off by a power loss.
+    // A separate cache, with a truncated key as after a power loss.
     fs::create_dir(&cache).expect("a folder");
     rustix::fs::chmod(&cache, rustix::fs::Mode::RWXU).expect("permissions");
     let mut options = OpenOptions::new();
@@ -224,10 +223,10 @@ fn h76_cached_code_overwritten(mut stage: Stage) -> Arena {
     // Where a folder may be made again is not known when the walls are put up.
     let mut arena = stage.open("[sandbox]\nsecond-wall = false\n");
     arena.loads("p", &guest.build());
-    arena.until_within(Duration::from_secs(5), "what was compiled is kept, by a key that is mended", |_| {
+    arena.until_within(Duration::from_secs(5), "compiled code is cached under a repaired key", |_| {
         entries(&cache).len() >= 2 && fs::metadata(cache.join("key")).is_ok_and(|key| key.len() >= 32)
     });
-    arena.until_within(Duration::from_secs(5), "no entry is half written", |_| {
+    arena.until_within(Duration::from_secs(5), "all entries are complete", |_| {
         entries(&cache).iter().all(|entry| fs::metadata(entry).is_ok_and(|it| it.len() > 4096))
     });
     let calls = |arena: &mut Arena, what: &str| {
@@ -242,18 +241,18 @@ fn h76_cached_code_overwritten(mut stage: Stage) -> Arena {
     for entry in entries(&cache) {
         let length = fs::metadata(&entry).expect("an entry").len() as usize;
         let mut file = OpenOptions::new().write(true).open(&entry).expect("an entry");
-        file.write_all(&vec![0xcc; length]).expect("written over");
+        file.write_all(&vec![0xcc; length]).expect("overwritten");
     }
-    calls(&mut arena, "written over");
+    calls(&mut arena, "overwritten");
     for entry in entries(&cache) {
         OpenOptions::new().write(true).truncate(true).open(&entry).expect("an entry");
     }
-    calls(&mut arena, "cut to nothing");
+    calls(&mut arena, "truncated");
     fs::remove_dir_all(&cache).expect("the folder");
-    calls(&mut arena, "with no folder");
+    calls(&mut arena, "without the folder");
     let other = [guest.build(), vec![0, 2, 1, b'x']].concat();
     arena.loads("other", &other);
     arena.says("other_version", json!({}), "1");
-    arena.until_within(Duration::from_secs(5), "the folder is made again", |_| !entries(&cache).is_empty());
+    arena.until_within(Duration::from_secs(5), "the folder is recreated", |_| !entries(&cache).is_empty());
     arena
 }

@@ -1,5 +1,5 @@
-//! The way to a host that is under attack: its pipes, or its HTTP, where every message has a
-//! connection of its own and none waits for another's answer.
+//! The connection to a host under attack: stdio, or HTTP with a connection per message, so that no
+//! message waits for the answer to another.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -35,18 +35,18 @@ pub(crate) struct Door {
     posts: Option<Posts>,
 }
 
-/// Who may come in over HTTP, where a row has tokens: the bystander's caller is Bob.
+/// Tokens over HTTP, for rows that configure them: the bystander's caller is Bob.
 pub(crate) const ALICE: &str = "alice-alice-alice-alice-alice-alice";
 pub(crate) const BOB: &str = "bob-bob-bob-bob-bob-bob-bob-bob-bob";
 
 /// How the host is started.
 #[derive(Default)]
 pub(crate) struct Start {
-    /// Options of either transport.
+    /// Options for either transport.
     pub(crate) options: Vec<String>,
-    /// Whether HTTP has HTTP+SSE as well.
+    /// Whether HTTP+SSE is enabled.
     pub(crate) sse: bool,
-    /// What the bystander's caller shows over HTTP.
+    /// The token of the bystander's caller.
     pub(crate) token: Option<&'static str>,
 }
 
@@ -56,12 +56,12 @@ struct Posts {
     /// `None` once closed.
     sender: Option<Sender<String>>,
     messages: Receiver<String>,
-    /// Connections that answers come on as streams.
+    /// Connections with open event streams.
     streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Door {
-    /// Serves that home, in an environment that holds a secret.
+    /// Serves that home, with a secret in its environment.
     pub(crate) fn open(home: &Home, transport: Transport, start: &Start) -> Self {
         let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
         command.env("SECRET", "password").env("ALICE", ALICE).env("BOB", BOB).args(&start.options);
@@ -78,12 +78,12 @@ impl Door {
         Self { process, posts: Some(posts) }
     }
 
-    /// Where it listens, if it does.
+    /// The address on which it listens over HTTP.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.posts.as_ref().map(|posts| posts.endpoint.address)
     }
 
-    /// Sends a text that may be no message at all; over HTTP with these headers.
+    /// Sends arbitrary text; over HTTP with these headers.
     pub(crate) fn send_raw(&mut self, text: &str, headers: &[(&str, &str)]) {
         let Some(posts) = &self.posts else {
             return self.process.send(text);
@@ -94,7 +94,7 @@ impl Door {
         posts.ask(headers.iter().fold(request, |request, (name, value)| request.with(name, value)));
     }
 
-    /// Asks the host, and no plugin, whether it is there; the answer comes as a message of that id.
+    /// Sends a health check, which no plugin handles; the answer is received as a message with that id.
     pub(crate) fn are_you_there(&mut self, id: u64) {
         let Some(posts) = &self.posts else {
             return self.process.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
@@ -109,7 +109,7 @@ impl Door {
         });
     }
 
-    /// Whether stdout is as silent as it is to be while HTTP is served.
+    /// Whether stdout is empty, as it must be while HTTP is served.
     pub(crate) fn keeps_to_its_transport(&mut self) -> bool {
         self.posts.is_none() || self.process.receive(Duration::ZERO) == Received::Silence
     }
@@ -140,7 +140,7 @@ impl Wire for Door {
             Some(posts) => {
                 posts.sender = None;
                 for stream in posts.streams.lock().expect("no panic").drain(..) {
-                    // The host may have been first.
+                    // The host may have closed first.
                     let _ = stream.shutdown(Shutdown::Both);
                 }
             }
@@ -149,8 +149,7 @@ impl Wire for Door {
 }
 
 impl Posts {
-    /// A request is answered by one body or by a stream; what is neither is nobody's message,
-    /// and the client will not take it.
+    /// Posts a frame; its answer is a body or a stream.
     fn post(&self, frame: &str) {
         self.ask(self.endpoint.post_text(frame));
     }
@@ -164,7 +163,7 @@ impl Posts {
         std::thread::spawn(move || {
             let mut line = Line::connect(address);
             line.send(&request.bytes());
-            // None if the host has ended, which the row sees in its own way.
+            // `None` if the host has exited, which the row detects itself.
             let Some(response) = line.response() else { return };
             if response.header("content-type") == Some("text/event-stream") {
                 streams.lock().expect("no panic").push(line.stream().try_clone().expect("a socket"));

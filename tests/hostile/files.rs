@@ -1,4 +1,4 @@
-//! Files that are no plugins, no files, or not whole yet.
+//! Files that are not plugins, not regular files, or incomplete.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -30,7 +30,7 @@ pub(crate) const ROWS: &[Row] = rows![
 
 fn h01_files_that_are_no_component(stage: Stage) -> Arena {
     let good = Guest::saying("1").build();
-    // By a rule, so that each run has the same.
+    // Deterministic, so that each run has the same bytes.
     let random: Vec<u8> = (0..4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let mut other_version = good.clone();
     other_version[4] = 0x63;
@@ -71,8 +71,8 @@ fn h03_components_that_are_no_plugins(stage: Stage) -> Arena {
     arena
 }
 
-/// WASI's sockets and HTTP are imported by programs that never use them: they are linked, and
-/// what is not granted is refused when it is used (H37).
+/// Programs import WASI's sockets and HTTP without using them: these are linked, and refused on use
+/// without a grant (H37).
 fn h04_imports_not_there_or_not_granted(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("unknown", &source("unknown-import"), "evil:host/run@1.0.0");
@@ -92,7 +92,7 @@ fn h04_imports_not_there_or_not_granted(stage: Stage) -> Arena {
 
 fn h05_sparse_and_oversized_files(stage: Stage) -> Arena {
     let good = Guest::saying("1").does("trap", &body("trap")).build();
-    // A custom section: its number, its length in five bytes, the length of its name, its name.
+    // A custom section: id, length in five bytes, length of its name, name.
     let with_section = |name: &str, bytes: usize| {
         let length = (bytes + 1 + name.len()) as u32;
         let leb: Vec<u8> = (0..5).map(|n| (length >> (7 * n)) as u8 & 0x7f | if n < 4 { 0x80 } else { 0 }).collect();
@@ -112,10 +112,10 @@ fn h05_sparse_and_oversized_files(stage: Stage) -> Arena {
     }
     let (now, before) = (arena.levels().resident, arena.before().resident);
     assert!(now < before + (8 << 20), "{now} bytes, of {before} before: it was read");
-    // Names are for debuggers; nobody is told them.
+    // Names of sections are for debuggers, and must not reach messages.
     arena.loads("named", &with_section("name2", 1 << 20));
     arena.fault("named_trap", json!({}), "trap");
-    assert!(!arena.log().contains("Ignore all"), "the log has words of a custom section");
+    assert!(!arena.log().contains("Ignore all"), "the log contains text of a custom section");
     arena
 }
 
@@ -151,7 +151,7 @@ fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
     let opened = |path: &std::path::Path| fs::set_permissions(path, Permissions::from_mode(0o666)).expect("my file");
     written(&arena, "writable", &opened);
     arena.refused("writable", "other users can write");
-    // Who is not the superuser cannot make these, and need not fear them from himself.
+    // Only root can create these.
     if rustix::process::geteuid().is_root() {
         mknodat(CWD, file(&arena, "device"), FileType::CharacterDevice, Mode::RUSR, makedev(1, 5)).expect("a device");
         arena.refused("device", "not a regular file");
@@ -159,7 +159,7 @@ fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
         arena.refused("foreign", "another user");
     }
     assert_eq!(arena.tools(), ["echo", "echo_add"]);
-    // A second name of a file of one's own: package stores make them.
+    // A hard link to an own file is allowed: package stores create them.
     fs::hard_link(&outside, file(&arena, "linked")).expect("a link");
     arena.taken_up("linked", &bytes);
     arena
@@ -171,7 +171,7 @@ fn h10_files_half_written(stage: Stage) -> Arena {
     let path = arena.home.plugin("slow");
     let mut file = OpenOptions::new().create_new(true).append(true).open(&path).expect("a new file");
     file.write_all(&one[..one.len() / 2]).expect("half a file");
-    // For as long as another one needs to be served.
+    // Until another plugin has been loaded.
     arena.loads("marker", &Guest::saying("marker").build());
     assert_eq!(arena.last("slow"), None, "half a file was loaded");
     file.write_all(&one[one.len() / 2..]).expect("the other half");
@@ -180,7 +180,7 @@ fn h10_files_half_written(stage: Stage) -> Arena {
     arena.says("slow_version", json!({}), "1");
 
     for (at, length) in [0, 8, two.len() / 2, two.len() - 1].into_iter().enumerate() {
-        // In place, and over it.
+        // In place, and by renaming.
         if at % 2 == 0 {
             fs::write(&path, &two[..length]).expect("a file");
         } else {
@@ -221,11 +221,11 @@ fn h11_ten_thousand_files(stage: Stage) -> Arena {
         }
     });
     let refused = |record: &&serde_json::Value| record["reason"].to_string().contains("more than 256 plugins");
-    assert!(arena.records().iter().any(|record| refused(&record)), "all of them were loaded");
+    assert!(arena.records().iter().any(|record| refused(&record)), "the limit of plugins was not applied");
     arena.loads("last", &good);
     let told = arena.told.iter().filter(|said| said["method"] == "notifications/tools/list_changed").count();
     let most = started.elapsed().as_millis() / 250 + 2;
-    assert!(told as u128 <= most, "{told} words in the time of {most}");
+    assert!(told as u128 <= most, "{told} notifications, of {most} at most");
     assert_eq!(arena.tools(), ["echo", "echo_add", "last_version"]);
     let log = arena.log();
     assert!(log.contains(r"line\nbreak"), "{log}");

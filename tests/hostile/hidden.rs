@@ -1,5 +1,4 @@
-//! Texts with something in them that nobody sees, and secrets in a spelling that nobody looks
-//! for.
+//! Texts with invisible characters, and secrets in various encodings.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,8 +18,8 @@ use crate::support::site::{Site, write};
 
 pub(crate) const ROWS: &[Row] = rows![h77_characters_that_show_nothing, h78_secret_spelt_otherwise,];
 
-/// Runs of characters that show nothing (Default_Ignorable_Code_Point) or turn what is around
-/// them.
+/// Runs of characters that are invisible (Default_Ignorable_Code_Point) or change the direction of
+/// text.
 fn unseen() -> Vec<String> {
     let run = |from: u32| -> String { (0..6).filter_map(|n| char::from_u32(from + n)).collect() };
     let twice = |c: char| String::from_iter([c; 4]);
@@ -28,8 +27,8 @@ fn unseen() -> Vec<String> {
         [0xe0001, 0xe0041, 0xe0080, 0xe0100, 0xe01f0, 0xe0f00, 0xe0ffa, 0x1bca0, 0x1d173, 0xfff0, 0x2060, 0x206a]
             .map(run)
             .into();
-    // Not ignored by default, and yet nothing to be seen: controls and fillers of one script beside
-    // another, the place of an object, kinds of spaces, and a byte behind each ideograph.
+    // Not ignorable by default, and yet invisible: controls and fillers of one script beside another,
+    // the object replacement character, kinds of spaces, and a variation selector after each ideograph.
     all.extend([0x13430, 0x13438, 0x2000, 0x2004, 0xfff8].map(run));
     all.extend(
         "\u{16fe4}\u{2d7f}\u{fffc}\u{10a3f}\u{1107f}\u{1039}\u{600}\u{110bd}\u{13441}\u{2028}".chars().map(twice),
@@ -55,7 +54,7 @@ fn shows_nothing(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Where in a text there are two such characters in a row, which no script or emoji needs.
+/// The context of two such characters in a row, which no script or emoji needs.
 fn hides(text: &str) -> Option<String> {
     let all: Vec<char> = text.chars().collect();
     let at = all.windows(2).position(|pair| pair.iter().all(|c| shows_nothing(*c)))?;
@@ -67,7 +66,7 @@ fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
     let names: Vec<String> = (0..unseen.len()).map(|n| format!("hidden{n}")).collect();
     let described = names.iter().zip(&unseen).fold(Guest::saying("1"), |guest, (name, run)| {
         let (schema, description) = (format!(r#"{{"type":"object","title":"Te{run}xt"}}"#), format!("Te{run}xt."));
-        // Half of them in the schema.
+        // Half of them are in the schema.
         if name.len() % 2 == 0 {
             guest.described(name, "Text.").taking(&schema)
         } else {
@@ -86,10 +85,10 @@ fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
     let listed = json!(arena.listed("tools"));
     let served: Vec<&String> =
         names.iter().filter(|name| listed.to_string().contains(&format!("\"words_{name}\""))).collect();
-    assert!(served.is_empty(), "served although something is hidden in them: {served:?}");
+    assert!(served.is_empty(), "served with hidden characters: {served:?}");
     let log = arena.log();
-    assert!(log.contains("U+13430") && log.contains("U+2002"), "the log does not say what is hidden: {log}");
-    assert!(listed.to_string().contains("words_last"), "a tool with nothing hidden is not served: {listed}");
+    assert!(log.contains("U+13430") && log.contains("U+2002"), "the log does not name the hidden characters: {log}");
+    assert!(listed.to_string().contains("words_last"), "a tool without hidden characters is not served: {listed}");
 
     arena.loads("p", &said.build());
     let meta = || json!({"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"});
@@ -97,7 +96,7 @@ fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
         let id = arena.ask_with(&format!("p_{tool}"), json!({}), meta());
         let answer = arena.answer(id).message;
         let text = first_text(&answer["result"]).to_owned();
-        assert!(text.starts_with(needed), "what scripts and emoji need is gone: {}", text.escape_unicode());
+        assert!(text.starts_with(needed), "characters that scripts and emoji need are missing: {}", text.escape_unicode());
         assert_eq!(hides(&text), None, "a result hides something");
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{2068}']), "{}", text.escape_unicode());
     }
@@ -122,21 +121,21 @@ fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
             assert!(!text.contains(['\u{e0041}', '\u{202e}']), "in {}: {}", told["method"], text.escape_unicode());
         }
     }
-    // What a person reads in the log.
+    // In the log.
     let log = arena.log();
     assert_eq!(hides(&log), None, "the log hides something");
-    assert!(log.contains("\\u{2001}"), "the log does not say which space it is");
-    // What a person sees at a terminal.
+    assert!(log.contains("\\u{2001}"), "the log does not escape the space");
+    // On a terminal.
     let folder = arena.home.plugins();
     let output = arena.meanwhile_at_home(|home| run(home, ["call".as_ref(), folder.as_os_str(), "p_version".as_ref()]));
     let shown = String::from_utf8(output.stdout).expect("UTF-8");
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
-    assert!(!shown.contains(steers), "`call` prints what steers a terminal: {}", shown.escape_unicode());
-    assert_eq!(hides(&shown), None, "`call` prints what hides something");
+    assert!(!shown.contains(steers), "`call` prints control characters: {}", shown.escape_unicode());
+    assert_eq!(hides(&shown), None, "`call` prints hidden characters");
     arena
 }
 
-/// A secret in the spellings of libraries that echo what they were sent.
+/// A secret in the encodings of libraries that echo their input.
 fn spellings(secret: &str) -> Vec<(&'static str, String)> {
     let each = |spell: &dyn Fn(char) -> String| -> String { secret.chars().map(spell).collect() };
     let only = |set: &'static str, spell: &'static dyn Fn(char) -> String| {
@@ -176,7 +175,7 @@ fn spellings(secret: &str) -> Vec<(&'static str, String)> {
         ("HTML, decimal", each(&|c| format!("&#{};", u32::from(c)))),
         ("HTML, hexadecimal", each(&|c| format!("&#x{:x};", u32::from(c)))),
         (
-            "HTML, marks alone",
+            "HTML, punctuation only",
             each(&|c| if MARKS.contains(c) { format!("&#x{:02X};", u32::from(c)) } else { c.to_string() }),
         ),
         ("hexadecimal", hex.clone()),
@@ -209,13 +208,13 @@ fn h78_secret_spelt_otherwise(stage: Stage) -> Arena {
         let answer = arena.answer(id).message;
         let text = first_text(&answer["result"]);
         assert!(text.contains("you sent: ") && text.contains("(end)"), "{name}: {text}");
-        // As long a part of it as would be of use.
+        // A part that is long enough to be useful.
         let part: String = spelling.chars().take(spelling.chars().count() * 2 / 3).collect();
         if text.contains(&part) || !text.contains("[redacted api]") {
             through.push(*name);
         }
     }
-    assert!(through.is_empty(), "a secret came through in the spelling of {through:?}");
+    assert!(through.is_empty(), "a secret was not redacted in the encoding {through:?}");
     assert!(site.heads().iter().all(|head| head.contains(SECRET)), "the site was not sent the secret");
     let log = arena.log();
     assert!(!spelt.iter().any(|(_, spelling)| log.contains(spelling)), "a secret is in the log");

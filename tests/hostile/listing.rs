@@ -1,5 +1,5 @@
-//! Plugins that do their harm before anything of theirs is called: when they start, when they
-//! say what they offer, and by what that is.
+//! Attacks before any call: at the start of a component, in its listing, and by the content of the
+//! listing.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub(crate) const ROWS: &[Row] = rows![
 
 const OBJECT: &str = r#"{"type":"object"}"#;
 
-/// That the log says of each tool that it is not served.
+/// Checks that each of these tools is logged as dropped.
 fn dropped(arena: &mut Arena, names: &[String]) {
     for name in names {
         arena.log_with(&format!("'{name}'"));
@@ -45,7 +45,7 @@ fn h20_crowds_of_tools_and_stolen_names(stage: Stage) -> Arena {
     let names: Vec<String> = (0..10_000).map(|n| format!("tool{n}")).collect();
     let tools: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), OBJECT)).collect();
     let crowd = Guest::saying("1").tools(&tools).build();
-    // All that is said may have 256 KiB.
+    // A listing may have 256 KiB.
     let talker = Guest::saying("1").described("long", &"x".repeat(300 << 10)).build();
     let long = "a".repeat(10_000);
     let bad = Guest::saying("1").tools(&[
@@ -91,7 +91,7 @@ fn h21_deceptive_descriptions(stage: Stage) -> Arena {
     arena.loads_guest("hostile", "hostile");
     let tools = arena.listed("tools");
     let of_words = tools.iter().filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("words_")));
-    assert_eq!(of_words.count(), 2, "one that was there before, and the last: {tools:?}");
+    assert_eq!(of_words.count(), 2, "only the first and the last tool: {tools:?}");
     dropped(&mut arena, &names);
     let said = json!(tools).to_string();
     let may_deceive = |c: char| matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
@@ -100,7 +100,7 @@ fn h21_deceptive_descriptions(stage: Stage) -> Arena {
     let liar = tools.iter().find(|tool| tool["name"] == "hostile_delete-everything").expect("it is served");
     assert_eq!(liar["icons"], json!([{"src": "https://example.org/ok.svg"}]), "{liar}");
     assert_eq!(liar["_meta"], json!({"own": 1}), "{liar}");
-    // A hint is the plugin's own, and nothing hangs on it here.
+    // Hints are passed on; the host does not rely on them.
     assert_eq!(liar["annotations"]["readOnlyHint"], true, "{liar}");
     let result = arena.call("hidden_version", json!({}));
     assert_eq!(first_text(&result), "seenby all");
@@ -151,7 +151,7 @@ fn h23_backtracking_patterns(stage: Stage) -> Arena {
     let guest = Guest::saying("1").tools(&[("back", &back), ("grows", &grows), ("slow", &slow)]);
     let mut arena = stage.open("");
     arena.loads("hostile", &guest.build());
-    // What takes other engines for ever is checked in one pass.
+    // Other engines need exponential time for this pattern; this one is linear.
     assert_eq!(arena.tools(), ["echo", "echo_add", "hostile_slow"]);
     for _ in 0..10 {
         let result = arena.call("hostile_slow", json!({"a": "a".repeat(10_000)}));

@@ -1,4 +1,4 @@
-//! Lists within all bounds that cost the host itself, which reads them, time and memory.
+//! Listings within all limits that cost the host time and memory when it reads them.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ pub(crate) const ROWS: &[Row] =
     rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_announced_each_call,];
 
 const MIB: u64 = 1 << 20;
-/// What reading a list may take while it is read, and leave when the plugin is gone. What it
-/// costs is one budget for a list; before there was one, these took gigabytes.
+/// Memory for reading a listing, and what may remain once the plugin is removed. A listing has one
+/// budget; without it these took gigabytes.
 const PEAK: u64 = 128 * MIB;
 const LEFT: u64 = 64 * MIB;
-/// When it is known what becomes of a list, at the latest.
+/// Time limit until a listing is accepted or refused.
 const JUDGED: Duration = Duration::from_secs(20);
 
-/// A schema of that many properties, each made by its number.
+/// A schema of that many properties, each generated from its number.
 fn properties(count: usize, schema: impl Fn(usize) -> String) -> String {
     let all: Vec<String> = (0..count).map(|n| format!(r#""p{n}":{}"#, schema(n))).collect();
     format!(r#"{{"type":"object","properties":{{{}}}}}"#, all.join(","))
@@ -29,8 +29,7 @@ fn pattern(text: &str) -> String {
     json!({"pattern": text}).to_string()
 }
 
-/// Puts lists there one after the other; none may cost more than the budget, whatever becomes
-/// of it.
+/// Loads plugins one after the other; none may exceed the budget, whether accepted or refused.
 fn judged(stage: Stage, guests: &[Vec<u8>]) -> Arena {
     let mut arena = stage.open("");
     arena.prompt();
@@ -57,7 +56,7 @@ fn h51_thousands_of_small_patterns(stage: Stage) -> Arena {
         let takes = |guest: Guest, (name, schema): (&str, &String)| guest.described(name, "Takes.").taking(schema);
         named.fold(Guest::saying("1"), takes).build()
     });
-    // A promise costs as much as what is taken.
+    // An output schema costs as much as an input schema.
     let promises = Guest::saying("1").described("a", "Gives.").promising(&letters).build();
     judged(stage, &[one, two, promises])
 }
@@ -114,7 +113,7 @@ fn h53_costly_lists_announced_each_call(stage: Stage) -> Arena {
         let asked = ["first_tell", "second_tell"].map(|tool| arena.ask(tool, json!({})));
         for id in asked {
             let took = arena.answer(id).took;
-            assert!(took < PROMPT, "a call that tells of a new list took {took:?}");
+            assert!(took < PROMPT, "a call that announces a new list took {took:?}");
         }
     }
     arena

@@ -1,4 +1,4 @@
-//! Plugins whose answers, words and prints are the attack.
+//! Attacks with results, log messages and output.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ pub(crate) const ROWS: &[Row] = rows![
     h32_floods_of_logs_and_progress,
 ];
 
-/// What the log may have of one call, which is 64 KiB and a head for each line.
+/// Maximum log of one call: 64 KiB, and the prefix of each line.
 const LOGGED: usize = 256 << 10;
 
 fn forged(id: &str) -> String {
@@ -37,7 +37,7 @@ fn h25_oversized_results(stage: Stage) -> Arena {
         .build();
     let mut arena = stage.open("");
     let large = "output-too-large";
-    // What is claimed to be there and is not breaks the ABI before it is too large.
+    // A length beyond the guest's memory violates the ABI before it is too large.
     arena.faults(&guest, &[("large", large), ("huge", large), ("claimed", "bad-output"), ("aliases", large)]);
     arena.says("first_fits", json!({}), &"x".repeat(64 << 10));
     arena
@@ -74,7 +74,7 @@ fn h27_broken_structured_content(stage: Stage) -> Arena {
     let most = format!("{}1{}", r#"{"a":"#.repeat(64), "}".repeat(64));
     let good = Guest::saying("1").gives("nested-64", &most).gives("number", "[1e999]");
     let good = good.gives_against("promised", r#"{"type":"object","required":["sum"]}"#, r#"{"other":1}"#);
-    // More than the limit that is set below, in place of the 10 MB that it takes by default.
+    // More than the lower limit that is configured below.
     let good = good.gives("large", &format!("[0{}]", ",0".repeat(50_000)));
     let guest = bad.iter().fold(good, |guest, (name, json)| guest.gives(name, json)).build();
     let mut arena = stage.open("[plugins.small.limits]\noutput = \"64KiB\"\n");
@@ -82,7 +82,7 @@ fn h27_broken_structured_content(stage: Stage) -> Arena {
     arena.faults(&guest, &[calls, vec![("promised", "bad-output")]].concat());
     let result = arena.call("first_nested-64", json!({}));
     assert_eq!(result["structuredContent"].to_string(), most, "{result}");
-    // A number is as large as it is written; what to make of it is the client's affair.
+    // Numbers are passed on as written; their range is the client's concern.
     assert_eq!(arena.call("first_number", json!({}))["structuredContent"].to_string(), "[1e+999]");
     arena.loads("small", &guest);
     arena.fault("small_large", json!({}), "output-too-large");
@@ -105,7 +105,7 @@ fn h28_message_lines_forged_in_results(stage: Stage) -> Arena {
 fn h30_look_at_environment_and_folders(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads("hostile", &Guest::looking_around().build());
-    // Sent while the guest reads its standard input: they are not for the guest.
+    // These requests arrive while the guest reads its stdin, and must not reach it.
     let asked: Vec<u64> = (0..8).map(|_| arena.ask("hostile_version", json!({}))).collect();
     for id in asked {
         let found = arena.answer(id).message;
@@ -116,7 +116,7 @@ fn h30_look_at_environment_and_folders(stage: Stage) -> Arena {
 }
 
 fn h31_answers_forged_on_stdout(stage: Stage) -> Arena {
-    // More than this row's requests and the bystander's come to.
+    // More ids than this row and the bystander use.
     let answers: String = (0..300).map(|id| format!("{}\r\n", forged(&id.to_string()))).collect();
     let guest = Guest::saying("printed").prints("answers", &answers).prints("half", &forged("\"half\"")).build();
     let mut arena = stage.open("");
@@ -127,7 +127,7 @@ fn h31_answers_forged_on_stdout(stage: Stage) -> Arena {
     arena.log_with(&forged("299"));
     let log = arena.log_with(&forged("\"half\""));
     for line in log.lines().filter(|line| line.contains("forged")) {
-        assert!(line.contains("Z  INFO ") && line.ends_with(" source=\"stdout\" plugin=hostile"), "whose is {line}");
+        assert!(line.contains("Z  INFO ") && line.ends_with(" source=\"stdout\" plugin=hostile"), "not attributed: {line}");
     }
     arena
 }
@@ -138,7 +138,7 @@ fn h32_floods_of_logs_and_progress(stage: Stage) -> Arena {
         .logs("empty", "", 200_000, "")
         .logs("short", "sixteen bytes it", 200_000, "")
         .logs("long", &"x".repeat(64 << 10), 2_000, "")
-        // In place of 4 MiB, which take their time to be written as text.
+        // Smaller than 4 MiB, which would be slow to generate as text.
         .logs("longest", &"y".repeat(256 << 10), 100, "")
         .prints("lines", &"\n".repeat(200_000))
         .prints("codes", "\u{1b}[2J\u{202e}coloured\n\nERROR wharf: the host is broken\n")
@@ -168,7 +168,7 @@ fn h32_floods_of_logs_and_progress(stage: Stage) -> Arena {
     let most = 20 + 10 * (started.elapsed().as_secs() as usize + 1);
     let steps: Vec<_> = arena.told.iter().filter(|said| said["method"] == "notifications/progress").collect();
     assert!(!steps.is_empty() && steps.len() <= most, "{} steps of progress", steps.len());
-    // Where the call has come to is not lost.
+    // The last progress is always sent.
     assert_eq!(steps.last().map(|step| step["params"]["progress"].as_f64()), Some(Some(STEPS as f64)));
     arena
 }

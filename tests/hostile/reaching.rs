@@ -1,5 +1,4 @@
-//! Plugins that reach for files, sockets and sites: past what they were granted, or for all
-//! that there is of it.
+//! Access to files, sockets and sites beyond what is granted, and exhaustion of these.
 
 use std::fs;
 use std::net::TcpListener;
@@ -24,7 +23,7 @@ pub(crate) const ROWS: &[Row] = rows![
 
 const MIB: u64 = 1 << 20;
 
-/// Starts with the guest `folders`, which is granted the folder `shared` in that mode.
+/// Starts with the guest `folders` and a grant for the folder `shared` in that mode.
 fn with_folder(stage: Stage, mode: &str) -> Arena {
     let shared = stage.home.path("shared");
     fs::create_dir_all(&shared).expect("a folder");
@@ -34,7 +33,7 @@ fn with_folder(stage: Stage, mode: &str) -> Arena {
     arena
 }
 
-/// What an attempt comes to.
+/// The outcome of an attempt.
 fn attempt(arena: &mut Arena, what: &str, mut with: Value) -> String {
     with["what"] = json!(what);
     first_text(&arena.call("folders_attempt", with)).to_owned()
@@ -65,12 +64,12 @@ fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
     let mut arena = with_folder(stage, "'write'");
     for way in ways {
         for what in ["read", "write", "truncate", "unlink", "rmdir"] {
-            // A link itself may be removed; what it leads to may not.
+            // A link itself may be removed, its target may not.
             if what == "unlink" && !way.contains('/') {
                 continue;
             }
             let outcome = attempt(&mut arena, what, json!({"path": way, "count": 1}));
-            // A name that only looks like a way out is one of the folder's own.
+            // An encoded path is an ordinary name in the folder.
             let is_own = what == "write" && way.starts_with('%') && outcome == "no-entry";
             assert!(!outcome.starts_with("ok") || is_own, "{what} {way}: {outcome}");
         }
@@ -91,7 +90,7 @@ fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
     arena
 }
 
-/// One that came after the folder was granted; before, the folder is not given at all.
+/// A FIFO that is created after the grant; with one in it before, the folder is not granted at all.
 fn h34_fifo_in_a_granted_folder(stage: Stage) -> Arena {
     let fifo = stage.home.path("shared/fifo");
     let mut arena = with_folder(stage, "'write'");
@@ -142,7 +141,7 @@ fn h36_folder_filled_to_its_quota(stage: Stage) -> Arena {
     arena
 }
 
-/// What a request through `wharf:plugin/http` comes to.
+/// The outcome of a request through `wharf:plugin/http`.
 fn fetch(arena: &mut Arena, with: Value) -> String {
     first_text(&arena.call("online_fetch", with)).to_owned()
 }
@@ -162,7 +161,7 @@ fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
         Some("/v1/fields") => write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""),
         _ => write(connection, "200 OK", "", "granted"),
     });
-    // It takes connections, and never says a word of TLS.
+    // It accepts connections, and never answers the TLS handshake.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let mute = format!("https://{}/", silent.local_addr().expect("an address"));
     let (here, there) = (format!("127.0.0.1:{}", site.port), format!("127.0.0.1:{}", inside.port));
@@ -205,7 +204,7 @@ fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
         };
         let with = json!({"authority": authority, "path": format!("/{path}")});
         let result = arena.call("online_outgoing", with);
-        assert_eq!(result["isError"], true, "{url} by the other front end: {result}");
+        assert_eq!(result["isError"], true, "{url} through wasi:http: {result}");
     }
     let result = arena.call("online_fetch", json!({"url": site.url("/v1/x"), "method": "CONNECT"}));
     assert_eq!(result["isError"], true, "{result}");
@@ -214,7 +213,7 @@ fn h37_sockets_and_sites_not_granted(stage: Stage) -> Arena {
     assert_eq!(fetch(&mut arena, json!({"url": site.url("/v1/away")})), format!("302 {}\n", inside.url("/admin")));
     let said = fetch(&mut arena, json!({"url": site.url("/v1/fields")}));
     assert!(said.contains("broke the protocol"), "{said}");
-    // Ten times as many would cost more as arguments than as fields.
+    // Ten times as many would exceed the limit of arguments first.
     let many: Vec<_> = (0..3_300).map(|n| json!([format!("x-{n}"), "1"])).collect();
     let said = fetch(&mut arena, json!({"url": site.url("/v1/x"), "headers": many}));
     assert!(said.contains("too many header fields"), "{said}");

@@ -1,5 +1,5 @@
-//! Files as they are really replaced, and loads that fail half-way: no call is lost, and
-//! nothing is stuck.
+//! Files replaced as real programs do, and loads that fail half-way: no call is lost, and later
+//! versions are loaded.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write as _;
@@ -22,16 +22,16 @@ pub(crate) const ROWS: &[Row] = rows![
     h71_compilers_killed_and_files_broken,
 ];
 
-/// The latest that a new version serves, on a machine that compiles it without optimisation.
+/// Time limit until a new version serves, with a debug build of the compiler.
 const SERVES: Duration = Duration::from_secs(15);
 
-/// A version that nobody has compiled before.
+/// A unique version, which is not in the compilation cache.
 fn version(answer: &str) -> Vec<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     Guest::saying(answer).described("act", &format!("As version {answer} does it, {now}.")).build()
 }
 
-/// Calls `p` all the time until it answers so, after that was done to its file.
+/// Calls `p` continuously while `deed` changes its file, until it returns that answer.
 fn lost_by(arena: &mut Arena, what: &str, answer: &str, deed: impl FnOnce() + Send) {
     let calls = std::thread::scope(|scope| {
         let deed = scope.spawn(deed);
@@ -55,7 +55,7 @@ fn pause(milliseconds: u64) {
     std::thread::park_timeout(Duration::from_millis(milliseconds));
 }
 
-/// Writes in parts, with pauses, to what is at that path.
+/// Writes a file in parts, with pauses.
 fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&File)) {
     let mut file = options.open(path).expect("a file");
     then(&file);
@@ -65,7 +65,7 @@ fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&
     }
 }
 
-/// How a file gets other contents.
+/// Replaces a file with new contents.
 type Way<'a> = Box<dyn Fn(&[u8]) + Send + Sync + 'a>;
 
 fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
@@ -121,7 +121,7 @@ fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
             }),
         ),
         (
-            "away and another in its place",
+            "moved away and recreated",
             Box::new(|bytes| {
                 fs::rename(&file, &aside).expect("moved");
                 pause(200);
@@ -138,7 +138,7 @@ fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
     }
     arena.pause(Duration::from_millis(600));
     let news = arena.told.iter().filter(|said| said["method"] == "notifications/tools/list_changed").count();
-    assert_eq!(news, ways.len(), "news of the list, of which each replacement is one");
+    assert_eq!(news, ways.len(), "one notification per replacement");
     arena
 }
 
@@ -162,19 +162,19 @@ fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
         arena.may_serve("p", bytes);
     }
     let next = arena.home.path("next");
-    lost_by(&mut arena, "a link that leads to the next release", "1", || {
+    lost_by(&mut arena, "a link to the next release", "1", || {
         release(&two, &a);
         symlink(&two, &next).expect("a link");
         fs::rename(&next, &served).expect("put in its place");
     });
     let aside = arena.home.path("releases/aside");
-    lost_by(&mut arena, "a parent that is moved, and another in its place", "2", || {
+    lost_by(&mut arena, "a replaced parent folder", "2", || {
         release(&three, &b);
         fs::rename(&two, &aside).expect("moved");
         fs::rename(&three, &two).expect("moved");
     });
     let plugins = two.join("plugins");
-    lost_by(&mut arena, "the folder moved away, and another in its place", "3", || {
+    lost_by(&mut arena, "a replaced plugin folder", "3", || {
         release(&three, &c);
         fs::rename(&plugins, aside.join("old")).expect("moved");
         fs::rename(three.join("plugins"), &plugins).expect("moved");
@@ -182,7 +182,7 @@ fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
     arena
 }
 
-/// Processes that a process has started.
+/// The children of a process.
 fn children(process: u32) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
@@ -194,7 +194,7 @@ fn h71_compilers_killed_and_files_broken(stage: Stage) -> Arena {
     arena.loads("p", &version("0"));
     let host = arena.process();
     for n in 0..3 {
-        // Its compiler is killed as soon as it is there, as by a system that is out of memory.
+        // Its compiler process is killed as soon as it starts, as by the OOM killer.
         let bytes = version(&format!("killed {n}"));
         arena.may_serve("p", &bytes);
         arena.home.put_bytes(&bytes, "p");
@@ -213,7 +213,7 @@ fn h71_compilers_killed_and_files_broken(stage: Stage) -> Arena {
             arena.call("p_version", json!({}));
         }
     }
-    // What cannot be loaded comes in a crowd, and what can be among it.
+    // One good file among many broken ones.
     let good = version("good");
     arena.may_serve("p", &good);
     for n in 0..60 {

@@ -1,4 +1,4 @@
-//! Plugins that never end, crash, or take all there is of something.
+//! Plugins that never return, crash, or exhaust a resource.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ pub(crate) const ROWS: &[Row] = rows![
     h40_waits_randomness_and_forged_states,
 ];
 
-/// When a call is stopped here, in place of the 10 s and 30 s that it has by default.
+/// The limit of calls here, instead of the defaults of 10 s and 30 s.
 const LIMIT: Duration = Duration::from_millis(300);
 
-/// Settings that stop calls of those plugins after [`LIMIT`] of that kind.
+/// Settings that limit calls of those plugins to [`LIMIT`] of that kind.
 fn limited(kind: &str, plugins: &[&str]) -> String {
     let entry = |plugin: &&str| format!("[plugins.{plugin}.limits]\n{kind} = \"300ms\"\n");
     plugins.iter().map(entry).collect()
@@ -49,8 +49,7 @@ fn h15_many_calls_that_never_end(stage: Stage) -> Arena {
     for (plugin, calls) in [("few", 8), ("many", 64)] {
         arena.loads(plugin, &guest);
         let asked: Vec<u64> = (0..calls).map(|_| arena.ask(&format!("{plugin}_spin"), json!({}))).collect();
-        // Whoever waits for a turn does so for 5 s; a plugin that has failed five times gets
-        // no more to wait.
+        // A call waits up to 5 s for its turn; after five faults the plugin is quarantined.
         let codes = asked.into_iter().map(|id| arena.faulted(id, &["cpu", "busy", "quarantined"]).0);
         let spun = codes.filter(|code| code == "cpu").count();
         assert!(spun >= 5, "{spun} calls of {calls} ran");
@@ -80,7 +79,7 @@ fn h17_all_memory_taken_or_declared(stage: Stage) -> Arena {
     for plugin in plugins {
         arena.loads(plugin, &guest);
     }
-    // 20 times 64 MiB, five at once; four faults are not enough for a plugin to be left alone.
+    // 20 times 64 MiB, five at once; four faults do not cause a quarantine.
     for _ in 0..4 {
         let asked: Vec<u64> = plugins.iter().map(|plugin| arena.ask(&format!("{plugin}_memory"), json!({}))).collect();
         for id in asked {
@@ -107,7 +106,7 @@ fn h18_traps_of_every_kind(stage: Stage) -> Arena {
     arena.says("first_version", json!({}), "1");
     arena.loads_guest("hostile", "hostile");
     arena.fault("hostile_panic", json!({}), "trap");
-    // Its last words are in the log, and steer nothing there.
+    // Its panic message is in the log, with control characters escaped.
     let log = arena.log_with("panicked on purpose");
     assert!(!log.contains(['\u{1b}', '\u{202e}']), "{log:?}");
     arena

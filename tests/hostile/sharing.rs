@@ -1,6 +1,6 @@
-//! One client that takes all there is of something, and another that wants a little of it. Over
-//! HTTP they are two users at one address, with a token each; on stdio there is one client, and
-//! what it takes all of is one plugin's.
+//! One client exhausts a shared resource that another needs. Over HTTP they are two users at one
+//! address, with a token each; on stdio there is one client, which exhausts the resources of one
+//! plugin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ pub(crate) const ROWS: &[Row] = rows![
 /// Two users.
 const TOKENS: &str = "tokens = [{ name = 'alice', env = 'ALICE' }, { name = 'bob', env = 'BOB' }]\n";
 
-/// An arena whose client is Bob, where there are users.
+/// An arena whose client is Bob over HTTP.
 fn with_users(mut stage: Stage, settings: &str) -> Arena {
     stage.start.token = Some(BOB);
     stage.open(&format!("{TOKENS}{settings}"))
@@ -51,7 +51,7 @@ fn h62_all_sessions_of_one_user(stage: Stage) -> Arena {
     arena.bounded(96 << 20, 64 << 20);
     let hello = initialize("2025-11-25");
     let Some(address) = arena.address() else {
-        // On one connection there is no session but the connection's own.
+        // On stdio the connection is the only session.
         for n in 0..MANY {
             arena.send_raw(&hello.to_string().replacen("\"id\":0", &format!("\"id\":\"h{n}\""), 1), &[]);
         }
@@ -87,7 +87,7 @@ fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
     arena.loads_guest("hostile", "hostile");
     arena.prompt();
     let Some(address) = arena.address() else {
-        // All turns and the queue of one plugin; the bystander is another one.
+        // All turns and the queues of two plugins; the bystander is another one.
         arena.loads_guest("hostile", "other");
         let asked: Vec<u64> = (0..100)
             .map(|n| arena.ask(if n % 2 == 0 { "hostile_sleep" } else { "other_sleep" }, json!({"seconds": 1})))
@@ -128,13 +128,13 @@ fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
     }
     done.store(true, Ordering::SeqCst);
     let lines = alice.join().expect("Alice");
-    // What she asked for is over when she goes, 50 ms later.
+    // Closing her connections cancels her calls.
     drop(lines);
     arena
 }
 
 fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
-    // Fewer than one address may have: what is shared is what there is in all.
+    // Fewer than the limit per address, so that the total is exhausted.
     let mut arena = with_users(stage, "connections = 200\n");
     arena.prompt();
     let listen = json!({"notifications": {"toolsListChanged": true}});
@@ -147,7 +147,7 @@ fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
         return arena;
     };
     let post = as_user(Endpoint::new(address).post(&alone(1, "subscriptions/listen", listen)), ALICE);
-    // The first one that is refused is no reason to go; only streams are kept.
+    // Continues after refusals, and keeps only the streams.
     let open = arena.meanwhile(|| {
         let open = |_| {
             let mut line = Line::connect(address);
@@ -159,7 +159,7 @@ fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
     assert!(!open.is_empty(), "Alice has no stream");
     arena.until_within(Duration::from_secs(5), "Bob is served while Alice has all streams", |_| {
         let bob = as_user(
-            // Its id is none of the arena's.
+            // An id that the arena does not use.
             Endpoint::new(address).post(&alone(
                 1_000_009,
                 "tools/call",
@@ -180,7 +180,7 @@ fn h65_faults_made_for_others(stage: Stage) -> Arena {
     let mut arena = with_users(stage, "");
     arena.loads("p", &guest);
     let Some(address) = arena.address() else {
-        // Who asks for it alone is kept from it alone.
+        // The quarantine applies to one plugin.
         for _ in 0..8 {
             let id = arena.ask("p_crash", json!({}));
             arena.faulted(id, &["trap", "quarantined"]);
@@ -202,7 +202,7 @@ fn h65_faults_made_for_others(stage: Stage) -> Arena {
     arena
 }
 
-/// A session of `revision`, or on stdio the connection that has shaken hands.
+/// A session of `revision`; `None` on stdio, where the connection is initialized.
 fn session(arena: &mut Arena, revision: &str) -> Option<Endpoint> {
     let Some(address) = arena.address() else {
         arena.send_raw(&initialize(revision).to_string().replacen("\"id\":0", "\"id\":\"hello\"", 1), &[]);
@@ -214,7 +214,7 @@ fn session(arena: &mut Arena, revision: &str) -> Option<Endpoint> {
     Some(Endpoint::shake_hands(address, revision))
 }
 
-/// Says that in the session.
+/// Sends a text in the session.
 fn say(arena: &mut Arena, session: Option<&Endpoint>, text: &str) {
     let id = session.and_then(|endpoint| endpoint.session.clone()).unwrap_or_default();
     let version = session.and_then(|endpoint| endpoint.version.clone()).unwrap_or_default();
@@ -235,7 +235,7 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
     let sleep = |n: usize| called(&format!("s{n}"), "hostile_sleep", &json!({"seconds": 1}));
     if let Some(session) = &session {
         for part in 0..CALLS / 150 {
-            // It is no cancellation that who asks does not wait on this connection.
+            // Closing the connection does not cancel a call of a session.
             let post = |n: usize| session.post(&serde_json::from_str(&sleep(part * 150 + n)).expect("JSON")).bytes();
             let open: Vec<_> = (0..150)
                 .map(|n| {
@@ -264,7 +264,7 @@ fn h66_slow_calls_of_one_connection(stage: Stage) -> Arena {
         assert_eq!(fate(answer), "ok", "another plugin's call behind {CALLS} slow ones: {answer}");
     }
     if session.is_none() {
-        // Each is told, in the time that a call may wait for its turn.
+        // Each gets an answer within the time that a call may wait for its turn.
         let answers = arena.strays(Duration::from_secs(9), |strays| strays.len() >= CALLS - 60);
         assert!(answers.len() >= CALLS - 60, "{} of {CALLS} slow calls are answered after 9 s", answers.len());
         arena.strays(Duration::from_secs(6), |_| false);
@@ -279,7 +279,7 @@ fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
     arena.loads_guest("hostile", "hostile");
     let session = session(&mut arena, "2025-03-26");
     arena.prompt();
-    // What comes under an id, in batches or alone; the first answer to it is the only result.
+    // Number of results under an id, in batches or alone.
     let results = |answers: &[Value], id: &str| {
         let flat = answers.iter().flat_map(|answer| match answer {
             Value::Array(all) => all.clone(),
@@ -308,7 +308,7 @@ fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
         arena.strays(Duration::from_millis(200), |_| false);
     }
 
-    // 300 at once, of which each takes a place: the others are told, and all within their time.
+    // 300 at once: each takes a slot or is refused, within the time limit.
     for batch in 0..3 {
         let all: Vec<String> = (0..100).map(|n| sleep(&format!("c{batch}-{n}"))).collect();
         say(&mut arena, session.as_ref(), &format!("[{}]", all.join(",")));
@@ -345,11 +345,11 @@ fn h68_halves_of_messages(stage: Stage) -> Arena {
             open.push(line);
         }
     }
-    // Sessions that are opened and never used, each on its own connection.
+    // Unused sessions, each on its own connection.
     for _ in 0..20 {
         Line::connect(address).send(&whole);
     }
-    // One letter at a time is no way to keep a connection.
+    // Sending single bytes does not keep a connection open.
     let began = Instant::now();
     let mut drip = 0;
     while began.elapsed() < Duration::from_secs(4) {
@@ -361,11 +361,11 @@ fn h68_halves_of_messages(stage: Stage) -> Arena {
     }
     let closed =
         open.iter_mut().filter_map(|line| line.is_closed_after(Duration::from_millis(50)).then_some(())).count();
-    assert!(closed + 60 >= open.len(), "after {drip} letters {closed} of {} halves are closed", open.len());
+    assert!(closed + 60 >= open.len(), "after {drip} bytes {closed} of {} partial requests are closed", open.len());
     for line in &mut open {
-        // What is said first is thrown away.
+        // Responses before the close are discarded.
         while !line.is_closed_after(Duration::from_secs(2)) {
-            assert!(began.elapsed() < Duration::from_secs(20), "a half is never closed");
+            assert!(began.elapsed() < Duration::from_secs(20), "a partial request is never closed");
         }
     }
     arena

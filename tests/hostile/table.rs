@@ -1,4 +1,4 @@
-//! What people and the test runner read of the suite.
+//! The output of the suite, for people and the test runner.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-/// Tells of the runs that have ended since.
+/// Prints the runs that have ended since the last call.
 pub(crate) fn said(runs: &mut [Run]) {
     ended(runs, false);
 }
@@ -25,7 +25,7 @@ fn ended(runs: &mut [Run], patient: bool) {
     }
 }
 
-/// Waits for what still runs, and prints the table.
+/// Waits for the remaining runs, and prints the table.
 pub(crate) fn conclude(mut runs: Vec<Run>, rows: &[Row], all: usize, transports: usize) -> ExitCode {
     ended(&mut runs, true);
     say(&format!(
@@ -47,7 +47,7 @@ pub(crate) fn conclude(mut runs: Vec<Run>, rows: &[Row], all: usize, transports:
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The worst of both transports.
+/// A line of the table, with the worst values of both transports.
 fn line(row: &Row, runs: &[&Run]) -> String {
     let word = |name: &str| match runs.iter().find(|run| run.transport.name() == name) {
         None => "-",

@@ -1,5 +1,5 @@
-//! Texts that mean one thing to who checks them and another to who reads them: names that a
-//! JSON library keeps for itself, members that are there twice, numbers and trees without end.
+//! Texts that a validator and a reader interpret differently: names reserved by the JSON library,
+//! repeated members, huge numbers and trees.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,11 +19,11 @@ pub(crate) const ROWS: &[Row] = rows![
     h45_deep_and_wide_trees,
 ];
 
-/// One integer `n`, and nothing else.
+/// Requires one integer `n`, and nothing else.
 const STRICT: &str =
     r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}"#;
 
-/// Names that `serde_json` has for itself, as JSON may spell them.
+/// Names reserved by `serde_json`, in several JSON spellings.
 const RAW: [&str; 5] = [
     "$serde_json::private::RawValue",
     r"\u0024serde_json::private::RawValue",
@@ -34,8 +34,8 @@ const RAW: [&str; 5] = [
 const NUMBER: [&str; 3] =
     ["$serde_json::private::Number", r"\u0024serde_json::private::Number", r"$serde_json::private::Numbe\u0072"];
 
-/// What only recursion can check, with many branches on the way to each level: `array` says
-/// that it is arrays of arrays, else it takes anything.
+/// A recursive schema with many branches per level; it accepts arrays of arrays if `array`, else
+/// anything.
 fn recursive(array: bool) -> String {
     let kind = if array { r#""type":"array","# } else { "" };
     let leaf = format!(r##"{{{kind}"items":{{"$ref":"#/$defs/t"}}}}"##);
@@ -51,13 +51,13 @@ fn quoted(text: &str) -> String {
     json!(text).to_string()
 }
 
-/// Arrays in a text in arrays in a text, and so on.
+/// Strings and arrays nested in each other.
 fn nested(name: &str, texts: usize, depth: usize) -> String {
     let arrays = |inner: &str| format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
     (0..texts).fold(arrays("0"), |inner, _| arrays(&format!(r#"{{"{name}":{}}}"#, quoted(&inner))))
 }
 
-/// What must not pass [`STRICT`] as arguments or as a result, whoever reads it.
+/// Values that must not pass [`STRICT`], as arguments or as a result.
 fn disguised() -> Vec<String> {
     let mut all = Vec::new();
     for raw in RAW {
@@ -83,16 +83,16 @@ fn h41_private_json_names_of_clients(stage: Stage) -> Arena {
     arena.loads("hostile", &guest.build());
     for arguments in disguised() {
         let word = arena.try_text("hostile_strict", &arguments);
-        assert_ne!(word, "ok", "what no schema of one integer takes was taken: {arguments}");
+        assert_ne!(word, "ok", "arguments that violate the schema were accepted: {arguments}");
     }
     for (texts, depth) in [(1, 100), (11, 100), (13, 60), (13, 100)] {
         for raw in [RAW[0], RAW[3]] {
             let arguments = format!(r#"{{"t":{}}}"#, nested(raw, texts, depth));
             let word = arena.try_text("hostile_deep", &arguments);
-            assert_ne!(word, "ok", "{texts} texts of depth {depth} in one another are no arrays");
+            assert_ne!(word, "ok", "{texts} nested strings of depth {depth} passed as arrays");
         }
     }
-    // Beside the arguments; what becomes of it is the host's affair, as long as it lives.
+    // In `_meta`; any outcome is allowed, as long as the host survives.
     for raw in [RAW[0], RAW[1]] {
         let meta = format!(r#","own":{}"#, nested(raw, 11, 60));
         let id = arena.ask_params("hostile_strict", r#""arguments":{"n":1}"#, &meta);
@@ -112,7 +112,7 @@ fn h42_private_json_names_of_plugins(stage: Stage) -> Arena {
         guest = guest.gives_against(name, STRICT, text);
     }
     guest = guest.gives_against("deep", &recursive(true), &deep).gives_against("wide", &recursive(true), &wide);
-    // What only the client reads; any answer will do.
+    // Read only by the client; any outcome is allowed.
     guest = guest.gives_meta("meta", &format!(r#"{{"own":{}}}"#, nested(RAW[0], 3, 50)));
     guest = guest.data("data", "logger", &nested(RAW[1], 3, 50));
     let guest = guest.build();
@@ -169,7 +169,7 @@ fn h43_members_that_come_twice(stage: Stage) -> Arena {
         for name in names {
             assert!(
                 !served.contains(&format!("hostile_{name}")),
-                "{name} is served, with a member that is there twice"
+                "{name} is served with a repeated member"
             );
             arena.log_with(&format!("'{name}'"));
         }
@@ -193,7 +193,7 @@ fn h43_members_that_come_twice(stage: Stage) -> Arena {
     ] {
         let id = arena.ask_params("plain_strict", params, meta);
         let word = fate(&arena.fate_of(id, Duration::from_secs(10)));
-        assert_ne!(word, "ok", "a member is there twice: {params}{meta}");
+        assert_ne!(word, "ok", "a repeated member was accepted: {params}{meta}");
     }
     for tool in ["first", "last", "escaped"] {
         arena.fault(&format!("plain_{tool}"), json!({}), "bad-output");
@@ -227,7 +227,7 @@ fn h44_numbers_without_end(stage: Stage) -> Arena {
         let members: Vec<String> = (0..2).map(|k| format!(r#""k{}":{number}"#, (n + k) % kinds.len())).collect();
         guest = guest.gives_against(&format!("give{n}"), &schema, &format!("{{{}}}", members.join(",")));
     }
-    // A schema may have them too, and cost its tool.
+    // In a schema they may make the host drop the tool.
     for (n, number) in numbers.iter().enumerate().skip(3).take(3) {
         let own = format!(r#"{{"type":"object","properties":{{"x":{{"multipleOf":{number},"maximum":{number}}}}}}}"#);
         guest = guest.described(&format!("own{n}"), "Takes a number.").taking(&own);
@@ -253,7 +253,7 @@ fn h44_numbers_without_end(stage: Stage) -> Arena {
         .collect();
     for id in asked {
         let took = arena.answer(id).took;
-        assert!(took < Duration::from_secs(8), "a number was looked at for {took:?}");
+        assert!(took < Duration::from_secs(8), "a number took {took:?}");
     }
     arena
 }
@@ -265,7 +265,7 @@ fn h45_deep_and_wide_trees(stage: Stage) -> Arena {
     }
     let crowd = r##"{"type":"object","properties":{"o":{"type":"object","propertyNames":{"maxLength":6},"additionalProperties":{"$ref":"#/$defs/n"}}},"$defs":{"n":{"anyOf":[{"type":"string"},{"type":"integer","minimum":0}]}}}"##;
     let arrays = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    // As deep as a guest may answer, and as a client may ask, at the last levels.
+    // The maximum depths of a guest's answer and of a client's request.
     let [answer, question] = [62, 118].map(arrays);
     let bush = format!("[{}]", vec![arrays(60); 300].join(","));
     let objects = (0..300).map(|n| format!(r#"{{"a":{{"b":[{n}]}}}}"#)).collect::<Vec<_>>().join(",");
@@ -284,7 +284,7 @@ fn h45_deep_and_wide_trees(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads("hostile", &guest.build());
     arena.prompt();
-    // Trees of 100,000 members; what the allocator keeps of them is not the point here.
+    // Trees of 100,000 members; memory that the allocator retains is not tested here.
     arena.bounded(512 << 20, 64 << 20);
     for (tool, arguments) in [
         ("crowd", format!(r#"{{"o":{{{members}}}}}"#)),

@@ -1,4 +1,4 @@
-//! Clients that ask for much and read nothing, or go before the answer.
+//! Clients that request much data and do not read it, or disconnect before the answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,25 +24,25 @@ pub(crate) const ROWS: &[Row] = rows![
 ];
 
 const MIB: u64 = 1 << 20;
-/// What bytes that wait may come to: 96 MiB on stdio, 128 MiB of one caller over HTTP, and what
-/// four calls hold that run. Those that wait here are 384 MB.
+/// Limit of buffered bytes: 96 MiB on stdio, 128 MiB per caller over HTTP, and the memory of four
+/// running calls. The answers here are 384 MB.
 const PEAK: u64 = 224 * MIB;
-/// The same of arguments over HTTP, which have 256 MiB together.
+/// The same for arguments over HTTP, whose budget is 256 MiB.
 const PEAK_OF_ARGUMENTS: u64 = 336 * MIB;
 const LEFT: u64 = 64 * MIB;
 const CALLS: usize = 96;
-/// Bytes of a result; 4 MiB are allowed.
+/// Bytes of a result, of 4 MiB at most.
 const RESULT: usize = 4_000_000;
-/// Ids of sessions of their own: the audit log tells calls by them.
+/// First id in additional sessions, since the audit log identifies calls by id.
 const OWN: u64 = 1_000_000;
-/// For how long the most is looked for.
+/// For how long the peak is measured.
 const WATCHED: Duration = Duration::from_secs(6);
 
 fn large() -> Vec<u8> {
     Guest::saying("1").fills("large", RESULT).fills("some", 2_000_000).build()
 }
 
-/// Calls of a session, each a line.
+/// Calls of a session, one per line.
 fn lines(count: usize, tool: &str, meta: &Value) -> String {
     let call = |n: usize| request(n as u64, "tools/call", json!({"name": tool, "arguments": {}, "_meta": meta}));
     (1..=count).map(|n| format!("{}\n", call(n))).collect()
@@ -62,7 +62,7 @@ fn h58_results_nobody_reads(stage: Stage) -> Arena {
             let mut deaf = Deaf::serve(home_with("big", &large()));
             deaf.keep_saying(lines(CALLS, "big_large", &json!({})));
             deaf.grows_at_most(PEAK, WATCHED);
-            // Each has its answer in the end, be it that there was no room for the result.
+            // Each call gets an answer, possibly that its result was dropped.
             let (answers, reading) = deaf.read_on("\"id\":");
             let began = Instant::now();
             while answers.load(Ordering::SeqCst) < CALLS {
@@ -86,7 +86,7 @@ fn h58_results_nobody_reads(stage: Stage) -> Arena {
     arena.bounded(PEAK, LEFT);
     let endpoint = Endpoint::new(arena.address().expect("it listens"));
     let call = endpoint.post(&alone(1, "tools/call", json!({"name": "big_large"}))).bytes();
-    // One answer at a time on each.
+    // Four pipelined calls per connection.
     let mut lines: Vec<_> = (0..CALLS).map(|_| Line::connect(endpoint.address)).collect();
     for line in &mut lines {
         line.send(&call.repeat(4));
@@ -132,10 +132,10 @@ fn h59_logs_and_progress_nobody_reads(mut stage: Stage) -> Arena {
     arena.loads("big", &guest);
     arena.bounded(PEAK, LEFT);
     let address = arena.address().expect("it listens");
-    // One stream for all that is said, of which nothing is read but where to post.
+    // One stream for all messages, of which only the endpoint is read.
     let get = Request::new("GET", "/sse", address).with("Accept", "text/event-stream");
     let mut stream = Events::open(Line::connect(address), &get);
-    let place = stream.any().expect("an address").data;
+    let place = stream.any().expect("an endpoint").data;
     let mut posts = Line::connect(address);
     let mut post = |message: &str| posts.ask(&Request::new("POST", &place, address).json(message)).status;
     let begun = [
@@ -147,10 +147,10 @@ fn h59_logs_and_progress_nobody_reads(mut stage: Stage) -> Arena {
     }
     let mut taken = 0;
     for call in calls.lines() {
-        // Who reads nothing is told that there is no more room, or is closed.
+        // A client that does not read is refused, or its connection is closed.
         taken += usize::from(post(call) == 202);
     }
-    assert!(taken > 0, "nothing was taken");
+    assert!(taken > 0, "no call was accepted");
     arena.pause(WATCHED);
     drop(stream);
     arena
@@ -178,7 +178,7 @@ fn h60_clients_gone_before_their_answers(stage: Stage) -> Arena {
         let mut lines = Vec::new();
         for id in 1..=EACH {
             let call = request(OWN + id as u64, "tools/call", json!({"name": "big_some", "arguments": {}}));
-            // Kept for a client that may come back for it.
+            // The answer is buffered for resumption.
             let mut line = Line::connect(address);
             line.send(&client.post(&call).set("Accept", "text/event-stream").bytes());
             lines.push(line);
@@ -195,7 +195,7 @@ fn h60_clients_gone_before_their_answers(stage: Stage) -> Arena {
         arena.pause(Duration::from_millis(200));
     }
     let calls = over(&mut arena);
-    assert!(calls > SESSIONS, "{calls} calls of those who have gone are over");
+    assert!(calls > SESSIONS, "only {calls} calls of disconnected clients have ended");
     arena.pause(Duration::from_millis(500));
     for client in &sessions {
         Line::connect(address).send(&client.delete().bytes());
@@ -204,7 +204,7 @@ fn h60_clients_gone_before_their_answers(stage: Stage) -> Arena {
 }
 
 fn h61_large_arguments_that_wait(stage: Stage) -> Arena {
-    // One at a time; the others wait with all that they were asked.
+    // One at a time; the others are queued with their arguments.
     let mut arena = stage.open("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");
     arena.loads_guest("hostile", "hostile");
     arena.bounded(PEAK_OF_ARGUMENTS, LEFT);

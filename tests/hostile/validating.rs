@@ -1,4 +1,4 @@
-//! Schemas within all bounds that make checking what is said cost more than saying it.
+//! Schemas within all limits for which validating a value is expensive.
 
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,10 @@ pub(crate) const ROWS: &[Row] = rows![
     h50_sigterm_while_results_are_checked,
 ];
 
-/// The latest that a call is over: 3 s that it may last, 5 s for a turn, and what a loaded
-/// machine adds.
+/// Time limit of a call: its timeout of 3 s, 5 s for a turn, and a margin for a loaded machine.
 const OVER: Duration = Duration::from_secs(3 + 5 + 3);
 
-/// Bytes more than before, while values of a megabyte are checked and afterwards.
+/// Allowed growth of memory while values of a megabyte are validated, and afterwards.
 const PEAK: u64 = 256 << 20;
 const LEFT: u64 = 64 << 20;
 
@@ -42,10 +41,10 @@ fn of_member(name: &str, schema: &str, defs: &str) -> String {
     format!(r#"{{"type":"object","properties":{{"{name}":{schema}}},"$defs":{{{defs}}}}}"#)
 }
 
-/// What is costly to check.
+/// A value that is expensive to validate.
 struct Costly {
     tool: &'static str,
-    /// Of an object that has `v`.
+    /// Schema of an object with the member `v`.
     schema: String,
     value: String,
 }
@@ -60,7 +59,7 @@ impl Costly {
     }
 }
 
-/// Rules for elements, and many of these.
+/// Many rules for many elements.
 fn elements() -> Vec<Costly> {
     let twice = |inner: &str| {
         let all = listed(80, |_| r##"{"$ref":"#/$defs/a"}"##.to_owned());
@@ -92,7 +91,7 @@ fn elements() -> Vec<Costly> {
     ]
 }
 
-/// Random letters `a` and `b`.
+/// Pseudo-random letters `a` and `b`.
 fn letters(count: usize) -> String {
     let mut state = 1u32;
     let next = |_| {
@@ -102,7 +101,7 @@ fn letters(count: usize) -> String {
     (0..count).map(next).collect()
 }
 
-/// The same for patterns and texts.
+/// Complex patterns for long strings.
 fn patterns() -> Vec<Costly> {
     let text = format!("\"{}\"", letters(200_000));
     let pattern = |pattern: &str| of_member("v", &format!(r#"{{"type":"string","pattern":"{pattern}"}}"#), "");
@@ -125,13 +124,13 @@ fn patterns() -> Vec<Costly> {
     ]
 }
 
-/// A plugin whose tools give what their output schemas make costly.
+/// A plugin whose results are expensive to validate.
 fn giving(of: &[Costly]) -> Vec<u8> {
     let give = |guest: Guest, it: &Costly| guest.gives_against(it.tool, &it.schema, &it.arguments());
     of.iter().fold(Guest::saying("1"), give).build()
 }
 
-/// Calls all of those tools of two plugins at once; each must be over in time, however it ends.
+/// Calls all of these tools at once; each call must end in time, with any outcome.
 fn all_at_once(arena: &mut Arena, tools: &[&'static str], plugins: &[&str]) {
     let mut asked = Vec::new();
     for tool in tools {
@@ -141,7 +140,7 @@ fn all_at_once(arena: &mut Arena, tools: &[&'static str], plugins: &[&str]) {
     }
     for (tool, id) in asked {
         let took = arena.answer(id).took;
-        assert!(took < OVER, "a call of '{tool}' was over after {took:?}, not {OVER:?}");
+        assert!(took < OVER, "a call of '{tool}' ended after {took:?}, not within {OVER:?}");
     }
 }
 
@@ -152,7 +151,7 @@ fn checked(stage: Stage, of: &[Costly]) -> Arena {
     arena.prompt();
     arena.bounded(PEAK, LEFT);
     for plugin in plugins {
-        // Tools that are too much to check are not served, which will do as well.
+        // Dropping tools whose schemas are too expensive is also correct.
         arena.judged(plugin, &guest, Duration::from_secs(30));
     }
     let tools: Vec<&str> = of.iter().map(|it| it.tool).collect();
@@ -194,7 +193,7 @@ fn h48_costly_arguments_and_forms(stage: Stage) -> Arena {
     }
     for (tool, at, id) in asked {
         arena.fate_of(id, OVER);
-        assert!(at.elapsed() < OVER + PROMPT, "arguments of '{tool}' were looked at for {:?}", at.elapsed());
+        assert!(at.elapsed() < OVER + PROMPT, "arguments of '{tool}' took {:?}", at.elapsed());
     }
     let id = arena.ask_params("asks_ask", r#""arguments":{}"#, "");
     let state = arena.fate_of(id, OVER)["result"]["requestState"].clone();
@@ -210,12 +209,12 @@ fn h48_costly_arguments_and_forms(stage: Stage) -> Arena {
         );
         let id = arena.ask_params("asks_ask", &responses, "");
         let word = fate(&arena.fate_of(id, OVER));
-        assert!(word != "ok" || content.len() > 1_000, "an answer that is none was taken: {content}");
+        assert!(word != "ok" || content.len() > 1_000, "an invalid answer was accepted: {content}");
     }
     arena
 }
 
-/// Calls that hold the host for as long as it lets them.
+/// Loads plugins with tools whose results are expensive to validate.
 fn costly(arena: &mut Arena, plugins: &[&str]) {
     let guest = giving(&elements());
     for plugin in plugins {
@@ -228,7 +227,7 @@ fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
     costly(&mut arena, &["first", "second"]);
     arena.prompt();
     arena.bounded(PEAK, LEFT);
-    // Calls of clients who go, in whose audit nobody is interested here.
+    // Calls of clients that disconnect; their audit records are not checked.
     let address = arena.address();
     let tools = ["first_all", "second_all", "first_any", "second_not"];
     if arena.transport == Transport::Stdio {
@@ -245,10 +244,10 @@ fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
         arena.pause(Duration::from_millis(700));
         drop(open);
     }
-    // The bystander's own calls take a part of this.
+    // This includes the CPU time of the bystander's calls.
     let (began, mut used) = (Instant::now(), Duration::MAX);
     while used > Duration::from_millis(400) {
-        assert!(began.elapsed() < Duration::from_secs(8), "it still computes {used:?} in a second for who has gone");
+        assert!(began.elapsed() < Duration::from_secs(8), "cancelled calls still use {used:?} of CPU time per second");
         let before = arena.computed();
         arena.pause(Duration::from_secs(1));
         used = arena.computed() - before;

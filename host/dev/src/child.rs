@@ -1,4 +1,4 @@
-//! Processes that this one starts and that end with it, with all that they started.
+//! Child processes that are terminated with this one, including their descendants.
 
 use std::io;
 use std::process::ExitStatus;

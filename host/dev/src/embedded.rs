@@ -29,7 +29,7 @@ pub(crate) fn files_of(language: Language) -> BTreeMap<PathBuf, Vec<u8>> {
         add(&format!("wharf/wit/{path}"), bytes);
     }
     if language == Language::Rust {
-        let manifest = crate_manifest::alone(text("plugin-sdk/Cargo.toml"), text("Cargo.toml"));
+        let manifest = crate_manifest::standalone(text("plugin-sdk/Cargo.toml"), text("Cargo.toml"));
         add("wharf/Cargo.toml", manifest.as_bytes());
     }
     files

@@ -1,8 +1,8 @@
 //! `wharf new`, `wharf build` and `wharf dev`: plugin projects, created, built with their language's
 //! tools, and rebuilt on change.
 //!
-//! They start compilers, which a server must not. What they need of the server that plugins are
-//! built for is [`Server`].
+//! They start compilers, which a server must not. [`Server`] is their interface to the server that
+//! plugins are built for.
 
 mod build;
 mod child;
@@ -66,10 +66,10 @@ pub trait Server {
     /// The folder that it serves: the given one, or the user's own.
     ///
     /// # Errors
-    /// If it is not there, or no folder.
+    /// If it does not exist, or is not a folder.
     fn folder(&self, given: Option<PathBuf>) -> Result<PathBuf, Failure>;
 
-    /// The command that serves a folder over HTTP, at that address, and tells of each call.
+    /// The command that serves a folder over HTTP, at that address, and logs each call.
     ///
     /// # Errors
     /// If the server's program cannot be found.
@@ -79,7 +79,7 @@ pub trait Server {
 /// Runs the command.
 ///
 /// # Errors
-/// Why it failed, for people.
+/// The error to be shown to the user.
 pub async fn run(command: Command, server: &impl Server) -> Result<ExitCode, Failure> {
     match command {
         Command::New { name, lang, dir } => new::run(&name, lang, dir),

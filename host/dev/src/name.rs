@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The longest name, in bytes.
 const MAX: usize = 48;
-/// Characters of a wrong name that are shown.
+/// Maximum number of characters of an invalid name in an error.
 const SHOWN: usize = 120;
 
 /// The name of a plugin: `[a-z0-9][a-z0-9-]{0,47}`.

@@ -18,7 +18,7 @@ mod unix {
 
     pub(crate) use std::os::unix::fs::symlink as link_file;
 
-    /// Where an environment of Python's has its programs.
+    /// The folder of programs in a Python virtual environment.
     pub(crate) const VENV_PROGRAMS: &str = ".venv/bin";
 
     pub(crate) fn interrupted() -> io::Result<impl Future<Output = ()>> {
@@ -46,7 +46,7 @@ mod unix {
         }
     }
 
-    /// The program of that name in a folder, if it is there.
+    /// The program of that name in a folder, if it exists.
     pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
         let file = folder.join(name);
         let found = file.metadata().ok()?;

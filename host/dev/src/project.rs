@@ -17,7 +17,7 @@ pub(crate) struct Project {
     pub(crate) dir: PathBuf,
     pub(crate) name: PluginName,
     pub(crate) language: Language,
-    /// The file to begin with, from that folder.
+    /// The entry file, relative to that folder.
     source: Option<PathBuf>,
     /// The language's wrapper, relative to that folder.
     pub(crate) wrapper: PathBuf,
@@ -95,7 +95,7 @@ impl Project {
         })
     }
 
-    /// The entry, which is `usual` if `plugin.toml` names no other.
+    /// The entry file; `usual` if `plugin.toml` does not set it.
     pub(crate) fn source(&self, usual: &str) -> Result<PathBuf, Failure> {
         let source = self.source.clone().unwrap_or_else(|| PathBuf::from(usual));
         if self.dir.join(&source).is_file() {

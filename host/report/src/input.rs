@@ -1,8 +1,8 @@
-//! Parses TOML written by people: errors with their place and a suggestion.
+//! Parses TOML written by users: errors have a position and a suggestion.
 
 use serde::de::DeserializeOwned;
 
-/// Parses TOML; errors have their place, and perhaps a suggestion.
+/// Parses TOML; errors have a position, and a suggestion if there is one.
 ///
 /// # Errors
 /// The reason, and a hint if there is one.

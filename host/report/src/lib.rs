@@ -1,4 +1,4 @@
-//! Output of Wharf's commands for people, and errors in files that they wrote.
+//! Output of Wharf's commands for users, and errors in files written by them.
 //!
 //! Text follows one rule: a lowercase fragment that reads after "failed to", the value
 //! last, and a hint on a separate line.
@@ -49,8 +49,8 @@ impl Failure {
     }
 }
 
-/// Writes to stderr, at once and whole: another process may write there, too. Errors are
-/// dropped: there is nowhere left to report them.
+/// Writes to stderr in one write, since other processes may write there too. Errors are ignored: there
+/// is nowhere to report them.
 pub fn tell(text: &str) {
     let mut styled = anstream::AutoStream::new(Vec::new(), anstream::AutoStream::choice(&io::stderr()));
     let _ = writeln!(styled, "{text}");
@@ -60,7 +60,7 @@ pub fn tell(text: &str) {
 /// Writes data to stdout.
 ///
 /// # Errors
-/// If it cannot be written, except for a reader that has gone.
+/// If it cannot be written, except for a closed pipe.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     let line_end = if text.ends_with('\n') { "" } else { "\n" };
@@ -77,7 +77,7 @@ pub fn failure(failure: &Failure) {
     hint(failure.hint.as_deref());
 }
 
-/// A warning that something was done only in part.
+/// Prints a warning.
 pub fn warning(text: &str) {
     tell(&format!("{WARNING}warning{WARNING:#}: {text}"));
 }

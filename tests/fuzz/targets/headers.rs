@@ -1,4 +1,4 @@
-//! A header passes if, and only if, it says what the body says.
+//! A header passes if, and only if, its value equals that in the body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +27,7 @@ pub(super) fn target() -> Target {
     Target { name: "headers", seeds, words, run }
 }
 
-/// The first line stands in the header, the rest in the body.
+/// The first line is the value of the header, the rest the value in the body.
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (said, meant) = text.split_once('\n').unwrap_or((&text, ""));
@@ -37,7 +37,7 @@ fn run(input: &[u8]) {
         headers.check("tools/call", &Params::read(Some(&body))).is_ok()
     };
     let coded = |text: &str| format!("=?base64?{}?=", STANDARD.encode(text));
-    assert!(passes(&coded(meant)), "in base64 everything can be said");
+    assert!(passes(&coded(meant)), "base64 can encode any value");
     let inside = said.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
     let same = match inside {
         Some(code) => STANDARD.decode(code).is_ok_and(|bytes| bytes == meant.as_bytes()),
@@ -48,9 +48,9 @@ fn run(input: &[u8]) {
     let path = ["value".to_owned()];
     let headers = Headers { params: vec![("value".into(), said.into())], ..Headers::default() };
     let checks = |arguments: &str| headers.check_params(&[("Value", &path)], arguments).is_ok();
-    assert_eq!(checks(&json!({"value": meant}).to_string()), same, "an argument that is text");
-    assert!(!checks("{}"), "an argument that is not there");
-    // Whatever stands there as JSON: it is no text, so its letters decide, or its value.
+    assert_eq!(checks(&json!({"value": meant}).to_string()), same, "a string argument");
+    assert!(!checks("{}"), "a missing argument");
+    // A number is compared by its value.
     if let Ok(value) = serde_json::from_str::<i64>(meant) {
         let arguments = json!({"value": value}).to_string();
         if inside.is_none()

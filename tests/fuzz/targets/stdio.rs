@@ -1,5 +1,4 @@
-//! Whatever is said on stdin, what is answered is messages, one on each line, and the next
-//! request is served.
+//! Whatever is read from stdin, each line of output is a message, and the next request is served.
 
 use std::io::{self, Cursor, Write};
 use std::sync::{Arc, Mutex};
@@ -13,7 +12,7 @@ use wharf::transport::stdio;
 
 use super::{JSON_WORDS, MESSAGES, Target};
 
-/// No input makes such an id: it is longer than one.
+/// An id that is longer than any input can generate.
 const LAST: &str = "the last request, which is answered whatever came before";
 
 pub(super) fn target() -> Target {
@@ -22,7 +21,7 @@ pub(super) fn target() -> Target {
     Target { name: "stdio", seeds, words: JSON_WORDS.to_vec(), run }
 }
 
-/// Breaks with the last answer, which ends the connection at once.
+/// Fails with the last answer, which ends the connection at once.
 #[derive(Clone, Default)]
 struct Output(Arc<Mutex<Vec<u8>>>);
 
@@ -49,14 +48,14 @@ fn run(input: &[u8]) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let catalog = Arc::new(Catalog::default());
-        // There is no folder to wait for.
+        // There is no plugin folder to scan.
         catalog.set_looked();
         catalog.set_ready();
         let server = Server::new(catalog, Settings::default());
         stdio::serve(server, Cursor::new(said), output.clone(), bounds, std::future::pending()).await;
     });
     let written = output.0.lock().expect("no writer panicked").clone();
-    let written = String::from_utf8(written).expect("what is written is UTF-8");
+    let written = String::from_utf8(written).expect("UTF-8 output");
     assert!(written.is_empty() || written.ends_with('\n'));
     let mut answered = 0;
     for line in written.lines() {

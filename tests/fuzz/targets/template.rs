@@ -1,4 +1,4 @@
-//! A URI template compiles or is refused, makes only URIs, and makes itself if it has no
+//! A URI template compiles or is refused, matches only URIs, and matches itself if it has no
 //! variables.
 
 use wharf::plugin::UriTemplate;
@@ -31,9 +31,9 @@ fn run(input: &[u8]) {
         assert!(template.contains(variable.as_str()), "{variable:?} of {template:?}");
     }
     if compiled.makes(uri) {
-        assert!(uri.is_ascii() && uri.contains(':'), "{uri:?} is no URI");
+        assert!(uri.is_ascii() && uri.contains(':'), "{uri:?} is not a URI");
         let prefix = template.split('{').next().unwrap_or_default();
-        assert!(uri.starts_with(prefix), "{template:?} does not make {uri:?}");
+        assert!(uri.starts_with(prefix), "{template:?} does not match {uri:?}");
     }
     if !template.contains('{') {
         assert_eq!(compiled.makes(uri), uri == template && compiled.makes(template));

@@ -23,7 +23,7 @@ const CLANGXX: Tool = Tool {
 };
 
 const TARGET: [&str; 2] = ["-target", "wasm32-wasi"];
-/// What is left out of the JSON library is what the wrapper does not use.
+/// Features of the JSON library that the wrapper does not use are disabled.
 const COMPILING: [&str; 5] = [
     "-Os",
     "-DNDEBUG",
@@ -128,7 +128,7 @@ impl Compiler {
     }
 }
 
-/// As a program, or as the package of Python that is one.
+/// The command of zig, either a program or a Python package.
 async fn zig(tools: &Tools<'_>) -> Option<Vec<PathBuf>> {
     if let Some(zig) = tools.which("zig") {
         return Some(vec![zig]);

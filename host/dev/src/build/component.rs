@@ -15,12 +15,12 @@ use wit_parser::Resolve;
 use super::world::{self, World};
 use crate::project::Import;
 
-/// What names of a plugin's interfaces begin with.
+/// The prefix of the names of a plugin's interfaces.
 const OURS: &str = "wharf:plugin/";
 
-/// Makes a component of the module, in `work`. Its world has what the module exports, and of
-/// what a plugin may import that which the module does. WASI 0.1, which C libraries and Go's
-/// runtime are written for, becomes WASI 0.2.
+/// Wraps the module in a component, in `work`. Its world has the module's exports, and those imports
+/// of plugins that the module uses. WASI 0.1, which C libraries and Go's runtime use, is adapted to
+/// WASI 0.2.
 pub(super) fn of_module(module: &Path, work: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: anyhow::Error| Failure::new(format!("create a component from the module: {error:#}"));
     let mut bytes = fs::read(module).map_err(|error| failed(error.into()))?;
@@ -30,13 +30,13 @@ pub(super) fn of_module(module: &Path, work: &Path) -> Result<PathBuf, Failure> 
             .hint("add a tool, as described in the wrapper's README".to_owned()));
     }
     let wit = work.join("wit");
-    // The encoder leaves out what is not used.
+    // The encoder drops unused imports.
     World::new(exports, world::imports(&[Import::Http, Import::Keyvalue, Import::Config])).write(&wit)?;
     let component = work.join("component.wasm");
     encode(&mut bytes, &wit).and_then(|bytes| Ok(fs::write(&component, bytes)?)).map_err(failed).map(|()| component)
 }
 
-/// The plugin's interfaces that functions of the module belong to: `wharf:plugin/tools@0.1.0` of
+/// The plugin's interfaces among the exported functions: `wharf:plugin/tools@0.1.0` for
 /// `wharf:plugin/tools@0.1.0#call-tool`.
 fn interfaces(module: &[u8]) -> Result<BTreeSet<String>, BinaryReaderError> {
     let mut found = BTreeSet::new();
@@ -69,7 +69,7 @@ mod tests {
 
     use super::of_module;
 
-    /// It lists nothing, logs nothing and calls WASI 0.1; that is enough to be one.
+    /// A minimal plugin that imports WASI 0.1.
     const MODULE: &str = r#"(module
         (import "wharf:plugin/host@0.1.0" "cancelled" (func $cancelled (result i32)))
         (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
@@ -83,7 +83,8 @@ mod tests {
     fn a_module_becomes_a_component_of_what_it_has() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("core.wasm");
-        // The parameters of `complete` do not fit into registers: one pointer to them all.
+        // The parameters of `complete` exceed the limit for flat parameters, so they are passed by one
+        // pointer.
         let parameters = "(param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)";
         let module = MODULE.replace(parameters, "(param i32)");
         std::fs::write(&file, wat::parse_str(module).expect("a module")).expect("a file");

@@ -14,7 +14,7 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     let mut command = tools.command(&tools.find(&GO).await?);
     command.envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOTOOLCHAIN", "local"), ("GOFLAGS", "-mod=mod")]);
     command.args(["build", "-buildmode=c-shared", "-trimpath"]);
-    // The wrapper reaches into the runtime; without its tables the module is half as large.
+    // The wrapper links to names of the runtime; without debug tables the module is half as large.
     command.arg("-ldflags=-checklinkname=0 -s -w");
     command.arg("-o").arg(&module).arg(".");
     run(command).await?;

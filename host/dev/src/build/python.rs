@@ -50,7 +50,7 @@ fn entry_module(source: &Path) -> String {
     )
 }
 
-/// Its error text without its own frames, with real file paths.
+/// The error text of componentize-py without its own frames, with real file paths.
 fn explained(said: &str, paths: &[PathBuf]) -> String {
     let own = said.split_once("AssertionError: ").map_or(said, |(_, own)| own);
     let own = own.split_once("\nCaused by:").map_or(own, |(own, _)| own).trim();

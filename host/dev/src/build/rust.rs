@@ -30,7 +30,7 @@ const DEBIAN_PACKAGES: &str =
 pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Failure> {
     let mut command = match with_target(tools).await {
         Ok(command) => command,
-        Err(_) if debian_is_there() => debian(tools, work)?,
+        Err(_) if has_debian_toolchain() => debian(tools, work)?,
         Err(failure) => return Err(failure),
     };
     command.args(["--release", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
@@ -66,8 +66,8 @@ async fn has_target(tools: &Tools<'_>) -> Result<bool, Failure> {
     Ok(Path::new(String::from_utf8_lossy(&folder).trim_end()).is_dir())
 }
 
-/// Where `PATH` leads to it, though another cargo may come before.
-fn debian_is_there() -> bool {
+/// Whether it is installed and on `PATH`, though another cargo may precede it.
+fn has_debian_toolchain() -> bool {
     let folder = Path::new(DEBIAN_PROGRAMS);
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|on_path| on_path == folder)

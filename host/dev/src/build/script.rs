@@ -13,8 +13,8 @@ use crate::language::Language;
 use crate::project::Project;
 
 const NODE: Tool = Tool { program: "node", install: "apt-get install --no-install-recommends nodejs npm" };
-/// None of the packages needs its scripts. Not `npm ci`: componentize-qjs names optional packages
-/// that were never published, and a lockfile without these does not fit for it.
+/// No package needs its install scripts. Not `npm ci`: componentize-qjs has optional dependencies that
+/// were never published, and `npm ci` rejects a lockfile without them.
 const INSTALL: &str = "npm install --ignore-scripts --no-save --no-audit --no-fund";
 
 const BUNDLING: [&str; 9] = [
@@ -60,11 +60,11 @@ pub(super) async fn build(tools: &Tools<'_>, work: &Path) -> Result<PathBuf, Fai
     Ok(component)
 }
 
-/// The module that connects the plugin to the world's exports. The wrapper comes first: it makes `console` and
-/// others, which the plugin's modules may use at their top.
+/// The module that connects the plugin to the world's exports. The wrapper is imported first, since it
+/// defines `console` and others, which the plugin's modules may use at their top level.
 fn entry_module(project: &Project, source: &Path) -> String {
     let names: Vec<&str> = project.exports.iter().map(|export| export.name()).collect();
-    // JSON's strings are JavaScript's, also of odd paths.
+    // A JSON string is a valid JavaScript literal for any path.
     let source = Value::from(project.dir.join(source).to_string_lossy()).to_string();
     format!(
         "import {{ component }} from \"wharf-plugin/component\";\nimport plugin from {source};\n\n\

@@ -42,8 +42,8 @@ impl Tools<'_> {
         Err(Failure::new(format!("find {}, which the build needs", tool.program)).hint(self.how(tool.install)))
     }
 
-    /// The project's own programs come before those of the system. Node's own are looked for in
-    /// the folders above, too, as Node does it.
+    /// The project's own programs take precedence over those of the system. Node's programs are also
+    /// searched in parent folders, as Node does.
     pub(super) fn which(&self, program: &str) -> Option<PathBuf> {
         let dir = &self.project.dir;
         let modules = dir.ancestors().map(|folder| folder.join("node_modules/.bin"));

@@ -49,12 +49,12 @@ impl World {
     }
 }
 
-/// What a plugin that offers these has to export.
+/// The WIT names of the exports.
 pub(super) fn exports(offered: &[Export]) -> impl Iterator<Item = String> {
     offered.iter().map(|one| format!("wharf:plugin/{}@0.1.0", one.name()))
 }
 
-/// What a plugin that uses these has to import.
+/// The WIT names of the imports.
 pub(super) fn imports(used: &[Import]) -> Vec<String> {
     let mut imports = vec!["wharf:plugin/host@0.1.0"];
     for import in used {
@@ -89,7 +89,7 @@ mod tests {
         let (package, _) = resolve.push_dir(folder.path()).expect("valid WIT");
         let world = &resolve.worlds[resolve.select_world(&[package], Some(NAME)).expect("the world")];
         assert_eq!(world.exports.len(), 5);
-        // What the exports use is imported beside what was asked for.
+        // Interfaces used by the exports are imported in addition.
         assert_eq!(world.imports.len(), 5 + 1);
     }
 }

@@ -128,15 +128,15 @@ mod tests {
             put(path, "made by tools");
         }
         put("src/lib.rs", "one");
-        assert_eq!(sources.look(), first, "nothing that counts has changed");
+        assert_eq!(sources.look(), first, "no source has changed");
         put("src/lib.rs", "two");
         let second = sources.look();
         assert_ne!(second, first);
         put("src/new/part.rs", "");
         assert_ne!(sources.look(), second, "another file");
         put("src/lib.rs", "one");
-        std::fs::remove_dir_all(dir.path().join("src/new")).expect("it goes");
-        assert_eq!(sources.look(), first, "as at the beginning");
+        std::fs::remove_dir_all(dir.path().join("src/new")).expect("it is removed");
+        assert_eq!(sources.look(), first, "as at first");
     }
 
     #[tokio::test]

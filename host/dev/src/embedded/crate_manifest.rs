@@ -1,9 +1,9 @@
-//! The manifest of `wharf-plugin` as it must be outside of its workspace.
+//! The manifest of `wharf-plugin` for use outside its workspace.
 
 use toml::{Table, Value};
 
-/// `manifest` with what it inherits from `root` put in, and without what only its own tests need.
-pub(super) fn alone(manifest: &str, root: &str) -> String {
+/// `manifest` with values inherited from `root`, and without what only its own tests need.
+pub(super) fn standalone(manifest: &str, root: &str) -> String {
     // Both are part of this program, and a test reads the outcome.
     let mut manifest: Table = manifest.parse().unwrap_or_default();
     let root: Table = root.parse().unwrap_or_default();

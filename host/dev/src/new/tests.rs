@@ -15,15 +15,15 @@ fn a_name_that_is_none_gets_the_nearest() {
         ("a  b!", "a-b"),
         ("@acme/tool", "acme-tool"),
     ] {
-        assert_eq!(PluginName::near(name).expect("something is near").as_ref(), near);
+        assert_eq!(PluginName::near(name).expect("a suggestion").as_ref(), near);
         assert!(plugin_name(name).is_err(), "{name}");
     }
     assert!(PluginName::near("___").is_none());
     assert!(PluginName::near("ü").is_none());
-    assert_eq!(PluginName::near(&"long_".repeat(40)).expect("it is cut").as_ref().len(), 48);
+    assert_eq!(PluginName::near(&"long_".repeat(40)).expect("a truncated suggestion").as_ref().len(), 48);
 }
 
-/// Each template has what every project has, and the interface beside its wrapper.
+/// Each template has the common files, and the interface beside its wrapper.
 #[test]
 fn each_language_has_a_whole_project() {
     for language in Language::value_variants() {
@@ -40,7 +40,7 @@ fn each_language_has_a_whole_project() {
     }
 }
 
-/// No name is forgotten, and nothing of a working copy comes along.
+/// All placeholders are substituted, and generated files of a working copy are not included.
 #[test]
 fn a_project_holds_its_own_name_and_no_place_for_one() {
     for language in Language::value_variants() {

@@ -17,7 +17,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// `sources` are the folders whose headers count, with those below them.
+    /// `sources` are the folders whose headers are hashed, recursively.
     pub(super) fn open(folder: PathBuf, sources: &[&Path]) -> Result<Self, Failure> {
         let mut hasher = Hasher::new();
         let mut folders: Vec<PathBuf> = sources.iter().map(|path| path.to_path_buf()).collect();
@@ -42,7 +42,7 @@ impl Objects {
         Ok(Self { folder, headers: hasher.finalize(), used: HashSet::new() })
     }
 
-    /// Where the object of a source is, and whether it is there.
+    /// The path of a source's object file, and whether it exists.
     pub(super) fn of(&mut self, source: &Path, flags: &[String]) -> Result<(PathBuf, bool), Failure> {
         let text = fs::read(source).map_err(|error| Failure::new(format!("read {}: {error}", source.display())))?;
         let mut hasher = Hasher::new();
@@ -55,7 +55,7 @@ impl Objects {
 
     /// Moves a new object into the cache, atomically.
     pub(super) fn put(&self, made: &Path, object: &Path) -> Result<(), Failure> {
-        fs::rename(made, object).map_err(|error| Failure::new(format!("keep {}: {error}", object.display())))
+        fs::rename(made, object).map_err(|error| Failure::new(format!("cache {}: {error}", object.display())))
     }
 
     /// Removes objects that this build did not use.
@@ -93,7 +93,7 @@ mod tests {
         let mut later = open();
         assert!(!later.of(&path("src/a.c"), &flags).expect("a name").1, "another header");
         later.prune();
-        assert!(!first.exists(), "what is not used goes");
+        assert!(!first.exists(), "unused objects are removed");
         assert!(objects.of(&path("src/missing.c"), &flags).is_err());
     }
 }
