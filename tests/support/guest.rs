@@ -1,6 +1,5 @@
-//! Small plugins made on the spot from text, for what no compiler would produce or no test
-//! wants to wait for.
-//! It runs nothing. The layout of the canonical ABI is spelt out here and only here.
+//! Small plugins generated from WebAssembly text, without a compiler. Only this module and its
+//! submodules know the layout of the canonical ABI.
 
 pub mod asking;
 pub mod bodies;
@@ -13,29 +12,28 @@ use wit_parser::Resolve;
 
 use super::home::repository;
 
-/// Where things lie in the guest's memory, in bytes. Texts are followed by the list of tools
-/// and that by what is handed over.
+/// Addresses in the guest's memory, in bytes. The texts are followed by the list of tools, and that by
+/// the heap.
 const TOOLS_RESULT: usize = 16;
 const CALL_RESULT: usize = 64;
-/// What a host function gives back: a pointer and a length, or a case and those.
+/// The result of a host function: a pointer and a length, or a discriminant and those.
 const GIVEN: usize = 128;
 const CONTENT: usize = 256;
 const TEXTS: usize = 4096;
 
-/// Bytes of a `tool` record; every optional member of it that is absent is zero.
+/// Bytes of a `tool` record; absent optional members are zero.
 const TOOL_SIZE: usize = 84;
 
-/// What a stream takes at once.
+/// Maximum number of bytes of one write to a stream.
 const MOST_WRITTEN: usize = 4096;
 
-/// A plugin with one or more tools that all answer with the same text, whatever else they do.
+/// A plugin with one or more tools, which all return the same text and may do something before.
 pub struct Guest {
     tools: Vec<Tool>,
-    /// What `list-tools` and the start of the component do before anything else, as
-    /// instructions in text.
+    /// Instructions at the beginning of `list-tools` and of the start function, as text.
     listing: String,
     starting: String,
-    /// What `call-tool` does before it answers.
+    /// Instructions at the beginning of `call-tool`.
     calling: String,
     answer: Text,
     texts: Vec<u8>,
@@ -57,7 +55,7 @@ struct Text {
 }
 
 impl Guest {
-    /// One tool, `version`, that answers with that text.
+    /// One tool, `version`, that returns that text.
     pub fn saying(answer: &str) -> Self {
         let mut guest = Self {
             tools: Vec::new(),
@@ -71,39 +69,39 @@ impl Guest {
         guest.tools(&[("version", r#"{"type":"object"}"#)])
     }
 
-    /// Its tool never ends.
+    /// Its tool never returns.
     pub fn spinning() -> Self {
         Self { calling: bodies::SPIN.into(), ..Self::saying("never") }
     }
 
-    /// Its tool hits an instruction that stops it.
+    /// Its tool traps.
     pub fn trapping() -> Self {
         Self { calling: bodies::TRAP.into(), ..Self::saying("never") }
     }
 
-    /// It never says what tools it has.
+    /// Its listing never returns.
     pub fn spinning_in_list() -> Self {
         Self { listing: bodies::SPIN.into(), ..Self::saying("never") }
     }
 
-    /// It fails to say what tools it has.
+    /// Its listing traps.
     pub fn trapping_in_list() -> Self {
         Self { listing: bodies::TRAP.into(), ..Self::saying("never") }
     }
 
-    /// It never comes to life.
+    /// Its start function never returns.
     pub fn spinning_in_start() -> Self {
         Self { starting: bodies::SPIN.into(), ..Self::saying("never") }
     }
 
-    /// Its tool tells how much of each there is: environment variables, arguments, folders,
-    /// bytes on standard input. What is not a digit is more than nine.
+    /// Its tool returns the numbers of environment variables, arguments, folders and bytes on stdin. A
+    /// character that is not a digit is more than nine.
     pub fn looking_around() -> Self {
         let mut guest = Self::saying("variables ?, arguments ?, folders ?, input ?");
         let holes: Vec<usize> = (0..).zip(&guest.texts).filter(|(_, byte)| **byte == b'?').map(|(at, _)| at).collect();
         let lists = ["$environment", "$arguments", "$folders"].map(|list| format!("(call {list} (i32.const {GIVEN}))"));
         let read = format!("(call $read (call $stdin) (i64.const 64) (i32.const {GIVEN}))");
-        // A list is a pointer and its length. A read is that behind a case, or the end.
+        // A list is a pointer and its length. A read has them after a discriminant, or is the end.
         let count = format!("(i32.load (i32.const {}))", GIVEN + 4);
         let bytes =
             format!("(select (i32.const 0) (i32.load (i32.const {})) (i32.load8_u (i32.const {GIVEN})))", GIVEN + 8);
@@ -118,7 +116,7 @@ impl Guest {
         guest
     }
 
-    /// With these tools instead, each a name and its schema.
+    /// Replaces the tools, each a name and its schema.
     pub fn tools(mut self, tools: &[(&str, &str)]) -> Self {
         let tool = |(name, schema): &(&str, &str)| Tool {
             name: (*name).into(),
@@ -131,13 +129,13 @@ impl Guest {
         self
     }
 
-    /// With one tool more that is described so.
+    /// Adds a tool with that description.
     pub fn described(mut self, name: &str, description: &str) -> Self {
         self.describe(name, description);
         self
     }
 
-    /// With one tool more that does this before it answers.
+    /// Adds a tool that runs these instructions before it answers.
     pub fn does(mut self, name: &str, body: &str) -> Self {
         let Text { at, len } = self.text(name);
         self.calling += &format!(
@@ -146,7 +144,7 @@ impl Guest {
         self.described(name, "Does something.")
     }
 
-    /// With one tool more that gives this as structured content beside its answer.
+    /// Adds a tool with this structured content beside its answer.
     pub fn gives(mut self, name: &str, structured: &str) -> Self {
         let Text { at, len } = self.text(structured);
         let body = format!(
@@ -160,15 +158,15 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that gives this and has promised that schema.
+    /// Adds a tool with this structured content and that output schema.
     pub fn gives_against(mut self, name: &str, schema: &str, structured: &str) -> Self {
         self = self.gives(name, structured);
         self.tools.last_mut().expect("just added").output_schema = Some(schema.into());
         self
     }
 
-    /// With one tool more whose answer is that many zero bytes, of which only those in the
-    /// `pages` that it takes are there.
+    /// Adds a tool whose answer claims that many zero bytes, of which only those in `pages` new pages are
+    /// in its memory.
     pub fn gives_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
         let body = format!(
             "(i32.store (i32.const {}) (i32.mul (memory.grow (i32.const {pages})) (i32.const 65536)))
@@ -179,7 +177,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that prints this.
+    /// Adds a tool that prints this text.
     pub fn prints(mut self, name: &str, text: &str) -> Self {
         let Text { at, len } = self.text(text);
         let mut body = String::new();
@@ -193,7 +191,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that logs this that many times as a warning, then does the rest.
+    /// Adds a tool that logs this that many times as a warning, then runs `rest`.
     pub fn logs(mut self, name: &str, text: &str, times: usize, rest: &str) -> Self {
         let Text { at, len } = self.text(text);
         let body = format!(
@@ -206,7 +204,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that tells of that many steps of progress, then does the rest.
+    /// Adds a tool that reports progress that many times, then runs `rest`.
     pub fn steps(self, name: &str, times: usize, rest: &str) -> Self {
         let body = format!(
             "(loop $again
@@ -219,7 +217,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that says that this resource has new contents.
+    /// Adds a tool that notifies new contents of this resource.
     pub fn updates(mut self, name: &str, uri: &str) -> Self {
         let Text { at, len } = self.text(uri);
         self.does(name, &format!("(call $updated (i32.const {at}) (i32.const {len}))"))
@@ -237,7 +235,7 @@ impl Guest {
         encoder.encode().expect("a component")
     }
 
-    /// Adds a tool, and gives where its description is.
+    /// Adds a tool, and returns the address of its description.
     fn describe(&mut self, name: &str, description: &str) -> Text {
         let description = self.text(description);
         let (name, schema) = (name.into(), r#"{"type":"object"}"#.into());
@@ -291,7 +289,7 @@ impl Guest {
               (data (i32.const {list}) "{tools}"))"#,
             imports = imports::called_by(&instructions),
             table = if instructions.contains("$table") { "(table $table 1 funcref)" } else { "" },
-            // One more than is full.
+            // One page more than needed.
             pages = heap / 65_536 + 2,
             starting = self.starting,
             listing = self.listing,
@@ -302,7 +300,7 @@ impl Guest {
         )
     }
 
-    /// What is handed over, as data: all discriminants of the good cases are zero.
+    /// The results, as data segments: all discriminants of the success cases are zero.
     fn results(&self, list: usize) -> String {
         let data = |at: usize, first: usize, second: usize| {
             format!("(data (i32.const {at}) \"{}\")\n", escaped(&pair(first, second)))
@@ -317,7 +315,7 @@ impl Guest {
         .concat()
     }
 
-    /// The texts, padded, and the tools behind them.
+    /// The texts, padded, and the tool records after them.
     fn memory(&self) -> (Vec<u8>, Vec<u8>) {
         let mut texts = self.texts.clone();
         let mut tools = Vec::with_capacity(self.tools.len() * TOOL_SIZE);
@@ -358,7 +356,7 @@ fn pair(first: usize, second: usize) -> [u8; 8] {
     both
 }
 
-/// Bytes as the text format spells them.
+/// Bytes as escapes of the text format.
 fn escaped(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("\\{byte:02x}")).collect()
 }

@@ -1,6 +1,5 @@
-//! The library in this process: frames go straight into a connection, no pipe between.
-//! It loads what is in the folder once and does not follow it; of the settings it takes those
-//! of plugins, and what these store is gone with it.
+//! An in-memory transport to the library in this process. It loads the plugin folder once without
+//! watching it, applies only the settings of plugins, and has no persistent storage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,14 +42,14 @@ impl Memory {
     }
 
     fn connect(runtime: Arc<Runtime>, server: Arc<Server>) -> Self {
-        // Large: the test reads only when it has sent.
+        // Large, since the test reads only after it has sent.
         let (outbox, messages) = mpsc::channel(4096);
         let connection = runtime.block_on(async { server.connect(outbox, "local") });
         Self { runtime, server, connection: Some(connection), messages }
     }
 }
 
-/// Puts the plugins of that home into the catalog.
+/// Loads the plugins of that home into the catalog.
 pub async fn load(home: &Home, catalog: Arc<Catalog>) -> Arc<Sandbox> {
     let settings = SandboxSettings {
         cache_dir: Some(scratch("memory-cache")),

@@ -1,31 +1,29 @@
-//! What else tools say: schemas and `_meta` of any text, long answers, logs with data, news of
-//! their own lists.
-//! It knows where the canonical ABI puts the members of a `tool-result`.
+//! Schemas and `_meta` of any text, long answers, structured logs, and notifications of changed lists.
 
 use super::{CALL_RESULT, CONTENT, GIVEN, Guest, Text, Tool};
 
 const PAGE: usize = 65_536;
 
 impl Guest {
-    /// The tool that was added last takes arguments of this schema.
+    /// Sets the input schema of the last tool.
     pub fn taking(mut self, schema: &str) -> Self {
         self.last().schema = schema.into();
         self
     }
 
-    /// The tool that was added last promises this schema.
+    /// Sets the output schema of the last tool.
     pub fn promising(mut self, schema: &str) -> Self {
         self.last().output_schema = Some(schema.into());
         self
     }
 
-    /// The tool that was added last has this `_meta`.
+    /// Sets the `_meta` of the last tool.
     pub fn marked(mut self, meta: &str) -> Self {
         self.last().meta = Some(meta.into());
         self
     }
 
-    /// With one tool more that has this `_meta` in its result.
+    /// Adds a tool with this `_meta` in its result.
     pub fn gives_meta(mut self, name: &str, meta: &str) -> Self {
         let Text { at, len } = self.text(meta);
         let body = format!(
@@ -39,7 +37,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more whose answer is a text of that many letters `x`.
+    /// Adds a tool whose answer has that many letters `x`.
     pub fn fills(self, name: &str, letters: usize) -> Self {
         let body = format!(
             "(local.set $n (i32.mul (memory.grow (i32.const {})) (i32.const {PAGE})))
@@ -53,13 +51,13 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that says that the list of tools has changed, then does the rest.
+    /// Adds a tool that notifies a change of the list of tools, then runs `rest`.
     pub fn announces(self, name: &str, rest: &str) -> Self {
         self.does(name, &format!("(call $list_changed (i32.const 0)) {rest}"))
     }
 
-    /// With one tool more that says that the list of tools has changed, and puts how many
-    /// variables are in its environment, up to nine, into the first byte of the answer.
+    /// Adds a tool that notifies a change of the list of tools, and writes the number of its environment
+    /// variables, up to nine, into the first byte of the answer.
     pub fn counts_variables(self, name: &str) -> Self {
         let (at, found) = (self.answer.at, GIVEN + 4);
         let body = format!(
@@ -69,7 +67,7 @@ impl Guest {
         self.announces(name, &body)
     }
 
-    /// With one tool more that tells of one step of progress in these words.
+    /// Adds a tool that reports progress once, with this message.
     pub fn step(mut self, name: &str, message: &str) -> Self {
         let Text { at, len } = self.text(message);
         let body = format!(
@@ -78,7 +76,7 @@ impl Guest {
         self.does(name, &body)
     }
 
-    /// With one tool more that logs data as a warning, under the name of a logger.
+    /// Adds a tool that logs data as a warning, with the name of a logger.
     pub fn data(mut self, name: &str, logger: &str, data: &str) -> Self {
         let (logger, data) = (self.text(logger), self.text(data));
         let body = format!(
