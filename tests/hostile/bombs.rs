@@ -12,7 +12,7 @@ use crate::arena::{Arena, Stage};
 use crate::source::bytes_of;
 
 pub(crate) const ROWS: &[Row] =
-    rows![h07_too_many_functions, h08_functions_of_huge_bodies, h09_crowds_of_types_and_modules,];
+    rows![h07_too_many_functions, h08_huge_function_bodies, h09_too_many_types_and_modules,];
 
 /// Refused after compilation as not a plugin, or, on a loaded machine, for its compilation time.
 const COMPILED: &str = " the component";
@@ -34,7 +34,7 @@ fn h07_too_many_functions(stage: Stage) -> Arena {
     arena
 }
 
-fn h08_functions_of_huge_bodies(stage: Stage) -> Arena {
+fn h08_huge_function_bodies(stage: Stage) -> Arena {
     // Every local is live across every loop.
     let (mut loops, locals) = (String::new(), 400);
     for n in 0..600 {
@@ -56,7 +56,7 @@ fn h08_functions_of_huge_bodies(stage: Stage) -> Arena {
     arena
 }
 
-fn h09_crowds_of_types_and_modules(stage: Stage) -> Arena {
+fn h09_too_many_types_and_modules(stage: Stage) -> Arena {
     let nested = |depth: usize| {
         let first = "(type $t0 (list u8))".to_owned();
         (1..depth).fold(first, |text, n| format!("{text}(type $t{n} (list $t{}))", n - 1))

@@ -11,7 +11,7 @@ use crate::source::body;
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 
-pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_versions_nobody_approved,];
+pub(crate) const ROWS: &[Row] = rows![h38_files_replaced_under_calls, h39_unapproved_versions,];
 
 /// Calls in flight while the file changes.
 const CALLS: usize = 100;
@@ -90,7 +90,7 @@ fn is_last(arena: &mut Arena, plugin: &str, event: &str) -> bool {
     arena.last(plugin).is_some_and(|record| record["event"] == event)
 }
 
-fn h39_versions_nobody_approved(stage: Stage) -> Arena {
+fn h39_unapproved_versions(stage: Stage) -> Arena {
     let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words);
     let good = version("good", "Does a thing.").build();
     let held = [

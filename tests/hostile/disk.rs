@@ -20,9 +20,9 @@ use crate::support::process::run;
 
 pub(crate) const ROWS: &[Row] = rows![
     h72_private_folders_granted,
-    h73_full_disk_under_the_audit_log,
-    h74_full_disk_under_everything,
-    h75_sighup_with_other_settings,
+    h73_full_disk_for_the_audit_log,
+    h74_full_disk_for_all_files,
+    h75_sighup_with_changed_settings,
     h76_cached_code_overwritten,
 ];
 
@@ -83,7 +83,7 @@ fn h72_private_folders_granted(mut stage: Stage) -> Arena {
     arena
 }
 
-fn h73_full_disk_under_the_audit_log(stage: Stage) -> Arena {
+fn h73_full_disk_for_the_audit_log(stage: Stage) -> Arena {
     let mut arena = stage.open("[audit]\nenabled = true\n");
     arena.loads("p", &Guest::saying("1").build());
     arena.says("p_version", json!({}), "1");
@@ -131,7 +131,7 @@ fn fate_of_fresh(arena: &mut Arena) -> String {
 }
 
 /// Nothing can be written: neither the audit log (optional here), nor the cache, nor the pins.
-fn h74_full_disk_under_everything(stage: Stage) -> Arena {
+fn h74_full_disk_for_all_files(stage: Stage) -> Arena {
     let granted = |name: &str| format!("[plugins.{name}.grants]\nelicit = true\n");
     let version = |answer: &str, words: &str| Guest::saying(answer).described("act", words).build();
     let mut arena = stage.open(&(granted("p") + &granted("fresh")));
@@ -166,7 +166,7 @@ fn h74_full_disk_under_everything(stage: Stage) -> Arena {
     arena
 }
 
-fn h75_sighup_with_other_settings(stage: Stage) -> Arena {
+fn h75_sighup_with_changed_settings(stage: Stage) -> Arena {
     const NEW: &str = "carols-new-token-carols-new-token-00";
     const OLD: &str = "carols-old-token-carols-old-token-00";
     let token = stage.home.path("config/wharf/token");

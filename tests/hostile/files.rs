@@ -18,17 +18,17 @@ use crate::support::guest::Guest;
 use crate::support::home::component;
 
 pub(crate) const ROWS: &[Row] = rows![
-    h01_files_that_are_no_component,
+    h01_files_that_are_not_components,
     h02_core_modules_and_native_code,
-    h03_components_that_are_no_plugins,
-    h04_imports_not_there_or_not_granted,
+    h03_components_that_are_not_plugins,
+    h04_unknown_and_ungranted_imports,
     h05_sparse_and_oversized_files,
     h06_links_devices_and_foreign_files,
-    h10_files_half_written,
+    h10_partially_written_files,
     h11_ten_thousand_files,
 ];
 
-fn h01_files_that_are_no_component(stage: Stage) -> Arena {
+fn h01_files_that_are_not_components(stage: Stage) -> Arena {
     let good = Guest::saying("1").build();
     // Deterministic, so that each run has the same bytes.
     let random: Vec<u8> = (0..4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -57,7 +57,7 @@ fn h02_core_modules_and_native_code(stage: Stage) -> Arena {
     arena
 }
 
-fn h03_components_that_are_no_plugins(stage: Stage) -> Arena {
+fn h03_components_that_are_not_plugins(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("header", &Guest::saying("1").build()[..8], "find a plugin interface");
     for (name, word) in [
@@ -73,7 +73,7 @@ fn h03_components_that_are_no_plugins(stage: Stage) -> Arena {
 
 /// Programs import WASI's sockets and HTTP without using them: these are linked, and refused on use
 /// without a grant (H37).
-fn h04_imports_not_there_or_not_granted(stage: Stage) -> Arena {
+fn h04_unknown_and_ungranted_imports(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.refuses("unknown", &source("unknown-import"), "evil:host/run@1.0.0");
     arena.loads_guest("hostile", "hostile");
@@ -165,7 +165,7 @@ fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
     arena
 }
 
-fn h10_files_half_written(stage: Stage) -> Arena {
+fn h10_partially_written_files(stage: Stage) -> Arena {
     let [one, two] = ["1", "2"].map(|answer| Guest::saying(answer).build());
     let mut arena = stage.open("");
     let path = arena.home.plugin("slow");

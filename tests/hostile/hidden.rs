@@ -16,7 +16,7 @@ use crate::support::guest::Guest;
 use crate::support::process::run;
 use crate::support::site::{Site, write};
 
-pub(crate) const ROWS: &[Row] = rows![h77_characters_that_show_nothing, h78_secret_spelt_otherwise,];
+pub(crate) const ROWS: &[Row] = rows![h77_invisible_characters, h78_encoded_secrets,];
 
 /// Runs of characters that are invisible (Default_Ignorable_Code_Point) or change the direction of
 /// text.
@@ -61,7 +61,7 @@ fn hides(text: &str) -> Option<String> {
     Some(all[at.saturating_sub(8)..(at + 8).min(all.len())].iter().collect::<String>().escape_unicode().to_string())
 }
 
-fn h77_characters_that_show_nothing(stage: Stage) -> Arena {
+fn h77_invisible_characters(stage: Stage) -> Arena {
     let unseen = unseen();
     let names: Vec<String> = (0..unseen.len()).map(|n| format!("hidden{n}")).collect();
     let described = names.iter().zip(&unseen).fold(Guest::saying("1"), |guest, (name, run)| {
@@ -185,7 +185,7 @@ fn spellings(secret: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn h78_secret_spelt_otherwise(stage: Stage) -> Arena {
+fn h78_encoded_secrets(stage: Stage) -> Arena {
     const SECRET: &str = "tk/9Qa+zz&b0<Xy=Wv!R(7)*u~k/Ep+33";
     let spelt = Arc::new(spellings(SECRET));
     let answers = Arc::clone(&spelt);

@@ -12,11 +12,11 @@ use crate::support::site::Site;
 pub(crate) const ROWS: &[Row] = rows![
     h12_endless_loop_at_start,
     h13_endless_loop_in_listing,
-    h20_crowds_of_tools_and_stolen_names,
+    h20_too_many_tools_and_stolen_names,
     h21_deceptive_descriptions,
     h22_broken_schemas,
     h23_backtracking_patterns,
-    h24_schemas_that_double,
+    h24_schemas_of_exponential_size,
 ];
 
 const OBJECT: &str = r#"{"type":"object"}"#;
@@ -41,7 +41,7 @@ fn h13_endless_loop_in_listing(stage: Stage) -> Arena {
     arena
 }
 
-fn h20_crowds_of_tools_and_stolen_names(stage: Stage) -> Arena {
+fn h20_too_many_tools_and_stolen_names(stage: Stage) -> Arena {
     let names: Vec<String> = (0..10_000).map(|n| format!("tool{n}")).collect();
     let tools: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), OBJECT)).collect();
     let crowd = Guest::saying("1").tools(&tools).build();
@@ -160,7 +160,7 @@ fn h23_backtracking_patterns(stage: Stage) -> Arena {
     arena
 }
 
-fn h24_schemas_that_double(stage: Stage) -> Arena {
+fn h24_schemas_of_exponential_size(stage: Stage) -> Arena {
     let doubling = |levels: usize| {
         let level =
             |n: usize| format!(r##""l{n}":{{"allOf":[{{"$ref":"#/$defs/l{0}"}},{{"$ref":"#/$defs/l{0}"}}]}}"##, n + 1);

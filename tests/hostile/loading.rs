@@ -9,7 +9,7 @@ use crate::arena::{Arena, PROMPT, Stage};
 use crate::support::guest::Guest;
 
 pub(crate) const ROWS: &[Row] =
-    rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_announced_each_call,];
+    rows![h51_thousands_of_small_patterns, h52_enums_multiplied_by_references, h53_costly_lists_changed_by_each_call,];
 
 const MIB: u64 = 1 << 20;
 /// Memory for reading a listing, and what may remain once the plugin is removed. A listing has one
@@ -91,7 +91,7 @@ fn h52_enums_multiplied_by_references(stage: Stage) -> Arena {
     judged(stage, &[two.build(), crowd.build()])
 }
 
-fn h53_costly_lists_announced_each_call(stage: Stage) -> Arena {
+fn h53_costly_lists_changed_by_each_call(stage: Stage) -> Arena {
     let letters = properties(48, |n| pattern(&format!(r"\p{{L}}{{5}}{n}")));
     let choices: Vec<String> = (0..6_000).map(|n| n.to_string()).collect();
     let choices = format!(r#"{{"type":"object","properties":{{"a":{{"enum":[{}]}}}}}}"#, choices.join(","));

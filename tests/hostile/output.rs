@@ -14,7 +14,7 @@ pub(crate) const ROWS: &[Row] = rows![
     h26_results_that_break_the_abi,
     h27_broken_structured_content,
     h28_message_lines_forged_in_results,
-    h30_look_at_environment_and_folders,
+    h30_reads_of_environment_and_folders,
     h31_answers_forged_on_stdout,
     h32_floods_of_logs_and_progress,
 ];
@@ -102,7 +102,7 @@ fn h28_message_lines_forged_in_results(stage: Stage) -> Arena {
     arena
 }
 
-fn h30_look_at_environment_and_folders(stage: Stage) -> Arena {
+fn h30_reads_of_environment_and_folders(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads("hostile", &Guest::looking_around().build());
     // These requests arrive while the guest reads its stdin, and must not reach it.

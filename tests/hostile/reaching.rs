@@ -14,9 +14,9 @@ use crate::support::home::names_in;
 use crate::support::site::{Site, write};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h33_ways_out_of_a_folder,
+    h33_escapes_from_a_folder,
     h34_fifo_in_a_granted_folder,
-    h35_files_opened_until_none_is_left,
+    h35_exhausted_file_handles,
     h36_folder_filled_to_its_quota,
     h37_sockets_and_sites_not_granted,
 ];
@@ -39,7 +39,7 @@ fn attempt(arena: &mut Arena, what: &str, mut with: Value) -> String {
     first_text(&arena.call("folders_attempt", with)).to_owned()
 }
 
-fn h33_ways_out_of_a_folder(stage: Stage) -> Arena {
+fn h33_escapes_from_a_folder(stage: Stage) -> Arena {
     let [shared, outside] = ["shared", "outside"].map(|name| stage.home.path(name));
     fs::create_dir_all(shared.join("sub")).expect("a folder");
     fs::create_dir(&outside).expect("a folder");
@@ -102,7 +102,7 @@ fn h34_fifo_in_a_granted_folder(stage: Stage) -> Arena {
     arena
 }
 
-fn h35_files_opened_until_none_is_left(stage: Stage) -> Arena {
+fn h35_exhausted_file_handles(stage: Stage) -> Arena {
     let shared = stage.home.path("shared");
     fs::create_dir_all(&shared).expect("a folder");
     fs::write(shared.join("ok.txt"), "hello").expect("a file");

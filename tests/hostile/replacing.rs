@@ -17,8 +17,8 @@ use crate::support::guest::Guest;
 use crate::support::home::component;
 
 pub(crate) const ROWS: &[Row] = rows![
-    h69_files_unlinked_and_made_again,
-    h70_links_and_folders_led_elsewhere,
+    h69_files_unlinked_and_recreated,
+    h70_retargeted_links_and_folders,
     h71_compilers_killed_and_files_broken,
 ];
 
@@ -68,7 +68,7 @@ fn written(path: &Path, options: &OpenOptions, bytes: &[u8], then: impl FnOnce(&
 /// Replaces a file with new contents.
 type Way<'a> = Box<dyn Fn(&[u8]) + Send + Sync + 'a>;
 
-fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
+fn h69_files_unlinked_and_recreated(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.listen();
     arena.loads("p", &version("0"));
@@ -142,7 +142,7 @@ fn h69_files_unlinked_and_made_again(stage: Stage) -> Arena {
     arena
 }
 
-fn h70_links_and_folders_led_elsewhere(stage: Stage) -> Arena {
+fn h70_retargeted_links_and_folders(stage: Stage) -> Arena {
     let [served, one, two, three] =
         ["served", "releases/one", "releases/two", "releases/three"].map(|it| stage.home.path(it));
     fs::create_dir(stage.home.path("releases")).expect("a folder");

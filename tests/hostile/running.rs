@@ -17,7 +17,7 @@ pub(crate) const ROWS: &[Row] = rows![
     h17_all_memory_taken_or_declared,
     h18_traps_of_every_kind,
     h19_crash_in_every_export,
-    h29_handles_never_given_back,
+    h29_leaked_handles,
     h40_waits_randomness_and_forged_states,
 ];
 
@@ -133,7 +133,7 @@ fn h19_crash_in_every_export(stage: Stage) -> Arena {
     arena
 }
 
-fn h29_handles_never_given_back(stage: Stage) -> Arena {
+fn h29_leaked_handles(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     arena.loads_guest("hostile", "hostile");
     for tool in ["leak-timers", "leak-streams", "leak-fields", "leak-polls"] {

@@ -18,13 +18,13 @@ use crate::support::http::{Line, Request, Response};
 use crate::support::streamable::{Endpoint, alone, initialize, request};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h62_all_sessions_of_one_user,
-    h63_all_turns_of_one_user,
-    h64_all_streams_of_one_user,
-    h65_faults_made_for_others,
+    h62_one_user_takes_all_sessions,
+    h63_one_user_takes_all_turns,
+    h64_one_user_takes_all_streams,
+    h65_faults_caused_by_one_user,
     h66_slow_calls_of_one_connection,
     h67_batches_with_ids_in_use,
-    h68_halves_of_messages,
+    h68_partial_messages,
 ];
 
 /// Two users.
@@ -45,7 +45,7 @@ fn says(line: &mut Line<std::net::TcpStream>, request: &Request) -> Option<Respo
     line.response()
 }
 
-fn h62_all_sessions_of_one_user(stage: Stage) -> Arena {
+fn h62_one_user_takes_all_sessions(stage: Stage) -> Arena {
     const MANY: usize = 1_100;
     let mut arena = with_users(stage, "");
     arena.bounded(96 << 20, 64 << 20);
@@ -82,7 +82,7 @@ fn h62_all_sessions_of_one_user(stage: Stage) -> Arena {
     arena
 }
 
-fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
+fn h63_one_user_takes_all_turns(stage: Stage) -> Arena {
     let mut arena = with_users(stage, "");
     arena.loads_guest("hostile", "hostile");
     arena.prompt();
@@ -133,7 +133,7 @@ fn h63_all_turns_of_one_user(stage: Stage) -> Arena {
     arena
 }
 
-fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
+fn h64_one_user_takes_all_streams(stage: Stage) -> Arena {
     // Fewer than the limit per address, so that the total is exhausted.
     let mut arena = with_users(stage, "connections = 200\n");
     arena.prompt();
@@ -175,7 +175,7 @@ fn h64_all_streams_of_one_user(stage: Stage) -> Arena {
     arena
 }
 
-fn h65_faults_made_for_others(stage: Stage) -> Arena {
+fn h65_faults_caused_by_one_user(stage: Stage) -> Arena {
     let guest = Guest::saying("1").fills("large", 5 << 20).does("crash", "unreachable").build();
     let mut arena = with_users(stage, "");
     arena.loads("p", &guest);
@@ -317,7 +317,7 @@ fn h67_batches_with_ids_in_use(stage: Stage) -> Arena {
     arena
 }
 
-fn h68_halves_of_messages(stage: Stage) -> Arena {
+fn h68_partial_messages(stage: Stage) -> Arena {
     let transport = stage.transport;
     let mut arena = stage.open("header-timeout = '1s'\nbody-timeout = '1s'\n");
     arena.prompt();

@@ -17,10 +17,10 @@ use crate::support::http::{Line, Request};
 use crate::support::streamable::{Endpoint, alone, initialize, request};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h58_results_nobody_reads,
-    h59_logs_and_progress_nobody_reads,
-    h60_clients_gone_before_their_answers,
-    h61_large_arguments_that_wait,
+    h58_unread_results,
+    h59_unread_logs_and_progress,
+    h60_clients_that_disconnect_early,
+    h61_large_queued_arguments,
 ];
 
 const MIB: u64 = 1 << 20;
@@ -54,7 +54,7 @@ fn home_with(plugin: &str, bytes: &[u8]) -> Home {
     home
 }
 
-fn h58_results_nobody_reads(stage: Stage) -> Arena {
+fn h58_unread_results(stage: Stage) -> Arena {
     let transport = stage.transport;
     let mut arena = stage.open("");
     if transport == Transport::Stdio {
@@ -96,7 +96,7 @@ fn h58_results_nobody_reads(stage: Stage) -> Arena {
     arena
 }
 
-fn h59_logs_and_progress_nobody_reads(mut stage: Stage) -> Arena {
+fn h59_unread_logs_and_progress(mut stage: Stage) -> Arena {
     let words = "x".repeat(4 << 10);
     let guest = Guest::saying("1")
         .logs("log", &words, 200, "")
@@ -156,7 +156,7 @@ fn h59_logs_and_progress_nobody_reads(mut stage: Stage) -> Arena {
     arena
 }
 
-fn h60_clients_gone_before_their_answers(stage: Stage) -> Arena {
+fn h60_clients_that_disconnect_early(stage: Stage) -> Arena {
     const SESSIONS: usize = 12;
     const EACH: usize = 8;
     let mut arena = stage.open("[plugins.big.limits]\nconcurrency = 8\n");
@@ -203,7 +203,7 @@ fn h60_clients_gone_before_their_answers(stage: Stage) -> Arena {
     arena
 }
 
-fn h61_large_arguments_that_wait(stage: Stage) -> Arena {
+fn h61_large_queued_arguments(stage: Stage) -> Arena {
     // One at a time; the others are queued with their arguments.
     let mut arena = stage.open("[plugins.hostile.limits]\nconcurrency = 1\ntimeout = '4s'\n");
     arena.loads_guest("hostile", "hostile");

@@ -13,11 +13,11 @@ use crate::support::http::Line;
 use crate::support::streamable::{Endpoint, alone};
 
 pub(crate) const ROWS: &[Row] = rows![
-    h46_rules_times_elements,
-    h47_patterns_times_letters,
+    h46_many_rules_for_many_elements,
+    h47_complex_patterns_for_long_strings,
     h48_costly_arguments_and_forms,
-    h49_calls_given_up_while_checked,
-    h50_sigterm_while_results_are_checked,
+    h49_calls_cancelled_during_validation,
+    h50_sigterm_during_validation,
 ];
 
 /// Time limit of a call: its timeout of 3 s, 5 s for a turn, and a margin for a loaded machine.
@@ -159,11 +159,11 @@ fn checked(stage: Stage, of: &[Costly]) -> Arena {
     arena
 }
 
-fn h46_rules_times_elements(stage: Stage) -> Arena {
+fn h46_many_rules_for_many_elements(stage: Stage) -> Arena {
     checked(stage, &elements())
 }
 
-fn h47_patterns_times_letters(stage: Stage) -> Arena {
+fn h47_complex_patterns_for_long_strings(stage: Stage) -> Arena {
     checked(stage, &patterns())
 }
 
@@ -222,7 +222,7 @@ fn costly(arena: &mut Arena, plugins: &[&str]) {
     }
 }
 
-fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
+fn h49_calls_cancelled_during_validation(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     costly(&mut arena, &["first", "second"]);
     arena.prompt();
@@ -255,7 +255,7 @@ fn h49_calls_given_up_while_checked(stage: Stage) -> Arena {
     arena
 }
 
-fn h50_sigterm_while_results_are_checked(stage: Stage) -> Arena {
+fn h50_sigterm_during_validation(stage: Stage) -> Arena {
     let mut arena = stage.open("");
     costly(&mut arena, &["first", "second"]);
     let asked = ["first_all", "second_all", "first_any", "second_not"].map(|tool| arena.ask_text(tool, "{}"));

@@ -21,7 +21,7 @@ This page is generated from [`wit/`](../wit/README.md); a test checks that it is
 const INTERFACES: [&str; 8] = ["tools", "resources", "prompts", "completions", "extensions", "host", "http", "types"];
 
 #[test]
-fn the_reference_of_the_interface_is_current() {
+fn docs_abi_md_is_current() {
     let file = repository().join("docs/abi.md");
     let page = page();
     if std::env::var_os("WHARF_WRITE_DOCS").is_some() {

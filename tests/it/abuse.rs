@@ -52,7 +52,7 @@ fn serving(home: &Home) -> Command {
 }
 
 #[test]
-fn p03_depth_is_refused_wherever_it_is() {
+fn p03_deep_nesting_is_refused_in_every_member() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -71,7 +71,7 @@ fn p03_depth_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn p04_an_id_of_ten_megabytes_is_too_long() {
+fn p04_an_id_of_ten_megabytes_is_refused() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     let answer = ask(&mut process, &ping(&format!("\"{}\"", "x".repeat(10 << 20))));
@@ -82,7 +82,7 @@ fn p04_an_id_of_ten_megabytes_is_too_long() {
 
 /// Two parsers must not read one message as two different ones.
 #[test]
-fn p05_a_member_that_comes_twice_is_refused() {
+fn p05_repeated_members_are_refused() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -104,7 +104,7 @@ fn p05_a_member_that_comes_twice_is_refused() {
 /// A client that sends requests and reads no responses is subject to back-pressure, costs little
 /// memory, and gets every response once it reads.
 #[test]
-fn p06_who_never_reads_is_not_read_from() {
+fn p06_a_client_that_never_reads_is_throttled() {
     const REQUESTS: usize = 60_000;
     const BLOCKED: Duration = Duration::from_secs(1);
     let home = Home::new();
@@ -139,7 +139,7 @@ fn p06_who_never_reads_is_not_read_from() {
 }
 
 #[test]
-fn p07_nobody_needs_to_read_the_log() {
+fn p07_a_closed_stderr_stops_nothing() {
     let home = Home::with(&["echo"]);
     let mut command = serving(&home);
     let mut child = command.arg("--log").arg("trace").spawn().expect("the binary starts");
@@ -159,7 +159,7 @@ fn p07_nobody_needs_to_read_the_log() {
 
 /// Many clients open a pipe for stderr and never read it.
 #[test]
-fn p07_nobody_waits_for_who_does_not_read_the_log() {
+fn p07_an_unread_stderr_blocks_nothing() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::saying("1").prints("talk", &"a line\n".repeat(1000)).build(), "talker");
     let mut child = serving(&home).spawn().expect("the binary starts");
@@ -189,7 +189,7 @@ fn p07_nobody_waits_for_who_does_not_read_the_log() {
 }
 
 #[test]
-fn p08_the_end_of_input_ends_fifty_calls() {
+fn p08_the_end_of_input_ends_fifty_running_calls() {
     let home = with_a_spinner("30s");
     let mut client = Client::start(&home);
     client.tools();
@@ -205,7 +205,7 @@ fn p08_the_end_of_input_ends_fifty_calls() {
 
 /// A first signal ends streams with their results and drains calls; a second one exits at once.
 #[test]
-fn p09_a_second_signal_ends_at_once() {
+fn p09_a_second_signal_exits_at_once() {
     let home = with_a_spinner("30s");
     let mut client = Client::start_modern(&home);
     let listen = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
@@ -222,7 +222,7 @@ fn p09_a_second_signal_ends_at_once() {
 }
 
 #[test]
-fn p10_half_a_line_costs_its_bytes() {
+fn p10_an_unfinished_line_costs_only_its_bytes() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     assert_eq!(ask(&mut process, &ping("1"))["id"], 1);
@@ -244,7 +244,7 @@ fn p10_half_a_line_costs_its_bytes() {
 }
 
 #[test]
-fn p11_an_id_in_use_is_refused_and_its_first_request_answered() {
+fn p11_an_id_in_use_is_refused_and_the_first_request_answered() {
     let home = with_a_spinner("500ms");
     let mut client = Client::start(&home);
     client.tools();
@@ -259,7 +259,7 @@ fn p11_an_id_in_use_is_refused_and_its_first_request_answered() {
 
 /// Request ids are scoped to a connection, and a cancellation on a new connection affects none.
 #[test]
-fn p12_nobody_cancels_for_another() {
+fn p12_a_cancellation_does_not_affect_other_connections() {
     let home = with_a_spinner("1s");
     let (_process, address) = serve(&home, &[]);
     let meta = json!({
@@ -288,7 +288,7 @@ fn p12_nobody_cancels_for_another() {
 /// Cancelled before it runs, while it runs, twice, or after it ended: one answer at most, and
 /// its resources are released.
 #[test]
-fn p13_a_cancelled_request_has_one_answer_or_none() {
+fn p13_a_cancelled_request_has_at_most_one_answer() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -317,7 +317,7 @@ fn p13_a_cancelled_request_has_one_answer_or_none() {
 }
 
 #[test]
-fn p14_streams_are_counted() {
+fn p14_subscription_streams_are_limited() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
     let wanted = json!({"notifications": {"toolsListChanged": true}});
@@ -348,7 +348,7 @@ fn p14_streams_are_counted() {
 
 /// Notifications about a list are at least 250 ms apart, and the last change is always notified.
 #[test]
-fn p14_a_burst_of_changes_is_told_in_few_words() {
+fn p14_a_burst_of_changes_causes_few_notifications() {
     const PAUSE: Duration = Duration::from_millis(250);
     const CHANGES: usize = 60;
     let home = Home::with(&["echo"]);
@@ -378,7 +378,7 @@ fn p14_a_burst_of_changes_is_told_in_few_words() {
 }
 
 #[test]
-fn p15_meta_is_whole_or_refused() {
+fn p15_incomplete_or_invalid_meta_is_refused() {
     let home = Home::with(&["echo"]);
     let mut process = Process::serve(&home);
     let version = "io.modelcontextprotocol/protocolVersion";
@@ -409,7 +409,7 @@ fn p15_meta_is_whole_or_refused() {
 
 /// Large requests of all connections share one budget; small ones never wait for it.
 #[test]
-fn p30_requests_that_run_are_counted_together() {
+fn p30_running_requests_share_one_budget() {
     const LARGE: usize = 1 << 20;
     let home = Home::with(&["echo", "everything"]);
     let settings = Settings { waiting_together: 3 * LARGE / 2, ..Settings::default() };

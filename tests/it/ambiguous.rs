@@ -92,7 +92,7 @@ fn refused(answer: &str, reason: &str, asked: &str) {
 }
 
 #[test]
-fn what_clients_say_is_read_in_one_way_on_stdio() {
+fn ambiguous_json_of_clients_is_refused_on_stdio() {
     let home = Home::with(&["echo", "everything"]);
     let mut process = Process::serve(&home);
     for (bad, reason) in BAD.into_iter().chain([(&*deep(), RESERVED)]) {
@@ -108,7 +108,7 @@ fn what_clients_say_is_read_in_one_way_on_stdio() {
 }
 
 #[test]
-fn what_clients_say_is_read_in_one_way_over_http() {
+fn ambiguous_json_of_clients_is_refused_over_http() {
     let front = Front::serve(&Home::with(&["echo", "everything"]), Settings::default());
     let alone = |method: &str| Endpoint::new(front.address).post(&alone(7, method, json!({"name": "echo"})));
     let session = Endpoint::shake_hands(front.address, "2025-11-25");
@@ -129,7 +129,7 @@ fn what_clients_say_is_read_in_one_way_over_http() {
 
 /// A header is compared with a unique argument, never with the first or the last of two.
 #[test]
-fn a_header_stands_for_one_argument() {
+fn a_header_is_not_compared_with_a_repeated_argument() {
     let home = Home::new();
     let schema = r#"{"type":"object","properties":{"plain":{"x-mcp-header":"Region","type":"string"}}}"#;
     home.put_bytes(&Guest::saying("taken").tools(&[("take", schema)]).build(), "mirror");
@@ -152,7 +152,7 @@ fn a_header_stands_for_one_argument() {
 
 /// An ambiguous answer counts as failed: the call ends with an error and does not keep waiting.
 #[test]
-fn an_answer_to_a_question_is_read_in_one_way() {
+fn an_ambiguous_answer_to_a_question_fails_the_call() {
     let home = Home::new();
     home.put_bytes(&Guest::saying("1").asks("ask", &[("k", ROOTS)]).build(), "asker");
     let mut client = Client::able(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
@@ -168,7 +168,7 @@ fn an_answer_to_a_question_is_read_in_one_way() {
 }
 
 #[test]
-fn what_plugins_answer_is_read_in_one_way() {
+fn ambiguous_json_of_plugins_is_refused() {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
     let promised = [
         (schema, r#"{"$serde_json::private::RawValue":"{\"n\":1}"}"#),
@@ -234,7 +234,7 @@ fn folder_command(home: &Home, words: &[&str]) -> Output {
 const LIST: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
 #[test]
-fn a_listing_that_says_two_things_is_neither_swapped_in_nor_sent() {
+fn an_ambiguous_listing_is_held_and_not_sent() {
     for trust in ["default", "strict"] {
         for (schema, meta) in lies() {
             let home = Home::new();
@@ -268,7 +268,7 @@ fn a_listing_that_says_two_things_is_neither_swapped_in_nor_sent() {
 
 /// The pinned surface equals what is sent, byte by byte; an equivalent spelling is sent unchanged.
 #[test]
-fn what_is_pinned_is_what_is_sent() {
+fn the_pinned_surface_equals_what_is_sent() {
     let neat = r#"{"properties":{"a":{"maximum":1e+2,"type":"number"},"b":{"description":"é/\"\n","type":"string"}},"type":"object"}"#;
     let other = "{ \"properties\" : {\"\\u0061\":{\"maximum\":1E2,\"type\":\"number\"},\
         \"b\":{\"description\":\"\\u00e9\\/\\u0022\\u000a\",\"type\":\"string\"}},\n \"type\":\"object\" }";

@@ -40,7 +40,7 @@ fn retry<W: Wire>(client: &mut Client<W>, asked: &Value, answers: &Value) -> Val
 }
 
 #[test]
-fn p25_another_version_of_the_plugin_does_not_take_the_state() {
+fn p25_another_version_of_the_plugin_refuses_the_state() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
     let mut client = Client::able(Process::serve(&home), MODERN, everything());
     let asked = client.call("asker_ask", json!({}));
@@ -56,7 +56,7 @@ fn p25_another_version_of_the_plugin_does_not_take_the_state() {
 
 /// A call in flight keeps the plugin that it started with, over all its rounds.
 #[test]
-fn a_call_that_waits_outlives_its_plugins_file() {
+fn a_call_waiting_for_an_answer_keeps_its_plugin() {
     let home = Home::with(&["everything"]);
     // It has grants, and its replacement has other tool descriptions.
     home.configure("[server]\ntrust = \"dev\"\n");
@@ -71,7 +71,7 @@ fn a_call_that_waits_outlives_its_plugins_file() {
 
 /// The question can no longer be answered.
 #[test]
-fn the_end_of_input_ends_a_call_that_waits() {
+fn the_end_of_input_ends_a_call_waiting_for_an_answer() {
     let home = Home::with(&["everything"]);
     let mut client = Client::able(Process::serve(&home), LEGACY, everything());
     client.post("tools/call", json!({"name": "everything_test_roots"}));
@@ -84,7 +84,7 @@ fn the_end_of_input_ends_a_call_that_waits() {
 
 /// The key belongs to the process: a state sealed by another process is a forgery to it.
 #[test]
-fn p25_another_process_does_not_take_the_state() {
+fn p25_another_process_refuses_the_state() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
     let mut before = Client::able(Process::serve(&home), MODERN, everything());
     let asked = before.call("asker_ask", json!({}));
@@ -95,7 +95,7 @@ fn p25_another_process_does_not_take_the_state() {
 
 /// The state is not bound to a connection: a client may continue on another.
 #[test]
-fn another_connection_takes_the_state() {
+fn the_state_is_valid_on_another_connection() {
     let home = Home::with(&["everything"]);
     let memory = Memory::serve(&home);
     let beside = memory.beside();
@@ -109,7 +109,7 @@ fn another_connection_takes_the_state() {
 }
 
 #[test]
-fn a_question_that_nobody_answers_is_taken_back() {
+fn an_unanswered_question_is_cancelled() {
     let home = Home::with(&["everything"]);
     let settings = Settings { ask_timeout: Duration::from_millis(200), ..Settings::default() };
     let mut client = Client::able(Memory::serve_with(&home, settings), LEGACY, everything());
@@ -125,7 +125,7 @@ fn a_question_that_nobody_answers_is_taken_back() {
 }
 
 #[test]
-fn a_cancelled_call_takes_its_question_back() {
+fn a_cancelled_call_cancels_its_question() {
     let home = Home::with(&["everything"]);
     let mut client = Client::able(Process::serve(&home), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
@@ -139,7 +139,7 @@ fn a_cancelled_call_takes_its_question_back() {
 
 /// On the same stream, the answers are queued behind more calls than may run concurrently.
 #[test]
-fn more_calls_that_ask_than_may_run_all_get_through() {
+fn more_asking_calls_than_may_run_all_complete() {
     const CALLS: usize = 300;
     const RUNNING: usize = 256;
     let home = Home::with(&["everything"]);
@@ -164,7 +164,7 @@ fn more_calls_that_ask_than_may_run_all_get_through() {
 }
 
 #[test]
-fn who_asks_for_ever_is_stopped() {
+fn a_plugin_that_asks_endlessly_is_stopped() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
     let ended = |answer: &Value| {
         assert_eq!(answer["result"]["_meta"]["wharf/fault"]["code"], "bad-output", "{answer}");
@@ -190,7 +190,7 @@ fn who_asks_for_ever_is_stopped() {
 }
 
 #[test]
-fn who_insists_on_what_the_client_cannot_is_told_so() {
+fn a_question_beyond_the_clients_capabilities_is_an_error() {
     let nested = ("k", asking::form(r#"{"type":"object","properties":{}}"#));
     let needs = [
         (ROOTS, json!({"roots": {}}), "roots"),
@@ -213,7 +213,7 @@ fn who_insists_on_what_the_client_cannot_is_told_so() {
 
 /// One question, one answer: a required question is not repeated.
 #[test]
-fn who_insists_on_what_the_client_did_not_answer_has_failed() {
+fn an_invalid_answer_to_a_required_question_fails_the_call() {
     let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
     let mut client = Client::able(Process::serve(&home), LEGACY, everything());
     for wrong in [json!({"roots": 5}), json!({})] {
@@ -228,7 +228,7 @@ fn who_insists_on_what_the_client_did_not_answer_has_failed() {
 }
 
 #[test]
-fn a_broken_question_is_the_plugins_fault() {
+fn an_invalid_question_is_the_plugins_fault() {
     let nested = r#"{"type":"object","properties":{"a":{"type":"object"}}}"#;
     let wrong: [(&[(&str, asking::Ask<'_>)], &str); 9] = [
         (&[("k", ROOTS), ("k", ROOTS)], "same key"),

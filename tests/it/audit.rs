@@ -115,7 +115,7 @@ fn each_call_leaves_one_record_with_its_code() {
 }
 
 #[test]
-fn what_happens_in_the_folder_is_recorded() {
+fn events_of_the_plugin_folder_are_recorded() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -145,7 +145,7 @@ fn what_happens_in_the_folder_is_recorded() {
 }
 
 #[test]
-fn whose_call_it_was_is_recorded_over_http() {
+fn the_principal_is_recorded_over_http() {
     let home = Home::with(&["echo"]);
     let secrets = ["0123456789abcdef", "fedcba9876543210"];
     home.configure(
@@ -202,7 +202,7 @@ fn a_changed_removed_or_moved_record_is_found() {
 }
 
 #[test]
-fn a_kill_in_a_flood_leaves_a_chain_that_goes_on() {
+fn a_kill_under_load_leaves_a_valid_chain() {
     let home = Home::with(&["echo"]);
     for _ in 0..3 {
         let mut client = Client::start(&home);
@@ -254,7 +254,7 @@ fn a_full_disk_costs_records_and_no_call() {
 /// With mandatory auditing, the record is in the file before the answer is sent; a call that
 /// cannot be recorded is refused, and calls resume when there is room.
 #[test]
-fn what_must_be_recorded_is_not_done_without() {
+fn mandatory_auditing_refuses_calls_that_cannot_be_recorded() {
     let home = Home::with(&["echo"]);
     home.configure("[audit]\nenabled = true\n");
     // Warms the caches, so that only the log is written from here on.
@@ -311,7 +311,7 @@ fn several_processes_write_one_chain() {
 }
 
 #[test]
-fn it_is_there_as_the_configuration_says() {
+fn the_audit_log_follows_the_configuration() {
     let home = Home::with(&["echo"]);
     home.configure("[audit]\nenabled = false\n");
     Client::start(&home).text("echo", json!({"message": "x"}));
@@ -339,7 +339,7 @@ fn it_is_there_as_the_configuration_says() {
 }
 
 #[test]
-fn nothing_is_decided_that_must_be_recorded_and_cannot_be() {
+fn mandatory_auditing_refuses_approvals_that_cannot_be_recorded() {
     let home = Home::with(&["echo"]);
     let folder = home.plugins();
     home.configure("[audit]\nenabled = true\n");

@@ -65,7 +65,7 @@ fn slowest(mut ask: impl FnMut()) -> Duration {
 }
 
 #[test]
-fn costly_checks_delay_nobody_on_stdio() {
+fn costly_validation_delays_no_other_request_on_stdio() {
     let home = costly();
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() >= 6);
@@ -96,7 +96,7 @@ fn costly_checks_delay_nobody_on_stdio() {
 }
 
 #[test]
-fn costly_checks_delay_nobody_over_http() {
+fn costly_validation_delays_no_other_request_over_http() {
     let home = costly();
     let (mut process, address) = serve(&home, &[]);
     let endpoint = Endpoint::shake_hands(address, "2025-11-25");
@@ -133,7 +133,7 @@ fn costly_checks_delay_nobody_over_http() {
 
 /// The client sees a flattened schema; the answer is validated against the plugin's own.
 #[test]
-fn answers_to_forms_are_checked_aside() {
+fn validating_answers_to_forms_delays_no_other_request() {
     let choice = r#""type":"array","items":{"type":"string","enum":["a","b"]}"#;
     let field = format!(r#"{{{choice},"allOf":[{{"items":{}}},{{"items":{{"const":"a"}}}}]}}"#, thousand_rules());
     let schema = format!(r#"{{"type":"object","properties":{{"v":{field}}}}}"#);
@@ -166,7 +166,7 @@ fn answers_to_forms_are_checked_aside() {
 }
 
 #[test]
-fn references_are_followed_as_they_are_read() {
+fn schema_references_are_resolved_after_decoding() {
     let refers = |reference: &str| {
         format!(
             r##"{{"type":"object","properties":{{"v":{{"$ref":"{reference}"}}}},"$defs":{{"a b":{{"type":"integer"}},"c/d":{{}}}}}}"##

@@ -23,7 +23,7 @@ fn found(client: &mut Client, query: Value) -> Vec<String> {
 }
 
 #[test]
-fn a_client_that_lists_once_reaches_what_comes_later() {
+fn a_client_that_lists_once_can_call_later_tools() {
     for modern in [false, true] {
         let home = discovering(&["echo"]);
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
@@ -49,7 +49,7 @@ fn a_client_that_lists_once_reaches_what_comes_later() {
 }
 
 #[test]
-fn they_are_absent_unless_wanted() {
+fn discovery_tools_are_off_by_default() {
     let home = Home::with(&["echo"]);
     // Without discovery the name is not reserved.
     home.put_bytes(&Guest::saying("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
@@ -61,7 +61,7 @@ fn they_are_absent_unless_wanted() {
 }
 
 #[test]
-fn names_come_before_other_texts() {
+fn matches_in_names_rank_before_other_texts() {
     let home = discovering(&[]);
     let any = r#"{"type":"object"}"#;
     let guest = Guest::saying("1").tools(&[("other", any), ("Rename", any), ("list", any)]);
@@ -80,7 +80,7 @@ fn names_come_before_other_texts() {
 }
 
 #[test]
-fn what_is_found_can_be_called_without_the_list() {
+fn a_found_tool_can_be_called_without_the_list() {
     let home = discovering(&["echo"]);
     let mut client = Client::start(&home);
     let result = client.call("find_tools", json!({"query": "add"}));
@@ -97,7 +97,7 @@ fn what_is_found_can_be_called_without_the_list() {
 
 /// A redirected call has the same outcome as a direct one.
 #[test]
-fn a_redirected_call_is_a_call() {
+fn a_redirected_call_has_the_outcome_of_a_direct_one() {
     let home = discovering(&["everything"]);
     let calls = [
         ("everything_test_structured_content", json!({"text": "äöü"})),
@@ -128,7 +128,7 @@ fn a_redirected_call_is_a_call() {
 }
 
 #[test]
-fn a_redirection_is_checked_itself() {
+fn arguments_of_a_redirection_are_validated() {
     let home = discovering(&["echo"]);
     let mut client = Client::legacy(Process::serve(&home), "2025-06-18");
     for wrong in [json!({}), json!({"name": 1}), json!({"name": "echo", "arguments": []})] {
@@ -146,7 +146,7 @@ fn a_redirection_is_checked_itself() {
 }
 
 #[test]
-fn no_plugin_takes_the_hosts_name() {
+fn no_plugin_may_have_the_hosts_name() {
     let home = discovering(&["echo"]);
     home.put_bytes(&Guest::saying("1").build(), "wharf");
     let folder = home.plugins();
@@ -158,7 +158,7 @@ fn no_plugin_takes_the_hosts_name() {
 }
 
 #[test]
-fn no_plugin_takes_the_names_of_the_hosts_tools() {
+fn no_plugin_may_have_the_names_of_the_hosts_tools() {
     let home = discovering(&[]);
     home.configure("[server]\ndiscovery = true\n[plugins.aaa]\nprefix = false\n");
     home.put_bytes(&Guest::saying("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");

@@ -7,7 +7,7 @@ use crate::supply::{rules, strings};
 use crate::support::home::repository;
 
 #[test]
-fn features_left_out_stay_out() {
+fn banned_features_are_not_built_in() {
     let rules = rules();
     let bans = rules["bans"]["features"].as_array().expect("a list of crates");
     for ban in bans {

@@ -62,7 +62,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 #[test]
-fn a_granted_folder_is_used_as_any_other() {
+fn all_operations_work_in_a_granted_folder() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("here.txt"), "hello").expect("a file");
@@ -104,7 +104,7 @@ fn without_a_grant_there_is_no_folder() {
 
 /// A grant applies to one plugin; a relative path starts at the folder of the configuration file.
 #[test]
-fn a_path_is_from_the_folder_of_the_file_and_the_grant_for_one_plugin() {
+fn a_relative_path_starts_at_the_configuration_and_the_grant_is_for_one_plugin() {
     let home = home();
     home.put("folders", "other");
     fs::create_dir(home.path("config/wharf/data")).expect("a folder");
@@ -123,7 +123,7 @@ fn a_path_is_from_the_folder_of_the_file_and_the_grant_for_one_plugin() {
 }
 
 #[test]
-fn a_folder_that_is_read_is_only_read() {
+fn a_read_only_folder_cannot_be_written() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("here"), "hello").expect("a file");
@@ -145,7 +145,7 @@ fn a_folder_that_is_read_is_only_read() {
 }
 
 #[test]
-fn a_grant_that_goes_takes_the_folder_with_it() {
+fn a_revoked_grant_closes_the_folder() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     let mut client = serve(&home, "'write'");
@@ -167,7 +167,7 @@ fn a_grant_that_goes_takes_the_folder_with_it() {
 
 /// Without a restart, a change of the configuration, or a signal.
 #[test]
-fn a_folder_that_is_made_later_is_given_then() {
+fn a_folder_created_later_is_granted_then() {
     let home = home();
     let (shared, later) = (home.path("shared"), home.path("shared/later"));
     home.configure(&granting(&[(&shared, "'write'"), (&later, "'write'")]));
@@ -184,7 +184,7 @@ fn a_folder_that_is_made_later_is_given_then() {
 }
 
 #[test]
-fn a_call_that_fails_without_its_folder_is_told_of_it() {
+fn a_failed_call_names_its_missing_folder() {
     let home = Home::with(&["files"]);
     let nowhere = home.path("nowhere");
     let grant = format!("fs = [{{ host = '{}', guest = '/data' }}]\n", nowhere.display());
@@ -202,7 +202,7 @@ fn a_call_that_fails_without_its_folder_is_told_of_it() {
 }
 
 #[test]
-fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
+fn check_shows_granted_folders_and_their_errors() {
     let home = home();
     let nowhere = home.path("nowhere");
     home.configure(&granting(&[(&home.path("shared"), "'write'"), (&nowhere, "'read'")]));
@@ -214,7 +214,7 @@ fn check_shows_what_is_granted_and_what_is_wrong_with_it() {
 }
 
 #[test]
-fn the_environment_is_what_is_granted() {
+fn the_environment_has_only_granted_variables() {
     let home = home();
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("folders_environment", json!({})), "[]");
@@ -226,7 +226,7 @@ fn the_environment_is_what_is_granted() {
 
 /// A missing secret is reported when the plugin reads it.
 #[test]
-fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
+fn a_missing_secret_is_logged_when_it_is_read() {
     let home = home();
     home.configure("[secrets]\nkey = { env = 'WHARF_TEST_NOT_SET' }\n[plugins.folders.grants]\nsecrets = ['key']\n");
     let mut client = Client::start_modern(&home);
@@ -238,7 +238,7 @@ fn a_secret_that_is_not_there_is_told_when_it_is_looked_for() {
 }
 
 #[test]
-fn settings_are_what_is_granted() {
+fn wasi_config_has_only_granted_settings() {
     let home = home();
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");

@@ -45,7 +45,7 @@ fn collect(home: &Home) -> Vec<PathBuf> {
 }
 
 #[test]
-fn they_are_served_or_refused_with_a_reason() {
+fn third_party_components_are_served_or_refused_with_a_reason() {
     let home = Home::new();
     let files = collect(&home);
     assert!(files.len() > 50, "only {} components", files.len());

@@ -48,7 +48,7 @@ fn p02_line_endings_and_blank_lines_do_not_matter() {
 }
 
 #[test]
-fn p02_what_is_not_utf8_is_refused_and_not_repaired() {
+fn p02_invalid_utf8_is_refused_and_not_repaired() {
     let home = Home::with(&["echo"]);
     let mut process = Process::serve(&home);
     let call = |bytes: &[u8]| {
@@ -64,7 +64,7 @@ fn p02_what_is_not_utf8_is_refused_and_not_repaired() {
 }
 
 #[test]
-fn two_messages_on_a_line_are_none() {
+fn two_messages_on_a_line_are_refused() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     refused(&mut process, format!("{PING}{PING}\n").as_bytes(), -32700);
@@ -72,7 +72,7 @@ fn two_messages_on_a_line_are_none() {
 }
 
 #[test]
-fn a_message_in_many_pieces_is_one() {
+fn a_message_in_many_writes_is_one_message() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     for byte in format!("{PING}\n").bytes() {
@@ -84,7 +84,7 @@ fn a_message_in_many_pieces_is_one() {
 }
 
 #[test]
-fn a_last_line_without_its_end_is_answered() {
+fn a_last_line_without_a_newline_is_answered() {
     let home = Home::new();
     let mut process = Process::serve(&home);
     process.send_bytes(PING.as_bytes());
@@ -138,7 +138,7 @@ fn p01_an_endless_line_takes_no_memory() {
 
 /// Requests whose answers are read late must neither grow memory without bound nor fail.
 #[test]
-fn p06_answers_that_wait_for_a_reader_are_not_lost() {
+fn p06_answers_that_are_read_late_are_not_lost() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let message = "x".repeat(10_000);
@@ -151,7 +151,7 @@ fn p06_answers_that_wait_for_a_reader_are_not_lost() {
 }
 
 #[test]
-fn answers_are_one_line_whatever_they_hold() {
+fn answers_are_one_line_whatever_their_content() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let message = "a\nb\r\nc\u{2028}d\u{85}e\u{0}f\"\\{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";

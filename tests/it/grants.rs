@@ -35,7 +35,7 @@ fn served(result: &Value) -> bool {
 }
 
 #[test]
-fn who_may_not_ask_is_denied_and_everybody_is_told() {
+fn a_question_without_a_grant_is_denied_and_logged() {
     for revision in ["2025-11-25", MODERN] {
         let home = Home::with(&[]);
         home.put("everything", "stranger");
@@ -62,7 +62,7 @@ fn who_may_not_ask_is_denied_and_everybody_is_told() {
 
 /// Logged once per load, however often access is denied.
 #[test]
-fn a_denial_is_told_to_the_operator_once() {
+fn a_denial_is_logged_once() {
     let home = Home::with(&["notes"]);
     let mut client = Client::start_modern(&home);
     for _ in 0..5 {
@@ -74,7 +74,7 @@ fn a_denial_is_told_to_the_operator_once() {
 }
 
 #[test]
-fn the_file_is_taken_up_while_it_serves() {
+fn changed_grants_are_reloaded() {
     let home = Home::with(&["notes"]);
     home.configure("");
     let mut client = Client::start_modern(&home);
@@ -95,7 +95,7 @@ fn the_file_is_taken_up_while_it_serves() {
 }
 
 #[test]
-fn limits_are_taken_up_while_it_serves() {
+fn changed_limits_are_reloaded() {
     let home = Home::new();
     home.put_bytes(&Guest::spinning().build(), "hostile");
     home.configure("[limits]\ncpu = \"50ms\"\n");

@@ -62,7 +62,7 @@ fn refusal(client: &mut Client, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn what_is_kept_outlives_the_process() {
+fn stored_values_outlive_the_process() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     assert_eq!(id(&client.call("notes_add", json!({"text": "milk"}))), 1);
@@ -78,7 +78,7 @@ fn what_is_kept_outlives_the_process() {
 }
 
 #[test]
-fn a_process_killed_while_it_writes_loses_nothing_that_it_confirmed() {
+fn a_killed_process_loses_no_confirmed_write() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     let confirmed = add(&mut client, 100, 40);
@@ -97,7 +97,7 @@ fn a_process_killed_while_it_writes_loses_nothing_that_it_confirmed() {
 }
 
 #[test]
-fn two_processes_that_write_at_once_lose_nothing() {
+fn two_processes_writing_at_once_lose_nothing() {
     let home = home(GRANTED);
     let write = || {
         let mut client = Client::start_modern(&home);
@@ -114,7 +114,7 @@ fn two_processes_that_write_at_once_lose_nothing() {
 }
 
 #[test]
-fn limits_are_told_to_the_plugin() {
+fn the_plugin_gets_an_error_over_a_limit() {
     let home =
         home("[plugins.notes.grants]\nkeyvalue = { quota = \"10KiB\" }\n[plugins.wide.grants]\nkeyvalue = true\n");
     home.put("notes", "wide");
@@ -129,7 +129,7 @@ fn limits_are_told_to_the_plugin() {
 }
 
 #[test]
-fn without_the_grant_it_is_refused_and_the_log_says_how_to_grant_it() {
+fn without_the_grant_storing_is_denied_and_the_log_has_the_hint() {
     let home = home("");
     let mut client = Client::start_modern(&home);
     for _ in 0..2 {
@@ -150,7 +150,7 @@ fn without_the_grant_it_is_refused_and_the_log_says_how_to_grant_it() {
 }
 
 #[test]
-fn a_plugin_does_not_see_what_another_keeps() {
+fn a_plugin_does_not_see_values_of_another() {
     let home = Home::new();
     home.put("notes", "mine");
     home.put("notes", "yours");
@@ -164,7 +164,7 @@ fn a_plugin_does_not_see_what_another_keeps() {
 }
 
 #[test]
-fn a_broken_database_is_told_and_left_as_it_is() {
+fn a_broken_database_is_logged_and_not_overwritten() {
     let home = home(GRANTED);
     home.put("echo", "echo");
     let file = home.path("data/wharf/store/keyvalue.sqlite");
@@ -185,7 +185,7 @@ fn a_broken_database_is_told_and_left_as_it_is() {
 
 /// All pages of the database are overwritten.
 #[test]
-fn a_damaged_database_costs_no_more_than_the_store() {
+fn a_damaged_database_breaks_only_the_store() {
     let home = home(GRANTED);
     let mut client = Client::start_modern(&home);
     add(&mut client, 100, usize::MAX);

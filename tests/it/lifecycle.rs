@@ -21,7 +21,7 @@ fn cold(home: &Home) -> Process {
 }
 
 #[test]
-fn the_handshake_waits_for_no_plugin() {
+fn the_handshake_does_not_wait_for_compilation() {
     let home = Home::with(&["math"]);
     // Completes the handshake. Compiled components are stored in the cache.
     let mut client = Client::legacy(cold(&home), "2025-11-25");
@@ -41,7 +41,7 @@ fn the_handshake_waits_for_no_plugin() {
 }
 
 #[test]
-fn discovery_waits_for_no_plugin() {
+fn discovery_does_not_wait_for_compilation() {
     let home = Home::with(&["math"]);
     let mut client = Client::new(cold(&home), true);
     let discovered = client.result("server/discover", json!({}));

@@ -36,7 +36,7 @@ fn outgoing(site: &Site, path: &str) -> Value {
 }
 
 #[test]
-fn a_page_is_read_after_one_line() {
+fn a_page_can_be_fetched_with_one_grant() {
     let site = Site::page("text/html", "<h1>Rain</h1><p>It <em>rains</em>.</p><script>no()</script>");
     let home = home(&site.granted());
     let mut client = Client::start_modern(&home);
@@ -47,7 +47,7 @@ fn a_page_is_read_after_one_line() {
 }
 
 #[test]
-fn both_front_ends_send_the_same() {
+fn both_front_ends_send_the_same_request() {
     let site = Site::start(|head, connection| {
         let chunked = field(head, "transfer-encoding").is_some();
         let (seen, expected) = if chunked { ("chunked", "4\r\nmilk\r\n0\r\n\r\n") } else { ("whole", "milk") };
@@ -73,7 +73,7 @@ fn both_front_ends_send_the_same() {
 }
 
 #[test]
-fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() {
+fn without_a_grant_nothing_is_sent_and_the_log_has_the_line_to_add() {
     let site = Site::page("text/plain", "inside");
     let home = home("");
     let mut client = Client::start_modern(&home);
@@ -110,7 +110,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_says_which_line_would_grant_it() 
 }
 
 #[test]
-fn a_redirect_to_what_is_not_granted_ends_there() {
+fn a_redirect_without_a_grant_is_not_followed() {
     let inside = Site::page("text/plain", "inside");
     let elsewhere = format!("Location: {}\r\n", inside.url("/admin"));
     let site = Site::start(move |_, connection| write(connection, "302 Found", &elsewhere, ""));
@@ -124,7 +124,7 @@ fn a_redirect_to_what_is_not_granted_ends_there() {
 }
 
 #[test]
-fn headers_without_end_stay_inside() {
+fn too_many_headers_are_refused_in_both_directions() {
     let site = Site::start(|_, connection| write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""));
     let home = home(&site.granted());
     let mut client = Client::start_modern(&home);
@@ -143,7 +143,7 @@ fn headers_without_end_stay_inside() {
 }
 
 #[test]
-fn a_body_without_end_is_cut() {
+fn an_endless_body_is_refused() {
     let site = Site::start(|_, connection| {
         let _ = connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while connection.write_all(&[b'x'; 64 << 10]).is_ok() {}
@@ -160,7 +160,7 @@ fn a_body_without_end_is_cut() {
 }
 
 #[test]
-fn a_call_that_ends_takes_its_connection_along() {
+fn a_call_that_ends_closes_its_connection() {
     let (sender, closed) = channel();
     let site = Site::start(move |_, connection| {
         let _ = sender.send(connection.read(&mut [0]).unwrap_or(0));
@@ -185,7 +185,7 @@ fn a_call_that_ends_takes_its_connection_along() {
 }
 
 #[test]
-fn a_connection_serves_one_plugin_under_one_grant() {
+fn connections_are_not_shared_between_plugins_or_grants() {
     let site = Site::keeping(|_, connection| write_one(connection, "200 OK", "", "ok"));
     let home = home(&site.granted());
     let mut client = Client::start_modern(&home);
@@ -212,7 +212,7 @@ fn a_connection_serves_one_plugin_under_one_grant() {
 }
 
 #[test]
-fn what_a_server_sends_without_a_request_is_no_response() {
+fn an_unrequested_response_is_discarded() {
     let site = Site::keeping(|_, connection| {
         write_one(connection, "200 OK", "", "ok") && write_one(connection, "200 OK", "", "evil")
     });
@@ -247,7 +247,7 @@ fn trusting(home: &Home, own: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
 }
 
 #[test]
-fn calls_share_a_handshake() {
+fn calls_share_a_tls_connection() {
     let (own, config) = certified();
     let site = Site::keeping_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
     let url = format!("https://localhost:{}", site.port);
@@ -260,7 +260,7 @@ fn calls_share_a_handshake() {
 }
 
 #[test]
-fn tls_is_of_the_name_and_of_trusted_roots() {
+fn tls_checks_the_name_and_trusted_roots() {
     let (own, config) = certified();
     let site = Site::with_tls(config, |_, connection| write(connection, "200 OK", "", "over TLS"));
     let (named, numbered) = (format!("https://localhost:{}", site.port), format!("https://127.0.0.1:{}", site.port));
@@ -307,7 +307,7 @@ fn telling_home(site: &Site, secret: &str) -> Home {
 }
 
 #[test]
-fn a_secret_reaches_the_server_and_nobody_else() {
+fn a_secret_is_sent_to_the_server_and_redacted_everywhere_else() {
     let (site, home) = telling(SECRET);
     let mut client = Client::start_modern(&home);
     let request = json!({"url": site.url("/"), "headers": [["Authorization", "my own"]]});
@@ -335,7 +335,7 @@ fn a_secret_reaches_the_server_and_nobody_else() {
 
 /// Invisible characters are removed for the client, and escaped in the log.
 #[test]
-fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
+fn a_secret_with_invisible_characters_or_html_entities_is_redacted() {
     const HIDDEN: &str = "\u{200b}\u{e0041}\u{202e}\u{1b}";
     const TOLD: &str = "ab [redacted api] [redacted api]";
     let behind: String = SECRET.chars().flat_map(|c| [c.to_string(), HIDDEN.into()]).collect();
@@ -365,7 +365,7 @@ fn a_secret_that_is_hidden_or_in_the_words_of_html_is_told_to_nobody() {
 }
 
 #[test]
-fn without_its_secret_a_grant_is_denied_with_that_reason_until_it_is_there() {
+fn a_grant_with_a_missing_secret_is_denied_until_it_exists() {
     let (site, home) = telling("");
     let file = home.path("config/wharf/api");
     let mut client = Client::start_modern(&home);
@@ -410,7 +410,7 @@ fn check_says_which_grant_a_file_needs() {
 }
 
 #[test]
-fn a_grant_that_is_none_is_told_with_its_place() {
+fn an_invalid_grant_is_an_error_with_its_position() {
     let home = home("");
     home.configure("[plugins.online.grants]\nhttp = [\"https://*.example.com\"]\n");
     let output = run(&home, ["list".as_ref(), home.plugins().as_os_str()]);

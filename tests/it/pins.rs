@@ -85,7 +85,7 @@ fn description(client: &mut Client) -> String {
 }
 
 #[test]
-fn other_words_of_a_plugin_with_grants_are_held_until_they_are_approved() {
+fn changed_descriptions_with_grants_are_held_until_approved() {
     let home = home(GRANTED);
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -132,7 +132,7 @@ fn a_plugin_without_grants_is_replaced_at_once() {
 }
 
 #[test]
-fn the_same_words_are_swapped_in_with_their_grants() {
+fn unchanged_descriptions_are_reloaded_with_their_grants() {
     let home = Home::with(&["notes"]);
     home.configure("[plugins.notes.grants]\nkeyvalue = true\n");
     let mut client = Client::start_modern(&home);
@@ -150,7 +150,7 @@ fn the_same_words_are_swapped_in_with_their_grants() {
 }
 
 #[test]
-fn strict_trust_runs_nothing_unasked() {
+fn strict_trust_runs_nothing_without_approval() {
     let home = home(STRICT);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), [""; 0]);
@@ -205,7 +205,7 @@ fn a_file_that_cannot_be_a_plugin_is_refused_and_not_held() {
 }
 
 #[test]
-fn what_came_by_itself_is_not_approved_for_strict_trust() {
+fn auto_approved_versions_are_held_under_strict_trust() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     assert_eq!(status(&home)["state"], "runs");
@@ -218,7 +218,7 @@ fn what_came_by_itself_is_not_approved_for_strict_trust() {
 }
 
 #[test]
-fn dev_trust_runs_all_and_remembers_nothing() {
+fn dev_trust_runs_everything_and_pins_nothing() {
     let home = home(&format!("{GRANTED}[server]\ntrust = \"dev\"\n"));
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -228,7 +228,7 @@ fn dev_trust_runs_all_and_remembers_nothing() {
 }
 
 #[test]
-fn a_file_that_comes_back_is_held_against_the_old_pin() {
+fn a_file_that_returns_is_compared_with_its_old_pin() {
     let home = home(GRANTED);
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -272,7 +272,7 @@ fn no_call_reaches_a_version_that_is_held() {
 }
 
 #[test]
-fn processes_share_what_is_pinned() {
+fn processes_share_pins() {
     let home = home(GRANTED);
     let names: Vec<String> = (0..12).map(|n| format!("q{n}")).collect();
     for name in &names {
@@ -299,7 +299,7 @@ fn processes_share_what_is_pinned() {
 }
 
 #[test]
-fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
+fn a_damaged_pin_file_is_logged_kept_and_holds_plugins_with_grants() {
     let home = home(GRANTED);
     home.put_bytes(&version("free", "Holds nothing."), "q");
     fs::create_dir_all(home.path("state/wharf")).expect("a folder");
@@ -324,7 +324,7 @@ fn a_damaged_file_of_pins_is_told_left_and_trusts_nothing_with_grants() {
 }
 
 #[test]
-fn a_pin_by_hand_is_the_only_version_that_runs() {
+fn only_the_version_pinned_in_the_configuration_runs() {
     let home = home("");
     let wanted = version("2", "Does a thing.");
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", blake3::hash(&wanted)));

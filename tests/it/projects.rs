@@ -80,7 +80,7 @@ fn out(output: &Output) -> String {
 }
 
 #[test]
-fn new_says_what_to_do_next_and_writes_over_nothing() {
+fn new_prints_the_next_commands_and_overwrites_nothing() {
     let home = Home::new();
     let made = run(&home, ["new", "my-plugin", "--lang", "rust"]);
     let said = err(&made);
@@ -105,7 +105,7 @@ fn new_says_what_to_do_next_and_writes_over_nothing() {
 }
 
 #[test]
-fn build_writes_a_component_and_says_where_it_is() {
+fn build_writes_a_component_and_prints_its_path() {
     let project = Project::new(&succeed(&component("echo")));
     let built = project.build(&[]);
     assert!(built.status.success(), "{}", err(&built));
@@ -123,7 +123,7 @@ fn build_writes_a_component_and_says_where_it_is() {
 }
 
 #[test]
-fn build_says_why_there_is_none() {
+fn build_reports_why_it_failed() {
     let project = Project::new(FAIL);
     let failed = project.build(&[]);
     let said = err(&failed);
@@ -151,7 +151,7 @@ fn build_says_why_there_is_none() {
 
 /// With an empty `PATH`.
 #[test]
-fn build_names_what_is_missing_and_the_command_that_installs_it() {
+fn build_names_a_missing_tool_and_the_command_that_installs_it() {
     for (language, source, program, command) in [
         ("rust", "Cargo.toml", "cargo", "rustup"),
         ("python", "plugin.py", "componentize-py", "pip install --requirement requirements.txt"),
@@ -178,7 +178,7 @@ fn build_names_what_is_missing_and_the_command_that_installs_it() {
 }
 
 #[test]
-fn build_installs_what_is_missing_if_it_may() {
+fn build_installs_missing_tools_with_the_flag() {
     let project = Project::new(&succeed(&component("echo")));
     let tool = project.dir.join(".venv/bin/componentize-py");
     let aside = project.home.path("componentize-py");
@@ -240,7 +240,7 @@ fn an_interrupted_build_leaves_nothing_running() {
 }
 
 #[test]
-fn dev_serves_what_was_built_last() {
+fn dev_serves_the_last_successful_build() {
     let project = Project::new(&succeed(&component("echo")));
     let folder = project.home.plugins();
     let mut dev = Process::start(command(
@@ -273,7 +273,7 @@ fn dev_serves_what_was_built_last() {
 }
 
 #[test]
-fn dev_ends_where_it_cannot_serve() {
+fn dev_exits_if_it_cannot_serve() {
     let project = Project::new(&succeed(&component("echo")));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();

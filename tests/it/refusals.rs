@@ -72,7 +72,7 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn one_bad_file_disturbs_nobody() {
+fn bad_files_do_not_affect_other_plugins() {
     let home = Home::with(&["echo"]);
     for (name, bytes, _) in bad_files() {
         home.put_bytes(&bytes, name);
@@ -90,7 +90,7 @@ fn one_bad_file_disturbs_nobody() {
 }
 
 #[test]
-fn check_says_in_a_sentence_what_is_wrong() {
+fn check_explains_each_bad_file_in_one_sentence() {
     let home = Home::new();
     for (name, bytes, word) in bad_files() {
         home.put_bytes(&bytes, name);
@@ -99,7 +99,7 @@ fn check_says_in_a_sentence_what_is_wrong() {
 }
 
 #[test]
-fn check_refuses_what_is_no_file() {
+fn check_refuses_missing_special_and_oversized_files() {
     let home = Home::new();
     refused(&home, &home.plugin("missing"), "missing.wasm");
     let folder = home.plugin("folder");
@@ -138,7 +138,7 @@ fn too_large(home: &Home) -> PathBuf {
 }
 
 #[test]
-fn what_is_no_plain_file_is_left_alone() {
+fn special_and_misnamed_files_are_not_loaded() {
     let home = Home::with(&["echo"]);
     let outside = home.path("outside.wasm");
     fs::copy(component("echo"), &outside).expect("a copy outside");
@@ -176,7 +176,7 @@ fn an_unreadable_file_is_refused_until_it_can_be_read() {
 }
 
 #[test]
-fn a_plugin_that_never_lists_delays_nobody_else() {
+fn a_plugin_that_never_lists_delays_no_other() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::spinning_in_list().build(), "spinner");
     let mut client = Client::start(&home);
@@ -185,7 +185,7 @@ fn a_plugin_that_never_lists_delays_nobody_else() {
 }
 
 #[test]
-fn one_bad_tool_does_not_take_the_others_with_it() {
+fn one_invalid_tool_does_not_drop_the_others() {
     let home = Home::new();
     let object = r#"{"type":"object"}"#;
     let guest = Guest::saying("1").tools(&[
@@ -203,7 +203,7 @@ fn one_bad_tool_does_not_take_the_others_with_it() {
 }
 
 #[test]
-fn a_trap_costs_one_call() {
+fn a_trap_fails_only_its_call() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::trapping().build(), "trapper");
     let mut client = Client::start(&home);

@@ -19,7 +19,7 @@ mod replaced;
 mod settings;
 
 #[test]
-fn a_new_file_is_a_new_tool() {
+fn a_new_file_adds_its_tools() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
@@ -31,7 +31,7 @@ fn a_new_file_is_a_new_tool() {
 }
 
 #[test]
-fn a_replaced_file_is_a_changed_tool() {
+fn a_replaced_file_replaces_its_plugin() {
     let home = Home::new();
     home.put("echo-v1", "versioned");
     let mut client = Client::start(&home);
@@ -44,7 +44,7 @@ fn a_replaced_file_is_a_changed_tool() {
 }
 
 #[test]
-fn a_changed_list_is_announced() {
+fn a_changed_list_is_notified() {
     let home = Home::new();
     home.put_bytes(&Guest::saying("1").build(), "changing");
     let mut client = Client::start(&home);
@@ -55,7 +55,7 @@ fn a_changed_list_is_announced() {
 }
 
 #[test]
-fn a_deleted_file_is_a_tool_gone() {
+fn a_deleted_file_removes_its_tools() {
     let home = Home::with(&["echo"]);
     home.put_bytes(&Guest::saying("1").build(), "brief");
     let mut client = Client::start(&home);
@@ -68,7 +68,7 @@ fn a_deleted_file_is_a_tool_gone() {
 }
 
 #[test]
-fn a_listener_of_the_stateless_era_is_told() {
+fn a_subscription_stream_is_notified() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
     // Plugins found by the first scan are not notified as changes, so the scan must be over.
@@ -83,7 +83,7 @@ fn a_listener_of_the_stateless_era_is_told() {
 }
 
 #[test]
-fn a_listener_that_did_not_ask_is_not_told() {
+fn a_list_without_a_subscription_is_not_notified() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start_modern(&home);
     // Plugins found by the first scan are not notified as changes, so the scan must be over.
@@ -148,7 +148,7 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
 }
 
 #[test]
-fn a_file_written_in_place_is_taken_up() {
+fn a_file_written_in_place_is_loaded() {
     let home = Home::new();
     fs::write(home.plugin("inplace"), Guest::saying("1").build()).expect("the plugin's file");
     let mut client = Client::start(&home);
@@ -161,7 +161,7 @@ fn a_file_written_in_place_is_taken_up() {
 }
 
 #[test]
-fn a_folder_renamed_over_with_many_files_is_seen_whole() {
+fn many_files_at_once_are_all_loaded() {
     let home = Home::new();
     let mut client = Client::start(&home);
     assert!(client.tools().is_empty());
@@ -226,14 +226,14 @@ fn a_thousand_replacements_lose_no_call() {
 }
 
 #[test]
-fn the_sample_guests_are_components() {
+fn the_echo_guests_are_components() {
     for guest in ["echo", "echo-v1", "echo-v2"] {
         assert!(fs::read(component(guest)).expect("a guest").starts_with(b"\0asm\x0d\0\x01\0"), "{guest}");
     }
 }
 
 #[test]
-fn a_folder_may_be_named_by_a_relative_path() {
+fn a_folder_may_be_given_as_a_relative_path() {
     let home = Home::with(&["echo"]);
     let mut command = command(&home, ["serve", "plugins"]);
     command.current_dir(home.plugins().parent().expect("a folder above"));
@@ -246,7 +246,7 @@ fn a_folder_may_be_named_by_a_relative_path() {
 }
 
 #[test]
-fn a_subfolder_is_served_and_what_is_below_it_is_not() {
+fn subfolders_are_served_one_level_deep() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
@@ -262,7 +262,7 @@ fn a_subfolder_is_served_and_what_is_below_it_is_not() {
 }
 
 #[test]
-fn of_two_files_of_one_name_the_second_waits() {
+fn of_two_files_with_one_name_only_the_first_is_served() {
     let home = Home::new();
     home.put_bytes(&Guest::saying("1").build(), "twice");
     fs::create_dir(home.plugins().join("zzz")).expect("a subfolder");
@@ -283,7 +283,7 @@ fn of_two_files_of_one_name_the_second_waits() {
 
 /// As on a removable disk.
 #[test]
-fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
+fn a_removed_and_recreated_folder_is_followed() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
@@ -297,7 +297,7 @@ fn a_folder_that_goes_takes_its_tools_and_brings_them_back() {
 }
 
 #[test]
-fn each_list_is_announced_for_itself() {
+fn each_list_is_notified_separately() {
     let home = Home::with(&["echo"]);
     let mut handshake = Client::start(&home);
     let mut listener = Client::start_modern(&home);

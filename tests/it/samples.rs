@@ -48,14 +48,14 @@ fn each_sample_has_a_transcript() {
 }
 
 #[test]
-fn samples_do_as_their_transcripts_say() {
+fn samples_match_their_transcripts() {
     for Sample { name, transcript } in &samples() {
         play(transcript, &[(name, component(name))]);
     }
 }
 
 #[test]
-fn prebuilt_plugins_do_as_their_transcripts_say() {
+fn prebuilt_plugins_match_their_transcripts() {
     let samples = samples();
     for (name, file) in prebuilt() {
         let sample = samples.iter().find(|sample| sample.name == name);
@@ -66,7 +66,7 @@ fn prebuilt_plugins_do_as_their_transcripts_say() {
 
 /// Prebuilt components are current with their sources.
 #[test]
-fn prebuilt_plugins_list_what_their_sources_list() {
+fn prebuilt_plugins_are_current_with_their_sources() {
     for (name, file) in prebuilt() {
         assert_eq!(
             listed(&name, &file),
@@ -78,7 +78,7 @@ fn prebuilt_plugins_list_what_their_sources_list() {
 
 /// Each transcript calls each tool of its plugin.
 #[test]
-fn transcripts_leave_out_no_tool() {
+fn transcripts_call_every_tool() {
     for Sample { name, transcript } in &samples() {
         let text = fs::read_to_string(transcript).expect("a transcript");
         let called: BTreeSet<String> = listed(name, &component(name))

@@ -149,7 +149,7 @@ fn name_is_ada() -> Value {
 }
 
 #[test]
-fn a_call_of_three_rounds_goes_from_process_to_process() {
+fn rounds_of_a_call_may_go_to_different_processes() {
     let pair = Pair::start([KEY, KEY]);
     let asked = result(pair.address, "tools/call", json!({"name": MULTI_ROUND}));
     assert!(asked["inputRequests"]["step1"].is_object(), "{asked}");
@@ -161,7 +161,7 @@ fn a_call_of_three_rounds_goes_from_process_to_process() {
 }
 
 #[test]
-fn pages_come_from_either_process() {
+fn pages_may_come_from_different_processes() {
     let pair = Pair::start([KEY, KEY]);
     let alone = tools(pair.each[0]);
     assert!(alone.len() > 14, "three pages and more: {alone:?}");
@@ -170,7 +170,7 @@ fn pages_come_from_either_process() {
 }
 
 #[test]
-fn with_another_key_nothing_is_taken_over() {
+fn states_and_cursors_of_another_key_are_refused() {
     let pair = Pair::start([KEY, "another_key_that_is_as_long_as_it_must_be"]);
     let [first, second] = pair.each;
     let asked = result(first, "tools/call", json!({"name": MULTI_ROUND}));
@@ -185,7 +185,7 @@ fn with_another_key_nothing_is_taken_over() {
 
 /// Elicitation ids of different processes do not collide.
 #[test]
-fn the_names_of_visits_are_each_processs_own() {
+fn elicitation_ids_differ_between_processes() {
     let home = Home::new();
     home.put_bytes(&Guest::saying("1").asks("ask", &[("k", page("https://example.com/"))]).build(), "asker");
     let settings = Settings { state_key: Some([7; 32]), ..Settings::default() };
@@ -201,7 +201,7 @@ fn the_names_of_visits_are_each_processs_own() {
 }
 
 #[test]
-fn a_key_that_is_not_there_is_an_error() {
+fn a_missing_state_key_is_an_error() {
     let home = Home::new();
     for (key, said) in [("{ env = 'WHARF_TEST_KEY' }", "WHARF_TEST_KEY"), ("{ file = 'state-key' }", "state-key")] {
         home.configure(&format!("[server]\nstate-key = {key}\n"));

@@ -22,7 +22,7 @@ fn with_a_spinner() -> Home {
 }
 
 #[test]
-fn the_end_of_input_answers_what_can_be_answered() {
+fn the_end_of_input_drains_pending_requests() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -35,7 +35,7 @@ fn the_end_of_input_answers_what_can_be_answered() {
 }
 
 #[test]
-fn p08_the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
+fn p08_the_end_of_input_does_not_wait_for_an_endless_call() {
     let home = with_a_spinner();
     let mut client = Client::start(&home);
     client.tools();
@@ -50,7 +50,7 @@ fn p08_the_end_of_input_does_not_wait_for_a_guest_that_never_ends() {
 }
 
 #[test]
-fn a_host_that_was_never_spoken_to_ends_with_its_input() {
+fn a_host_without_requests_exits_at_the_end_of_input() {
     let home = with_a_spinner();
     let mut process = Process::serve(&home);
     assert!(process.wait().success());
@@ -58,7 +58,7 @@ fn a_host_that_was_never_spoken_to_ends_with_its_input() {
 }
 
 #[test]
-fn p09_a_signal_drains_and_ends() {
+fn p09_a_signal_drains_calls_and_exits() {
     for signal in [Signal::TERM, Signal::INT] {
         let home = with_a_spinner();
         let mut client = Client::start(&home);
@@ -90,7 +90,7 @@ fn a_subscription_ends_with_a_result() {
 /// However the server shuts down, calls that exceed the grace period get an error: running, queued
 /// and waiting for the user.
 #[test]
-fn what_is_cut_off_is_answered_first() {
+fn interrupted_calls_are_answered_before_exit() {
     const CALLS: usize = 24;
     let home = Home::with(&["echo", "everything"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
@@ -124,7 +124,7 @@ fn what_is_cut_off_is_answered_first() {
 
 /// Over HTTP: with and without a session, as JSON and as a complete stream.
 #[test]
-fn what_is_cut_off_over_http_is_answered_first() {
+fn interrupted_calls_over_http_are_answered_before_exit() {
     let home = Home::with(&["everything"]);
     let (mut process, address) = serve(&home, &[]);
     let session = Endpoint::shake_hands(address, "2025-11-25");
@@ -170,7 +170,7 @@ fn what_is_cut_off_over_http_is_answered_first() {
 
 /// A reader that closes the pipe, as `head` does, is not an error.
 #[test]
-fn p07_a_reader_gone_is_a_quiet_end() {
+fn p07_a_closed_stdout_is_a_clean_exit() {
     let home = Home::with(&["echo"]);
     let mut child = command(&home, ["serve".as_ref(), home.plugins().as_os_str()])
         .stdin(std::process::Stdio::piped())
@@ -192,7 +192,7 @@ fn p07_a_reader_gone_is_a_quiet_end() {
 }
 
 #[test]
-fn a_cancelled_call_stops_and_says_nothing_more() {
+fn a_cancelled_call_stops_and_sends_nothing() {
     let home = with_a_spinner();
     for modern in [false, true] {
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
@@ -209,7 +209,7 @@ fn a_cancelled_call_stops_and_says_nothing_more() {
 }
 
 #[test]
-fn p13_a_cancellation_of_something_else_cancels_nothing() {
+fn p13_a_cancellation_of_another_id_has_no_effect() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     let id = client.post("tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
@@ -236,7 +236,7 @@ fn a_spinning_guest_does_not_delay_a_ping() {
 }
 
 #[test]
-fn a_call_past_its_time_is_stopped_and_told() {
+fn a_call_over_its_timeout_is_stopped_and_reported() {
     let home = with_a_spinner();
     home.configure("[limits]\ntimeout = \"300ms\"\n");
     let mut client = Client::start(&home);
@@ -247,7 +247,7 @@ fn a_call_past_its_time_is_stopped_and_told() {
 }
 
 #[test]
-fn a_killed_host_starts_again() {
+fn a_host_can_be_started_after_a_kill() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");

@@ -17,7 +17,7 @@ const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
 
 #[test]
-fn tokens_and_the_configuration_are_read_again_in_place() {
+fn sighup_reloads_tokens_and_the_configuration() {
     let home = Home::with(&["echo"]);
     home.configure("[server.http]\naddress = '127.0.0.1:0'\ntokens = [{ name = 'me', file = 'token' }]\n");
     let token = home.path("config/wharf/token");
@@ -51,7 +51,7 @@ fn tokens_and_the_configuration_are_read_again_in_place() {
 }
 
 #[test]
-fn over_stdio_it_ends_nothing() {
+fn sighup_over_stdio_ends_nothing() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
@@ -63,7 +63,7 @@ fn over_stdio_it_ends_nothing() {
 
 /// Closing the terminal window of a server ends it.
 #[test]
-fn a_server_whose_terminal_is_gone_ends() {
+fn sighup_ends_a_server_whose_terminal_is_gone() {
     let home = Home::with(&["echo"]);
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&master).and_then(|()| unlockpt(&master)).expect("a terminal of our own");

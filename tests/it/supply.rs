@@ -116,7 +116,7 @@ fn one(words: &mut Words<'_>, allowed: &dyn Fn(&str) -> bool) -> bool {
 }
 
 #[test]
-fn licences_are_read_as_they_are_meant() {
+fn licence_expressions_are_parsed() {
     let allowed = ["MIT".to_owned(), "Apache-2.0 WITH LLVM-exception".to_owned()];
     for yes in ["MIT", "GPL-3.0 OR MIT", "GPL-3.0/MIT", "Apache-2.0 WITH LLVM-exception", "(GPL-3.0 OR MIT) AND MIT"] {
         assert!(permits(yes, &allowed), "{yes}");
@@ -163,7 +163,7 @@ fn the_server_alone_has_fewer_dependencies() {
 }
 
 #[test]
-fn what_is_banned_is_not_shipped_and_all_comes_from_one_registry() {
+fn no_banned_crate_is_shipped_and_all_come_from_one_registry() {
     let rules = rules();
     let banned = crates(&rules["bans"]["deny"]);
     let metadata = metadata();

@@ -52,7 +52,7 @@ fn most((at_once, per_second): (usize, usize), took: Duration) -> usize {
 }
 
 #[test]
-fn a_flood_of_progress_is_a_trickle() {
+fn a_flood_of_progress_is_rate_limited() {
     let home = home_of(&Guest::saying("1").steps("flood", FLOOD, ""));
     for revision in [LEGACY, MODERN] {
         let mut client = Client::able(Process::serve(&home), revision, json!({}));
@@ -80,7 +80,7 @@ fn a_flood_of_progress_is_a_trickle() {
 }
 
 #[test]
-fn a_flood_of_messages_is_a_trickle_and_a_count() {
+fn a_flood_of_messages_is_rate_limited_and_counted() {
     let home = home_of(&Guest::saying("1").logs("flood", "water", FLOOD, ""));
     let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
     client.tools();
@@ -115,7 +115,7 @@ fn a_flood_of_messages_is_a_trickle_and_a_count() {
 }
 
 #[test]
-fn each_client_hears_of_what_it_follows() {
+fn each_client_is_notified_of_its_subscriptions() {
     let home = Home::with(&["everything"]);
     let memory = Memory::serve(&home);
     let beside = memory.beside();
@@ -133,7 +133,7 @@ fn each_client_hears_of_what_it_follows() {
 }
 
 #[test]
-fn nobody_speaks_for_anothers_resource() {
+fn a_plugin_cannot_notify_about_resources_of_another() {
     let home = home_of(&Guest::saying("1").updates("lie", "test://static-text"));
     let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
     for uri in ["test://static-text", "test://watched-resource"] {
@@ -148,7 +148,7 @@ fn nobody_speaks_for_anothers_resource() {
 
 /// It reports progress every half second, so a report after the cancellation would be seen.
 #[test]
-fn a_guest_sees_that_its_call_is_cancelled() {
+fn a_guest_can_observe_its_cancellation() {
     let home = Home::with(&["everything"]);
     for revision in [LEGACY, MODERN] {
         let mut client = Client::able(Process::serve(&home), revision, json!({}));
@@ -166,7 +166,7 @@ fn a_guest_sees_that_its_call_is_cancelled() {
 
 /// Its slot is free for the next call well before its limit of a minute.
 #[test]
-fn a_guest_that_does_not_look_is_stopped() {
+fn a_guest_that_ignores_its_cancellation_is_stopped() {
     let spins = Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN);
     for revision in [LEGACY, MODERN] {
         let home = home_of(&spins);

@@ -69,7 +69,7 @@ pub(crate) fn at_terminal(home: &Home, arguments: &[&OsStr], person: impl FnOnce
 }
 
 #[test]
-fn a_form_and_a_question_are_put_one_after_the_other() {
+fn a_form_and_a_confirmation_are_prompted_in_sequence() {
     let said = call("everything_test_input_required_result_multi_round", |person| {
         person.sees("Your name", "Ada\r");
         person.sees("Is it really Ada?", "y");
@@ -90,7 +90,7 @@ fn every_kind_of_field_can_be_filled_in() {
 }
 
 #[test]
-fn a_page_is_shown_and_may_be_refused() {
+fn a_page_to_visit_is_shown_and_can_be_declined() {
     let said = call("everything_test_url_visit", |person| person.sees("https://example.org/login", "n"));
     assert_eq!(said, "stayed");
 }

@@ -147,7 +147,7 @@ fn allowed(module: &str, may_use: &[&str], path: &str) -> bool {
 }
 
 #[test]
-fn siblings_are_seen() {
+fn crate_paths_are_found() {
     assert_eq!(siblings("use crate::server::scope::Scope;"), ["server::scope"]);
     assert_eq!(siblings("use crate::{json, plugin::{abi, call}};"), ["json", "plugin"]);
     assert_eq!(siblings("let x = crate::jsonrpc::decode(y);"), ["jsonrpc::decode"]);
@@ -205,7 +205,7 @@ fn files_are_short_and_named_after_their_module() {
 }
 
 #[test]
-fn modules_say_what_they_are() {
+fn modules_have_a_doc_comment() {
     let said = |source: &Source| source.text.trim_start().starts_with("//!");
     let sources = HOST.iter().flat_map(|folder| sources(folder));
     let silent = sources.filter(|source| !said(source) && !source.is_test()).map(|source| source.path);
@@ -213,7 +213,7 @@ fn modules_say_what_they_are() {
 }
 
 #[test]
-fn types_have_names_that_say_something() {
+fn names_of_types_have_no_empty_words() {
     let mut offences = Vec::new();
     for folder in HOST.iter().chain(&["plugin-sdk/src"]) {
         for source in sources(folder) {
@@ -239,7 +239,7 @@ fn is_word_of(word: &str, name: &str) -> bool {
 }
 
 #[test]
-fn words_of_names_are_seen() {
+fn words_of_camel_case_names_are_found() {
     assert!(is_word_of("Data", "PluginData") && is_word_of("Data", "DataPath"));
     assert!(!is_word_of("Data", "Database"));
 }
@@ -328,7 +328,7 @@ fn only_json_makes_trees_of_text() {
 /// A path in the configuration may be a FIFO or a huge file: `files` neither blocks on it nor reads
 /// all of it.
 #[test]
-fn only_files_reads_what_people_name() {
+fn only_files_reads_configured_paths() {
     let homes =
         ["host/src/audit", "host/src/config", "host/src/pins", "host/src/plugin/component/file", "host/src/transport"];
     let words = [
@@ -348,7 +348,7 @@ fn only_files_reads_what_people_name() {
 
 /// Only `os` has code for one operating system: types, constants or conditions. Tests may.
 #[test]
-fn only_os_knows_the_operating_system() {
+fn only_os_depends_on_the_operating_system() {
     let homes = ["host/src/os", "host/dev/src/os.rs"];
     let words = [
         "rustix",
@@ -396,7 +396,7 @@ fn four_files_have_unsafe_code() {
 /// Deadlines, pauses and idle times use the monotonic clock, so that setting the system clock ends
 /// nothing. The system clock is for times that other processes and people read.
 #[test]
-fn p36_deadlines_do_not_read_the_clock_on_the_wall() {
+fn p36_deadlines_do_not_use_the_system_clock() {
     let homes = [
         // Expiry of a sealed state, which all processes behind one address must agree on.
         "host/src/server/handlers/rounds",
@@ -441,7 +441,7 @@ const HOSTILE: usize = 78;
 
 /// The same for the hostile suite: its rows are complete, and docs/security.md lists them.
 #[test]
-fn each_row_of_the_hostile_suite_is_there() {
+fn each_row_of_the_hostile_suite_exists_and_is_documented() {
     let suite: String = sources("tests/hostile").into_iter().map(|source| source.text).collect();
     let documentation = fs::read_to_string(repository().join("docs/security.md")).expect("a page");
     let lists = suite.split("rows![").skip(1).filter_map(|list| list.split_once(']'));

@@ -52,7 +52,7 @@ fn late(client: &mut Client<Memory>, requests: usize, tool: &str, arguments: &Va
 }
 
 #[test]
-fn who_does_not_read_is_kept_a_bounded_number_of_answers_and_told_of_the_others() {
+fn answers_for_a_client_that_does_not_read_are_bounded() {
     let settings = Settings { unread: 7 * LARGE, patience: SOON, ..Settings::default() };
     let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-11-25");
     let answers = late(&mut client, 64, "large_version", &json!({}));
@@ -79,7 +79,7 @@ fn who_does_not_read_is_kept_a_bounded_number_of_answers_and_told_of_the_others(
 }
 
 #[test]
-fn what_one_connection_leaves_unread_keeps_others_from_megabytes_alone() {
+fn unread_answers_of_one_connection_block_only_large_ones_of_others() {
     let settings = Settings { unread_of_caller: 4 * LARGE, patience: SOON, ..Settings::default() };
     let memory = Memory::serve_with(&home(), settings);
     let mut beside = Client::legacy(memory.beside(), "2025-11-25");
@@ -103,7 +103,7 @@ fn what_one_connection_leaves_unread_keeps_others_from_megabytes_alone() {
 }
 
 #[test]
-fn requests_that_wait_for_one_plugin_hold_up_no_other() {
+fn requests_queued_for_one_plugin_do_not_delay_others() {
     let settings = Settings { in_flight: 2, patience: SOON, ..Settings::default() };
     let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-03-26");
     let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 2}});
@@ -143,7 +143,7 @@ fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
 
 /// Log messages for a client that does not read are buffered up to the limit; the call still ends.
 #[test]
-fn a_plugin_is_not_held_by_a_client_that_does_not_read() {
+fn a_plugin_is_not_blocked_by_a_client_that_does_not_read() {
     let home = Home::with(&[]);
     home.put_bytes(&Guest::saying("1").logs("flood", &"x".repeat(2000), 90, "").build(), "hostile");
     let settings = Settings { unread: 64 << 10, patience: SOON, ..Settings::default() };
@@ -194,7 +194,7 @@ impl Pipes {
 
 /// 64 answers of 1 MiB in flight, and a client that reads slowly.
 #[test]
-fn who_reads_slowly_gets_everything() {
+fn a_slow_reader_gets_all_answers() {
     let home = Home::new();
     home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
     let mut pipes = Pipes::serve(&home);
@@ -210,7 +210,7 @@ fn who_reads_slowly_gets_everything() {
 
 /// Memory of the process when a client leaves many megabytes unread.
 #[test]
-fn a_client_that_does_not_read_costs_what_it_may() {
+fn memory_for_a_client_that_does_not_read_is_bounded() {
     const CALLS: usize = 400;
     let home = Home::new();
     home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");

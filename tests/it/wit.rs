@@ -15,7 +15,7 @@ pub(super) fn interface() -> (Resolve, PackageId) {
 const EXPORTS: [&str; 5] = ["tools", "resources", "prompts", "completions", "extensions"];
 
 #[test]
-fn it_is_the_version_that_is_promised() {
+fn the_wit_package_has_the_documented_version() {
     let (resolve, package) = interface();
     assert_eq!(resolve.packages[package].name.to_string(), "wharf:plugin@0.1.0");
     assert_eq!(resolve.packages.len(), 1, "it depends on another package");
@@ -47,7 +47,7 @@ fn a_plugin_can_export_each_interface_alone_or_all() {
 }
 
 #[test]
-fn each_world_imports_what_the_host_has() {
+fn each_world_imports_only_host_interfaces() {
     let (resolve, package) = interface();
     let worlds: Vec<&str> = resolve.packages[package].worlds.keys().map(String::as_str).collect();
     assert!(worlds.contains(&"imports"), "{worlds:?}");
@@ -81,7 +81,7 @@ fn no_function_is_async() {
 
 /// Fields and cases need no documentation where their names suffice.
 #[test]
-fn each_interface_type_and_function_says_what_it_is() {
+fn each_interface_type_and_function_is_documented() {
     let (resolve, package) = interface();
     let mut silent = Vec::new();
     let mut check = |path: String, docs: &Docs| {

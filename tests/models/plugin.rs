@@ -46,7 +46,7 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
 }
 
 #[test]
-fn every_call_that_waits_for_a_thread_is_woken() {
+fn every_call_waiting_for_a_permit_is_woken() {
     check(2000, || {
         let (limiter, inside) = (Arc::new(PollLimiter::new(1)), Inside::new(1));
         let mut threads: Vec<_> = (0..2)
@@ -91,7 +91,7 @@ fn every_call_that_waits_for_a_thread_is_woken() {
 }
 
 #[test]
-fn every_call_that_waits_for_a_turn_is_served() {
+fn every_call_waiting_for_a_turn_is_served() {
     check(1000, || {
         let (semaphore, inside) = (FairSemaphore::new(2, 8, true), Inside::new(2));
         let mut threads: Vec<_> = ["alice", "alice", "bob"]
@@ -172,7 +172,7 @@ impl Clock {
 const ABOUT_TO_SLEEP: usize = ticker::LINGER_TICKS as usize;
 
 #[test]
-fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
+fn the_ticker_ticks_for_a_guest_that_starts_as_it_falls_asleep() {
     check(1000, || {
         let clock = Clock::start();
         clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
@@ -181,7 +181,7 @@ fn the_clock_ticks_for_a_guest_that_comes_when_it_falls_asleep() {
 }
 
 #[test]
-fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
+fn the_ticker_ticks_for_a_guest_that_starts_while_it_sleeps() {
     check(200, || {
         let clock = Clock::start();
         clock.idle.wait_until(|now| now >= 1);
@@ -190,7 +190,7 @@ fn the_clock_ticks_for_a_guest_that_comes_when_it_sleeps() {
 }
 
 #[test]
-fn the_clock_ends_when_it_falls_asleep_or_sleeps() {
+fn the_ticker_ends_while_it_falls_asleep_or_sleeps() {
     check(500, || {
         let clock = Clock::start();
         clock.ticks.wait_until(|now| now >= ABOUT_TO_SLEEP);
@@ -326,17 +326,17 @@ fn no_instance_stays(clock_runs_on: bool) {
 }
 
 #[test]
-fn no_instance_is_forgotten() {
+fn no_instance_is_leaked() {
     no_instance_stays(false);
 }
 
 #[test]
-fn no_instance_is_forgotten_while_something_keeps_the_clock_running() {
+fn no_instance_is_leaked_while_the_ticker_keeps_running() {
     no_instance_stays(true);
 }
 
 #[test]
-fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
+fn no_instance_is_leaked_as_the_ticker_falls_asleep() {
     check(1000, || {
         let pool = Pool::new(true);
         let (one, of_other) = (pool.plugin(0, true), pool.clone());
@@ -358,7 +358,7 @@ fn no_instance_is_forgotten_that_is_left_when_the_clock_falls_asleep() {
 }
 
 #[test]
-fn a_rest_leaves_the_next_instance_and_nothing_else() {
+fn the_idle_hook_leaves_only_the_next_instance() {
     check(20, || {
         let pool = Pool::new(false);
         let (inline, slow) = (pool.plugin(0, true), pool.plugin(1, false));

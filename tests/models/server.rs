@@ -48,11 +48,11 @@ fn answered_or_cancelled(cancel: fn(&InFlight)) {
 }
 
 #[test]
-fn a_request_is_answered_or_cancelled_and_the_last_one_wakes() {
+fn each_request_is_answered_or_cancelled_and_the_last_wakes_the_waiter() {
     check(2000, || answered_or_cancelled(|in_flight| in_flight.cancel(&id(1))));
 }
 
 #[test]
-fn all_are_cancelled_or_answered() {
+fn all_requests_are_cancelled_or_answered() {
     check(2000, || answered_or_cancelled(InFlight::cancel_all));
 }

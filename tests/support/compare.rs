@@ -82,7 +82,7 @@ pub fn put(line: &str, saved: &HashMap<String, Value>) -> String {
 }
 
 #[test]
-fn placeholders_mean_what_they_say() {
+fn placeholders_match_as_documented() {
     use serde_json::json;
     let same = |expected: Value, actual: Value| difference(&expected, &actual).is_none();
     assert!(same(json!({"a": "<any>"}), json!({"a": null})));
@@ -101,7 +101,7 @@ fn placeholders_mean_what_they_say() {
 }
 
 #[test]
-fn what_is_saved_is_put() {
+fn saved_values_replace_placeholders() {
     use serde_json::json;
     let mut saved = HashMap::new();
     save(&json!([{"a": "<save:text>"}, "<save:list>"]), &json!([{"a": "x\"y"}, [1]]), &mut saved);

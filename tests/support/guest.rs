@@ -362,7 +362,7 @@ fn escaped(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn guests_made_here_are_components() {
+fn generated_guests_are_valid_components() {
     let two = r#"{"type":"object"}"#;
     for guest in [
         Guest::saying("1"),

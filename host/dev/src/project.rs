@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_read() {
+    fn a_plugin_toml_is_parsed() {
         let text = "name = \"a-b\"\nlanguage = \"python\"\nexports = [\"tools\", \"prompts\"]\nimports = [\"http\"]\n";
         let project = read(text).expect("a project");
         assert_eq!((project.name.as_ref(), project.language), ("a-b", Language::Python));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_was_meant() {
+    fn errors_in_plugin_toml_have_suggestions() {
         for (text, said) in [
             ("name = \"a\"\nlanguage = \"rust\"\nsourc = \"x\"\n", "did you mean `source`?"),
             ("name = \"a\"\nlanguage = \"pyton\"\n", "did you mean `python`?"),

@@ -9,7 +9,7 @@ use super::{attempt, granting, home, names_in, on, serve, to};
 use crate::support::client::Client;
 
 #[test]
-fn no_path_leads_out_of_the_folder() {
+fn no_path_escapes_the_folder() {
     let home = home();
     let shared = home.path("shared");
     let outside = home.path("outside");
@@ -71,7 +71,7 @@ fn no_path_leads_out_of_the_folder() {
 }
 
 #[test]
-fn no_link_is_made() {
+fn links_cannot_be_created() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     let mut client = serve(&home, "'write'");
@@ -85,7 +85,7 @@ fn no_link_is_made() {
 }
 
 #[test]
-fn nothing_moves_from_one_granted_folder_to_another() {
+fn files_cannot_be_moved_between_granted_folders() {
     let home = home();
     let [shared, other] = ["shared", "other"].map(|name| home.path(name));
     fs::create_dir(&other).expect("a folder");
@@ -103,7 +103,7 @@ fn nothing_moves_from_one_granted_folder_to_another() {
 
 /// The grant holds the open handle, not the path.
 #[test]
-fn a_folder_that_is_replaced_by_a_link_is_still_the_folder() {
+fn a_folder_replaced_by_a_link_stays_the_granted_one() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("here"), "hello").expect("a file");

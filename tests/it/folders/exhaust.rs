@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 
 /// A FIFO that is created after its folder was checked.
 #[test]
-fn a_fifo_blocks_nothing() {
+fn a_fifo_in_a_granted_folder_blocks_nothing() {
     let home = home();
     let shared = home.path("shared");
     for mode in ["'read'", "'write'"] {
@@ -47,7 +47,7 @@ fn threads(client: &mut Client) -> usize {
 }
 
 #[test]
-fn a_call_holds_no_more_files_than_it_may() {
+fn open_files_of_a_call_are_limited() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     for mode in ["'read'", "'write'"] {
@@ -63,7 +63,7 @@ fn a_call_holds_no_more_files_than_it_may() {
 
 /// Concurrent calls of plugins that each open as many files as they can.
 #[test]
-fn all_calls_together_leave_the_host_its_files() {
+fn open_files_of_all_calls_are_limited() {
     let home = home();
     let plugins = ["folders", "second", "third"];
     let mut settings = String::new();
@@ -97,7 +97,7 @@ fn with_quota(home: &Home, quota: &str) -> Client {
 }
 
 #[test]
-fn a_folder_is_filled_to_its_quota_and_no_further() {
+fn a_folder_cannot_exceed_its_quota() {
     let home = home();
     let shared = home.path("shared");
     fs::write(shared.join("before"), vec![0; MIB as usize]).expect("a file");
@@ -130,7 +130,7 @@ fn a_folder_is_filled_to_its_quota_and_no_further() {
 }
 
 #[test]
-fn small_files_and_folders_count_too() {
+fn directory_entries_count_towards_the_quota() {
     let home = home();
     let mut client = with_quota(&home, "1MiB");
     assert_eq!(of(&mut client, "many", "f", 1000), "ok 256 quota");
@@ -164,7 +164,7 @@ fn a_removed_file_counts_until_it_is_closed() {
 
 /// Files removed by the owner of the folder, not through the host.
 #[test]
-fn what_others_take_away_makes_room() {
+fn files_removed_by_others_release_quota() {
     let home = home();
     let mut client = with_quota(&home, "4MiB");
     assert_eq!(of(&mut client, "fill", "f", 10), "ok 3 quota");

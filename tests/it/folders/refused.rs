@@ -31,7 +31,7 @@ fn make(folder: PathBuf) -> PathBuf {
 }
 
 #[test]
-fn folders_of_the_user_and_of_wharf_are_not_given() {
+fn folders_of_the_user_and_of_wharf_are_not_granted() {
     let home = home();
     refused(&home, Path::new("/"), "is the root of all");
     for own in [home.path("home"), home.path("config/wharf"), home.plugins()] {
@@ -60,7 +60,7 @@ fn folders_of_the_user_and_of_wharf_are_not_given() {
 
 /// The audit log, tokens and secrets: also if configured after the grant, or reached by a link.
 #[test]
-fn folders_with_files_of_the_host_in_them_are_not_given() {
+fn folders_with_files_of_the_host_are_not_granted() {
     let home = home();
     let shared = home.path("shared");
     let deep = make(shared.join("deep"));
@@ -95,7 +95,7 @@ fn folders_with_files_of_the_host_in_them_are_not_given() {
 }
 
 #[test]
-fn folders_of_keys_are_not_given() {
+fn folders_with_keys_are_not_granted() {
     let home = home();
     for keys in [".ssh", ".gnupg", ".aws"] {
         let folder = make(home.path(&format!("home/{keys}/sub")));
@@ -108,7 +108,7 @@ fn folders_of_keys_are_not_given() {
 }
 
 #[test]
-fn what_is_no_folder_is_not_given() {
+fn only_folders_are_granted() {
     let home = home();
     refused(&home, &home.path("nowhere"), "is not there");
     fs::write(home.path("file"), "").expect("a file");
@@ -119,7 +119,7 @@ fn what_is_no_folder_is_not_given() {
 }
 
 #[test]
-fn a_folder_with_more_than_files_in_it_is_not_given() {
+fn a_folder_with_a_fifo_or_socket_is_not_granted() {
     let home = home();
     let with_fifo = make(home.path("with-fifo"));
     make(with_fifo.join("a/b"));
@@ -132,7 +132,7 @@ fn a_folder_with_more_than_files_in_it_is_not_given() {
 
 /// The other folders remain available.
 #[test]
-fn one_folder_that_is_not_given_costs_no_other() {
+fn a_refused_folder_does_not_affect_others() {
     let home = home();
     fs::write(home.path("shared/here"), "hello").expect("a file");
     home.configure(&granting(&[(&home.path("nowhere"), "'read'"), (&home.path("shared"), "'read'")]));
@@ -142,7 +142,7 @@ fn one_folder_that_is_not_given_costs_no_other() {
 }
 
 #[test]
-fn a_folder_that_is_full_already_is_told() {
+fn a_folder_over_its_quota_is_logged() {
     let home = home();
     fs::write(home.path("shared/here"), vec![0; 2 << 20]).expect("a file");
     let mut client = super::serve(&home, "'write', quota = '1MiB'");

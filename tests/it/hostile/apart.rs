@@ -8,7 +8,7 @@ use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
 
 #[test]
-fn crashes_at_the_same_time_are_told_apart() {
+fn simultaneous_crashes_are_attributed_correctly() {
     let guest = Guest::saying("1").does("trap", bodies::TRAP).does("memory", bodies::TAKE_MEMORY);
     let (home, plugins) = (Home::with(&["echo"]), ["one", "two", "three", "four"]);
     for plugin in plugins {
@@ -34,7 +34,7 @@ fn crashes_at_the_same_time_are_told_apart() {
 }
 
 #[test]
-fn a_name_that_looks_like_anothers_is_told() {
+fn a_name_similar_to_anothers_is_logged() {
     let home = home_of(&Guest::saying("1"));
     let mut client = Client::start(&home);
     client.tools();

@@ -27,7 +27,7 @@ fn call_until_called(client: &mut Client, tool: &str) -> Value {
 }
 
 #[test]
-fn what_fails_again_and_again_is_left_alone_for_a_while() {
+fn a_plugin_that_fails_repeatedly_is_quarantined() {
     let home = home_of(&Guest::saying("1").does("crash", bodies::TRAP));
     let mut client = Client::start(&home);
     let tools = client.tools();
@@ -54,7 +54,7 @@ fn what_fails_again_and_again_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn other_content_is_not_left_alone_for_what_was_there_before() {
+fn a_new_version_is_not_quarantined_for_the_old_one() {
     let home = home_of(&Guest::saying("1").does("crash", bodies::TRAP));
     let mut client = Client::start(&home);
     client.tools();
@@ -70,7 +70,7 @@ fn other_content_is_not_left_alone_for_what_was_there_before() {
 
 /// Errors that the plugin returns, and arguments refused before the call, are not faults.
 #[test]
-fn who_says_no_is_called_again() {
+fn errors_of_a_plugin_do_not_quarantine_it() {
     let home = Home::with(&["everything", "echo"]);
     let mut client = Client::start(&home);
     client.tools();

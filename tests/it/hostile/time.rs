@@ -14,7 +14,7 @@ const SLACK: Duration = Duration::from_secs(3);
 
 /// As many spinning calls as are admitted, of enough plugins to occupy every guest thread.
 #[test]
-fn spinning_guests_delay_nobody() {
+fn spinning_guests_delay_no_other_call() {
     let home = Home::with(&["echo"]);
     let spinner = Guest::saying("1").does("spin", bodies::SPIN).build();
     let spinners = ["one", "two", "three"];
@@ -48,7 +48,7 @@ fn spinning_guests_delay_nobody() {
 }
 
 #[test]
-fn a_full_queue_is_told_at_once() {
+fn a_full_queue_refuses_at_once() {
     let home = home_of(&Guest::saying("1").does("spin", bodies::SPIN));
     home.configure("[plugins.hostile.limits]\ncpu = \"300ms\"\nconcurrency = 1\nqueue = 2\n");
     let mut client = Client::start(&home);
@@ -62,7 +62,7 @@ fn a_full_queue_is_told_at_once() {
 }
 
 #[test]
-fn a_cancelled_call_frees_its_place() {
+fn a_cancelled_call_releases_its_slot() {
     let home = home_of(&Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN));
     home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
     let mut client = Client::start(&home);
@@ -80,7 +80,7 @@ fn a_cancelled_call_frees_its_place() {
 
 /// Far more calls than threads: a waiting call does not occupy a thread.
 #[test]
-fn calls_that_wait_wait_together() {
+fn waiting_calls_do_not_occupy_threads() {
     let home = Home::with(&["echo"]);
     home.put("hostile", "sleeper");
     home.configure("[plugins.sleeper.limits]\nconcurrency = 100\nqueue = 0\ntimeout = \"2s\"\n");

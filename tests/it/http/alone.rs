@@ -45,7 +45,7 @@ fn rest(stream: &mut Events) -> Vec<Event> {
 
 /// Rows H1–H12 of the table: which era handles a body.
 #[test]
-fn each_body_has_its_era() {
+fn each_body_is_handled_in_its_era() {
     let front = front();
     let session = Endpoint::shake_hands(front.address, "2025-03-26");
     let post = |body: &Value| {
@@ -107,7 +107,7 @@ fn each_body_has_its_era() {
 
 /// H13, H15, H16, P27: no session, no other HTTP methods, no resumption.
 #[test]
-fn p27_sessions_and_event_ids_mean_nothing() {
+fn p27_stateless_requests_ignore_sessions_and_event_ids() {
     let front = front();
     let client = Endpoint::new(front.address);
     let session = Endpoint::shake_hands(front.address, "2025-11-25");
@@ -128,7 +128,7 @@ fn p27_sessions_and_event_ids_mean_nothing() {
 
 /// HM-4, HM-5.
 #[test]
-fn a_stream_has_no_ids_and_ends_with_the_answer() {
+fn a_stateless_stream_has_no_ids_and_ends_with_the_answer() {
     let front = front();
     let client = Endpoint::new(front.address);
     let mut stream = client.stream(&slow(3, 1.2));
@@ -144,7 +144,7 @@ fn a_stream_has_no_ids_and_ends_with_the_answer() {
 
 /// By `Accept`; notifications are omitted where the format has no place for them.
 #[test]
-fn answers_come_as_the_client_can_read_them() {
+fn answers_have_an_accepted_content_type() {
     let front = front();
     let client = Endpoint::new(front.address);
     let post = client.post(&slow(3, 0.6));
@@ -163,7 +163,7 @@ fn answers_come_as_the_client_can_read_them() {
 
 /// The state that the server caches per connection changes no answer.
 #[test]
-fn a_connection_serves_one_request_after_the_other() {
+fn a_connection_serves_sequential_requests() {
     let front = front();
     let client = Endpoint::new(front.address);
     let call = |name: &str, token: Value| {
@@ -199,7 +199,7 @@ fn a_connection_serves_one_request_after_the_other() {
 
 /// P12: ids are scoped to a request, and a cancellation notification has no effect.
 #[test]
-fn p12_ids_are_of_one_request() {
+fn p12_ids_are_scoped_to_one_request() {
     let front = front();
     let client = Endpoint::new(front.address);
     let mut one = client.stream(&slow(7, 1.2));
@@ -283,7 +283,7 @@ fn usage(process: &Process) -> Usage {
 
 /// P28: a thousand clients that disconnect during a call leak nothing.
 #[test]
-fn p28_clients_that_vanish_leave_nothing() {
+fn p28_clients_that_disconnect_leak_nothing() {
     let home = Home::with(&["echo", "everything"]);
     let (process, address) = serve(&home, &[]);
     let client = Endpoint::new(address);
@@ -349,7 +349,7 @@ fn acknowledged(address: SocketAddr, id: u64) -> Events {
 
 /// Each stream is notified of each change under its own id, and ends with its result.
 #[test]
-fn listen_streams_hear_and_end() {
+fn subscription_streams_are_notified_and_end_with_a_result() {
     let home = Home::with(&["everything"]);
     let (mut process, address) = serve(&home, &[]);
     Endpoint::new(address).ask(&alone(1, "tools/list", json!({})));
@@ -372,7 +372,7 @@ fn listen_streams_hear_and_end() {
 /// P29: a thousand unread streams delay no other client, cost little memory, and get few
 /// notifications for many changes.
 #[test]
-fn p29_slow_readers_hold_up_nobody() {
+fn p29_slow_readers_delay_no_other_client() {
     const CHANGES: usize = 40;
     let home = Home::with(&["everything"]);
     home.configure("[server.http]\nconnections = 1100\nconnections-per-address = 1100\n");

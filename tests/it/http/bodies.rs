@@ -47,7 +47,7 @@ fn holding(front: &Front) -> Line<TcpStream> {
 
 /// P30: one more large body waits for the body timeout and is refused; small ones do not wait.
 #[test]
-fn p30_who_finds_no_room_is_told_to_come_back() {
+fn p30_a_body_over_the_budget_gets_retry_after() {
     let front = with_room_for_one(SHORT);
     let holding = holding(&front);
     let large = padded(front.discover(), 4 * MIB);
@@ -71,7 +71,7 @@ fn p30_who_finds_no_room_is_told_to_come_back() {
 
 /// P30: the budget is shared between principals.
 #[test]
-fn p30_one_caller_does_not_take_all_room() {
+fn p30_one_caller_cannot_take_the_whole_budget() {
     let (alice, bob) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
     let tokens = vec![Token::new("alice", alice), Token::new("bob", bob)];
     let settings = Settings { bodies: 8 * MIB, body_timeout: SHORT, tokens: tokens.into(), ..Settings::default() };
@@ -92,7 +92,7 @@ fn p30_one_caller_does_not_take_all_room() {
 
 /// P30: waiting requests are served when budget is released; chunked ones take what they need.
 #[test]
-fn p30_a_body_waits_for_room() {
+fn p30_a_body_waits_for_budget() {
     let front = with_room_for_one(PATIENCE);
     let holding = holding(&front);
     let whole = padded(front.discover(), 4 * MIB);
@@ -116,7 +116,7 @@ fn p30_a_body_waits_for_room() {
 
 /// P30: 60 connections send 4 MiB each except the last byte, and the host buffers 64 MiB of them.
 #[test]
-fn p30_bodies_are_counted_together() {
+fn p30_bodies_share_one_budget() {
     assert_eq!(Settings::default().bodies, 64 * MIB);
     let home = Home::new();
     let (process, address) = serve(&home, &[]);

@@ -53,7 +53,7 @@ fn told(answer: &Value) -> String {
 
 /// Across all her sessions and connections, only the user who caused the faults is refused.
 #[test]
-fn who_makes_a_plugin_fail_is_kept_off_alone() {
+fn only_the_user_who_causes_faults_is_quarantined() {
     let home = Home::new();
     home.put_bytes(&Guest::saying("1").does("crash", "unreachable").build(), "p");
     with_users(&home, "");
@@ -72,7 +72,7 @@ fn who_makes_a_plugin_fail_is_kept_off_alone() {
 
 /// A queue of 16, and hundreds of calls by alice in two sessions and on separate connections.
 #[test]
-fn a_queue_that_one_user_fills_has_a_place_for_another() {
+fn a_queue_filled_by_one_user_admits_another() {
     let home = Home::with(&["everything"]);
     with_users(&home, "[limits]\nqueue = 16\n");
     let (_process, address) = serve(&home, &[]);

@@ -66,7 +66,7 @@ fn p24_one_address_has_64_connections() {
 
 /// P24: the total over all addresses is limited, by default to 512.
 #[test]
-fn p24_connections_are_counted_in_all() {
+fn p24_the_total_of_connections_is_limited() {
     assert_eq!(Settings::default().connections, 512);
     let front = Front::start(Settings { connections: 16, connections_per_address: 4, ..Settings::default() });
     let health = Request::new("GET", "/healthz", front.address);
@@ -80,7 +80,7 @@ fn p24_connections_are_counted_in_all() {
 
 /// P24: repeated floods of connections do not displace existing ones.
 #[test]
-fn p24_a_flood_of_connections_ends_without_a_trace() {
+fn p24_a_flood_of_connections_leaks_nothing() {
     let front = Front::start(Settings { connections_per_address: 8, ..Settings::default() });
     let health = Request::new("GET", "/healthz", front.address);
     let mut first = front.connect();
@@ -96,7 +96,7 @@ fn p24_a_flood_of_connections_ends_without_a_trace() {
 /// P24: during a flood of connections, a hundred existing clients get all their answers, and a
 /// stream continues.
 #[test]
-fn p24_a_crowd_takes_nothing_from_those_before_it() {
+fn p24_a_flood_of_connections_does_not_affect_existing_ones() {
     let home = Home::with(&["echo", "everything"]);
     let (_process, address) = serve(&home, &[]);
     let endpoint = Endpoint::new(address);
@@ -129,7 +129,7 @@ fn p24_a_crowd_takes_nothing_from_those_before_it() {
 /// P24: more connections than file descriptors. The host keeps running, serves existing
 /// connections, and accepts others once descriptors are free.
 #[test]
-fn p24_without_descriptors_it_waits_for_some() {
+fn p24_without_descriptors_connections_wait() {
     const DESCRIPTORS: usize = 256;
     let home = Home::with(&["echo"]);
     home.configure("[server.http]\nconnections = 2000\nconnections-per-address = 2000\n");
@@ -157,7 +157,7 @@ fn p24_without_descriptors_it_waits_for_some() {
 
 /// P24: every connection of a burst gets `Retry-After`, even if it has already sent a request.
 #[test]
-fn p24_a_burst_of_those_too_many_is_told() {
+fn p24_each_connection_of_a_burst_gets_retry_after() {
     const BURST: usize = 400;
     let front = Front::start(Settings { connections_per_address: 8, ..Settings::default() });
     let health = Request::new("GET", "/healthz", front.address);

@@ -15,7 +15,7 @@ fn statuses(front: &Front, bytes: &str) -> Vec<u16> {
 
 /// P18: two lengths, or an ambiguous one.
 #[test]
-fn p18_a_length_that_is_none_is_refused_and_nothing_after_it_is_read() {
+fn p18_an_invalid_length_is_refused_and_nothing_after_it_is_read() {
     let front = Front::start(Settings::default());
     let host = front.address;
     let post = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n");
@@ -57,7 +57,7 @@ fn p18_chunks_beside_a_length_are_the_last_request() {
 
 /// P18: compressed transfer codings are refused.
 #[test]
-fn p18_a_packed_transfer_is_not_taken() {
+fn p18_a_compressed_transfer_is_refused() {
     let front = Front::start(Settings::default());
     let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n", front.address);
     for coding in ["gzip, chunked", "Chunked, chunked", "chunked\r\nTransfer-Encoding: chunked"] {
@@ -71,7 +71,7 @@ fn p18_a_packed_transfer_is_not_taken() {
 
 /// P18: bare line feeds are not ambiguous.
 #[test]
-fn p18_a_bare_line_feed_divides_nothing() {
+fn p18_a_bare_line_feed_does_not_split_requests() {
     let front = Front::start(Settings::default());
     let host = front.address;
     let length = SMUGGLED.len();
@@ -88,7 +88,7 @@ fn p18_a_bare_line_feed_divides_nothing() {
 
 /// P18: chunk extensions that are larger than their chunks.
 #[test]
-fn p18_a_bomb_of_chunk_extensions_is_refused() {
+fn p18_oversized_chunk_extensions_are_refused() {
     let front = Front::start(Settings::default());
     let mut line = front.connect();
     let head = Request::new("POST", "/mcp", front.address)
@@ -108,7 +108,7 @@ fn p18_a_bomb_of_chunk_extensions_is_refused() {
 
 /// P18: too many headers, and headers that are too long.
 #[test]
-fn p18_too_many_headers_and_too_long_ones_are_refused() {
+fn p18_too_many_and_too_long_headers_are_refused() {
     let front = Front::start(Settings::default());
     let many = (0..200).fold(front.discover(), |request, n| request.with(&format!("X-{n}"), "x"));
     assert_eq!(front.ask(&many).status, 431);
@@ -151,7 +151,7 @@ fn p30_chunks_over_4_mib_are_refused() {
 
 /// P30: content codings are not decoded.
 #[test]
-fn p30_a_packed_body_is_refused() {
+fn p30_a_compressed_body_is_refused() {
     let front = Front::start(Settings::default());
     for coding in ["gzip", "br", "deflate", "identity, gzip"] {
         assert_eq!(front.ask(&front.discover().with("Content-Encoding", coding)).status, 415, "{coding}");
@@ -177,7 +177,7 @@ fn p30_an_expectation_is_honoured() {
 
 /// P31: HTTP/2 is not offered.
 #[test]
-fn p31_http_2_is_not_spoken() {
+fn p31_http_2_is_not_supported() {
     let front = Front::start(Settings::default());
     let mut line = front.connect();
     line.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00");
@@ -186,7 +186,7 @@ fn p31_http_2_is_not_spoken() {
 
 /// Pipelined requests are answered in order.
 #[test]
-fn a_connection_is_kept_for_more_requests() {
+fn pipelined_requests_are_answered_in_order() {
     let front = Front::start(Settings::default());
     let mut line = front.connect();
     let health = Request::new("GET", "/healthz", front.address);

@@ -35,7 +35,7 @@ fn echo(front: &Front) -> Request {
 
 /// P16.
 #[test]
-fn p16_headers_say_what_the_body_says() {
+fn p16_headers_must_match_the_body() {
     let front = front();
     let good = echo(&front);
     assert_eq!(text(&front.ask(&good)), "x");
@@ -80,7 +80,7 @@ fn p16_headers_say_what_the_body_says() {
 
 /// P16: a name that looks like the sentinel must itself be encoded.
 #[test]
-fn p16_the_sentinel_is_no_name() {
+fn p16_a_name_like_the_sentinel_must_be_encoded() {
     let front = front();
     let literal = "=?base64?ZWNobw==?=";
     let call = Endpoint::new(front.address).post(&alone(1, "tools/call", json!({"name": literal})));
@@ -90,7 +90,7 @@ fn p16_the_sentinel_is_no_name() {
 
 /// Which parameter is the name depends on the method; some methods have none.
 #[test]
-fn the_name_is_that_of_the_method() {
+fn the_name_header_depends_on_the_method() {
     let front = front();
     let client = Endpoint::new(front.address);
     let uri = "test://static-text";
@@ -125,7 +125,7 @@ fn mirroring() -> Front {
 
 /// P17.
 #[test]
-fn p17_arguments_in_headers_say_the_same() {
+fn p17_arguments_in_headers_must_match_the_body() {
     let front = mirroring();
     let ask = |arguments: Value, headers: &[(&str, &str)]| {
         let name = "mirror_take";
@@ -178,7 +178,7 @@ fn p17_arguments_in_headers_say_the_same() {
 
 /// The older revisions ignore these headers.
 #[test]
-fn p17_a_session_has_no_such_headers() {
+fn p17_sessions_ignore_argument_headers() {
     let front = mirroring();
     let client = Endpoint::shake_hands(front.address, "2025-11-25");
     let call = request(1, "tools/call", json!({"name": "mirror_take", "arguments": {"plain": "eu"}}));
@@ -188,7 +188,7 @@ fn p17_a_session_has_no_such_headers() {
 
 /// HM-13: clients must drop such a tool, so it is not listed.
 #[test]
-fn a_tool_with_a_bad_header_is_not_served() {
+fn a_tool_with_an_invalid_header_is_not_listed() {
     let good = r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}"#;
     for bad in [
         r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#,
@@ -209,7 +209,7 @@ fn a_tool_with_a_bad_header_is_not_served() {
 
 /// The order of the checks: each request fails one check and all later ones.
 #[test]
-fn what_is_wrong_first_is_told() {
+fn the_first_failed_check_is_reported() {
     let front = front();
     let post = |meta: Value, method: &str, params: Value| {
         let mut params = params;

@@ -10,7 +10,7 @@ use crate::support::streamable::{Endpoint, request};
 /// P26: sessions whose clients disconnect before they read their answers buffer 16 MiB per caller,
 /// not all answers, some 190 MB. A dropped answer is reported under its id.
 #[test]
-fn p26_answers_that_nobody_comes_for_are_bounded_over_all_sessions() {
+fn p26_unread_answers_are_bounded_over_all_sessions() {
     const CALLS: u64 = 12;
     let home = Home::with(&["text"]);
     let (process, address) = serve(&home, &[]);

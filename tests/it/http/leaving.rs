@@ -72,7 +72,7 @@ fn result(mut events: Events) -> Value {
 }
 
 #[test]
-fn halves_of_heads_and_bodies_are_not_waited_for() {
+fn shutdown_does_not_wait_for_partial_requests() {
     let home = Home::with(&["everything"]);
     home.configure("[server.http]\nconnections-per-address = 400\n");
     for with_call in [false, true] {
@@ -109,7 +109,7 @@ fn halves_of_heads_and_bodies_are_not_waited_for() {
 
 /// The log distinguishes an unread response from a call that does not end.
 #[test]
-fn the_log_says_what_was_waited_for() {
+fn the_log_says_what_shutdown_waited_for() {
     let home = Home::with(&["everything"]);
     // More than the socket buffers hold.
     home.put_bytes(&Guest::saying("1").fills("large", 12 << 20).build(), "p");

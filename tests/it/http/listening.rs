@@ -25,7 +25,7 @@ fn refused(home: &Home, address: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn the_address_is_told_and_plugins_are_served_there() {
+fn the_address_is_printed_and_plugins_are_served_there() {
     let home = Home::with(&["echo"]);
     let (mut process, address) = serve(&home, &[]);
     assert!(address.ip().is_loopback() && address.port() != 0, "{address}");
@@ -40,7 +40,7 @@ fn the_address_is_told_and_plugins_are_served_there() {
 
 /// P35.
 #[test]
-fn p35_a_port_that_is_taken_is_an_error() {
+fn p35_a_port_in_use_is_an_error() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let (code, said) = refused(&Home::new(), &address);
@@ -50,7 +50,7 @@ fn p35_a_port_that_is_taken_is_an_error() {
 
 /// P35.
 #[test]
-fn p35_other_machines_come_in_with_a_token_or_by_a_flag() {
+fn p35_remote_access_needs_a_token_or_a_flag() {
     let home = Home::new();
     for address in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
         let (code, said) = refused(&home, address);
@@ -69,7 +69,7 @@ fn p35_other_machines_come_in_with_a_token_or_by_a_flag() {
 }
 
 #[test]
-fn what_is_no_address_is_an_error() {
+fn an_invalid_address_is_an_error() {
     for address in ["8080", "example.com:80", "127.0.0.1:http", "unix:", "systemd"] {
         let (code, said) = refused(&Home::new(), address);
         assert!(matches!(code, Some(1 | 2)), "{said}");
@@ -78,7 +78,7 @@ fn what_is_no_address_is_an_error() {
 
 /// P35.
 #[test]
-fn p35_a_unix_socket_is_the_users_alone() {
+fn p35_a_unix_socket_is_private_to_the_user() {
     let home = Home::new();
     let path = home.path("runtime/wharf.sock");
     let address = format!("unix:{}", path.display());
@@ -117,7 +117,7 @@ fn p35_a_unix_socket_is_the_users_alone() {
 
 /// Socket activation, with readiness and stopping notifications to the service manager.
 #[test]
-fn a_socket_of_systemd_is_taken_over() {
+fn a_socket_passed_by_systemd_is_used() {
     let home = Home::new();
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("an address");
@@ -151,7 +151,7 @@ fn a_socket_of_systemd_is_taken_over() {
 
 /// Requests that have begun are answered; idle connections are closed, and new ones refused.
 #[test]
-fn a_signal_lets_a_request_end() {
+fn a_signal_lets_a_running_request_finish() {
     let home = Home::new();
     let (mut process, address) = serve(&home, &[]);
     let mut idle = Line::connect(address);

@@ -34,7 +34,7 @@ fn p19_a_page_of_another_origin_is_refused_before_its_body() {
 
 /// P20.
 #[test]
-fn p20_another_name_of_the_server_is_refused_before_the_body() {
+fn p20_an_unknown_host_is_refused_before_the_body() {
     let front = Front::start(Settings::default());
     let port = front.address.port();
     let bad = ["evil.example", "localhost", "127.0.0.1"].map(str::to_owned);
@@ -83,7 +83,7 @@ fn a_host_and_an_origin_can_be_allowed() {
 
 /// P21: requests that a page may send without a preflight, and preflights.
 #[test]
-fn p21_what_a_page_may_send_unasked_is_no_message() {
+fn p21_requests_without_a_preflight_are_refused() {
     let front = Front::start(Settings::default());
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""] {
         let response = before_the_body(&front, &front.discover().set("Content-Type", content_type));
@@ -104,7 +104,7 @@ fn p21_what_a_page_may_send_unasked_is_no_message() {
 
 /// P20: supervisors use an address; a page that rebinds DNS uses its own name.
 #[test]
-fn p20_only_by_a_known_name_or_an_address_is_its_health_told() {
+fn p20_health_needs_a_known_host_or_an_address() {
     let front = Front::start(Settings::default());
     let port = front.address.port();
     let probe = |path: &str, host: &str| front.ask(&Request::new("GET", path, host)).status;

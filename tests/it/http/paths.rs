@@ -25,7 +25,7 @@ fn p32_other_paths_and_methods_are_refused() {
 
 /// P32: also as HTTP status, since intermediaries see only that.
 #[test]
-fn p32_an_unknown_method_is_not_found() {
+fn p32_an_unknown_mcp_method_has_status_404() {
     let front = Front::start(Settings::default());
     // Before the first scan a method might belong to a plugin.
     front.catalog.set_ready();
@@ -39,7 +39,7 @@ fn p32_an_unknown_method_is_not_found() {
 
 /// P32.
 #[test]
-fn p32_an_upgrade_is_not_made() {
+fn p32_an_upgrade_is_ignored() {
     let front = Front::start(Settings::default());
     for protocol in ["websocket", "h2c"] {
         let request = front.discover().with("Connection", "Upgrade").with("Upgrade", protocol);
@@ -50,7 +50,7 @@ fn p32_an_upgrade_is_not_made() {
 }
 
 #[test]
-fn health_is_at_once_and_readiness_after_the_first_scan() {
+fn health_is_immediate_and_readiness_after_the_first_scan() {
     let front = Front::start(Settings::default());
     let ask = |path: &str| front.ask(&Request::new("GET", path, "10.0.0.7:8080")).status;
     assert_eq!((ask("/healthz"), ask("/readyz")), (200, 503));

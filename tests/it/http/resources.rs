@@ -50,7 +50,7 @@ fn long(characters: usize) -> String {
 
 /// P33.
 #[test]
-fn p33_a_resource_that_nobody_has_is_not_found_on_stdio() {
+fn p33_an_unknown_resource_is_not_found_on_stdio() {
     let home = Home::with(&["echo", "everything"]);
     for (revision, code) in [(MODERN, -32602), ("2025-11-25", -32002)] {
         let mut client = Client::able(Process::serve(&home), revision, json!({}));
@@ -64,7 +64,7 @@ fn p33_a_resource_that_nobody_has_is_not_found_on_stdio() {
 
 /// P33: a URI that is too long for a header is refused before the body is read.
 #[test]
-fn p33_a_resource_that_nobody_has_is_not_found_over_http() {
+fn p33_an_unknown_resource_is_not_found_over_http() {
     let front = Front::serve(&Home::with(&["echo", "everything"]), Settings::default());
     let client = Endpoint::new(front.address);
     let read = |uri: &str| client.ask(&alone(1, "resources/read", json!({ "uri": uri })));

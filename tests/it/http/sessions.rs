@@ -38,7 +38,7 @@ fn each_handshake_revision_opens_a_session() {
 
 /// P26: 128 random bits in visible ASCII.
 #[test]
-fn p26_ids_cannot_be_guessed() {
+fn p26_session_ids_cannot_be_guessed() {
     let front = start(Settings::default());
     let ids: HashSet<String> =
         (0..100).map(|_| Endpoint::shake_hands(front.address, "2025-11-25").session.expect("a session")).collect();
@@ -55,7 +55,7 @@ fn p26_ids_cannot_be_guessed() {
 
 /// A client cannot choose its session id (P26, fixation), and needs a valid one.
 #[test]
-fn p26_a_session_must_be_there() {
+fn p26_an_unknown_or_missing_session_is_refused() {
     let front = start(Settings::default());
     let client = Endpoint::shake_hands(front.address, "2025-11-25");
     let chosen = client.post(&initialize("2025-11-25")).with("Mcp-Session-Id", "0123456789abcdef0123456789abcdef");
@@ -76,7 +76,7 @@ fn p26_a_session_must_be_there() {
 }
 
 #[test]
-fn a_handshake_that_fails_opens_nothing() {
+fn a_failed_handshake_opens_no_session() {
     let front = with_sessions(1, Duration::from_secs(60));
     let client = Endpoint::new(front.address);
     let failed = client.ask(&request(0, "initialize", json!({"protocolVersion": 1})));
@@ -87,7 +87,7 @@ fn a_handshake_that_fails_opens_nothing() {
 
 /// A second handshake opens a second session, and the first continues.
 #[test]
-fn two_sessions_are_two() {
+fn a_second_handshake_opens_a_second_session() {
     let front = start(Settings::default());
     let first = Endpoint::shake_hands(front.address, "2025-11-25");
     let again = front
@@ -124,7 +124,7 @@ fn p26_a_session_belongs_to_its_principal() {
 }
 
 #[test]
-fn p26_what_was_deleted_is_gone() {
+fn p26_a_deleted_session_is_gone() {
     let front = start(Settings::default());
     let client = Endpoint::shake_hands(front.address, "2025-11-25");
     let mut stream = client.listen();
@@ -138,7 +138,7 @@ fn p26_what_was_deleted_is_gone() {
 }
 
 #[test]
-fn p26_who_comes_when_all_places_are_taken_is_told() {
+fn p26_a_handshake_over_the_limit_gets_retry_after() {
     assert_eq!(SessionSettings::default().most, 1024);
     let front = with_sessions(2, Duration::from_secs(60));
     let first = Endpoint::shake_hands(front.address, "2025-11-25");
@@ -153,7 +153,7 @@ fn p26_who_comes_when_all_places_are_taken_is_told() {
 
 /// P26: an unused session expires, also without other requests; one with an open stream does not.
 #[test]
-fn p26_idle_sessions_end() {
+fn p26_idle_sessions_expire() {
     assert_eq!(SessionSettings::default().idle, Duration::from_secs(15 * 60));
     let idle = Duration::from_secs(1);
     let front = with_sessions(16, idle);
@@ -173,7 +173,7 @@ fn p26_idle_sessions_end() {
 
 /// P26: thousands of handshakes open at most 1024 sessions, and existing ones are kept.
 #[test]
-fn p26_a_flood_of_handshakes_takes_the_places_that_there_are() {
+fn p26_a_flood_of_handshakes_keeps_the_session_limit() {
     const HANDSHAKES: usize = 5000;
     let home = Home::new();
     let (process, address) = serve(&home, &[]);
@@ -206,7 +206,7 @@ fn p26_a_flood_of_handshakes_takes_the_places_that_there_are() {
 
 /// The revision of the session applies, whichever known one the header names (HL-17).
 #[test]
-fn the_versions_header_is_optional_and_must_be_known() {
+fn the_version_header_is_optional_and_must_be_known() {
     let front = start(Settings::default());
     for revision in LEGACY {
         let client = Endpoint::shake_hands(front.address, revision);
@@ -265,7 +265,7 @@ fn statuses_in_a_session() {
 
 /// HL-4: by `Accept`, and JSON if both are accepted.
 #[test]
-fn answers_come_as_the_client_can_read_them() {
+fn answers_have_an_accepted_content_type() {
     let front = start(Settings::default());
     let client = Endpoint::shake_hands(front.address, "2025-11-25");
     let ping = client.post(&request(1, "ping", json!({})));
@@ -298,7 +298,7 @@ fn answers_come_as_the_client_can_read_them() {
 
 /// P26: a principal that holds all sessions loses its oldest one to another principal.
 #[test]
-fn p26_one_principal_shuts_out_no_other() {
+fn p26_one_principal_cannot_take_all_sessions() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
     let sessions = SessionSettings { most: 32, ..SessionSettings::default() };
     let front = start(Settings { tokens: tokens.into(), sessions, ..Settings::default() });
@@ -323,7 +323,7 @@ fn p26_one_principal_shuts_out_no_other() {
 
 /// P26: an unfinished handshake expires, whatever else its client sends.
 #[test]
-fn p26_a_handshake_must_be_finished() {
+fn p26_an_unfinished_handshake_expires() {
     let sessions = SessionSettings { handshake: Duration::from_millis(500), ..SessionSettings::default() };
     let front = start(Settings { sessions, ..Settings::default() });
     let mut client = Endpoint::new(front.address);

@@ -23,7 +23,7 @@ fn drip(started: Instant, mut line: Line<std::net::TcpStream>, byte: u8) {
 
 /// P23: a header that never ends.
 #[test]
-fn p23_headers_have_their_time() {
+fn p23_unfinished_headers_time_out() {
     let front = Front::start(Settings { header_timeout: SHORT, ..Settings::default() });
     let started = Instant::now();
     let mut line = front.connect();
@@ -35,7 +35,7 @@ fn p23_headers_have_their_time() {
 
 /// P23: a connection without a request, from its start or after one.
 #[test]
-fn p23_an_idle_connection_ends() {
+fn p23_an_idle_connection_is_closed() {
     let front = Front::start(Settings { header_timeout: SHORT, ..Settings::default() });
     assert_eq!(front.connect().rest(), "");
     let mut line = front.connect();
@@ -45,7 +45,7 @@ fn p23_an_idle_connection_ends() {
 
 /// P23: a body that never ends.
 #[test]
-fn p23_a_body_has_its_time() {
+fn p23_an_unfinished_body_times_out() {
     let front = Front::start(Settings { body_timeout: SHORT, ..Settings::default() });
     let started = Instant::now();
     let mut line = front.connect();
@@ -61,7 +61,7 @@ fn p23_a_body_has_its_time() {
 
 /// P23: a client that sends requests and never reads a response.
 #[test]
-fn p23_who_never_reads_is_closed_on() {
+fn p23_a_client_that_never_reads_is_disconnected() {
     let front = Front::start(Settings { write_timeout: SHORT, ..Settings::default() });
     let line = front.connect();
     let mut stream = line.stream();
@@ -82,7 +82,7 @@ fn p23_who_never_reads_is_closed_on() {
 
 /// P23: the default timeouts.
 #[test]
-fn p23_the_times_are_ten_and_thirty_seconds() {
+fn p23_default_timeouts_are_ten_and_thirty_seconds() {
     let settings = Settings::default();
     let seconds = [settings.header_timeout, settings.body_timeout, settings.write_timeout].map(|time| time.as_secs());
     assert_eq!(seconds, [10, 30, 30]);

@@ -60,7 +60,7 @@ impl Client {
 }
 
 #[test]
-fn everything_is_said_on_the_stream() {
+fn all_messages_are_sent_on_the_stream() {
     let front = front();
     for revision in REVISIONS {
         let mut client = Client::shake_hands(front.address, revision);
@@ -89,7 +89,7 @@ fn everything_is_said_on_the_stream() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn invalid_messages_are_refused() {
     let front = front();
     let mut client = Client::shake_hands(front.address, "2024-11-05");
     for bad in ["", "{", "{}}"] {
@@ -101,7 +101,7 @@ fn what_is_no_message_is_refused() {
 
 /// Sessions cannot be guessed, and belong to their principal.
 #[test]
-fn a_session_is_its_clients() {
+fn a_session_belongs_to_its_principal() {
     let (mine, other) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
     let tokens = vec![Token::new("me", mine), Token::new("other", other)];
     let front = Front::start(Settings { tokens: tokens.into(), sse: true, ..Settings::default() });
@@ -140,7 +140,7 @@ fn closing_the_stream_ends_the_session() {
 
 /// The newest revision is not supported here: a request is refused, a notification ignored.
 #[test]
-fn the_newest_revision_has_another_transport() {
+fn the_newest_revision_is_refused() {
     let front = front();
     let mut client = Client::connect(front.address);
     let refused = client.ask(&alone(1, "tools/list", json!({})));
@@ -153,7 +153,7 @@ fn the_newest_revision_has_another_transport() {
 }
 
 #[test]
-fn it_is_off_by_default() {
+fn sse_is_off_by_default() {
     let front = Front::start(Settings::default());
     assert_eq!(front.ask(&Request::new("GET", "/sse", front.address)).status, 404);
     assert_eq!(front.ask(&Request::new("POST", "/messages?session=x", front.address).json("{}")).status, 404);
@@ -161,7 +161,7 @@ fn it_is_off_by_default() {
 
 /// At shutdown calls are drained, and the stream ends.
 #[test]
-fn the_end_drains_calls() {
+fn shutdown_drains_calls() {
     let home = Home::with(&["everything"]);
     let (mut process, address) = serve(&home, &["--sse"]);
     let mut client = Client::shake_hands(address, "2025-11-25");

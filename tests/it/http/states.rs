@@ -39,7 +39,7 @@ fn retry(tool: &str, state: &str) -> Value {
 }
 
 #[test]
-fn p25_a_state_is_good_for_one_principal_and_one_tool() {
+fn p25_a_state_is_bound_to_its_principal_and_tool() {
     let front = front();
     let asked = answer(&call(&front, MINE, json!({"name": ROOTS})));
     let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("no state: {asked}"));

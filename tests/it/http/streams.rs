@@ -42,7 +42,7 @@ fn rest(stream: &mut Events) -> Vec<Event> {
 
 /// HL-6, HL-9: a call that sends messages before its answer gets a stream, which ends with it.
 #[test]
-fn what_belongs_to_a_request_comes_on_its_stream() {
+fn messages_of_a_request_are_sent_on_its_stream() {
     let front = front();
     for revision in ["2025-03-26", "2025-06-18", NEWEST] {
         let client = Endpoint::shake_hands(front.address, revision);
@@ -68,7 +68,7 @@ fn what_belongs_to_a_request_comes_on_its_stream() {
 
 /// HL-11, HL-12: each change is sent once, on one stream.
 #[test]
-fn changes_are_told_on_the_sessions_own_stream() {
+fn changes_are_notified_on_the_sessions_own_stream() {
     let home = Home::with(&["everything"]);
     let (_process, address) = serve(&home, &[]);
     let client = Endpoint::shake_hands(address, NEWEST);
@@ -113,7 +113,7 @@ fn the_own_stream_has_one_reader_and_loses_nothing() {
 
 /// A question to the user is sent on the stream of the call, and answered with another POST.
 #[test]
-fn questions_come_on_the_stream_of_their_call() {
+fn questions_are_sent_on_the_stream_of_their_call() {
     let front = front();
     let client = Endpoint::shake_hands(front.address, NEWEST);
     for (tool, arguments, method, answer) in [
@@ -139,7 +139,7 @@ fn questions_come_on_the_stream_of_their_call() {
 
 /// A session cannot answer a question of another session.
 #[test]
-fn another_session_answers_nothing() {
+fn another_session_cannot_answer_a_question() {
     let front = front();
     let client = Endpoint::shake_hands(front.address, NEWEST);
     let other = Endpoint::shake_hands(front.address, NEWEST);
@@ -153,7 +153,7 @@ fn another_session_answers_nothing() {
 
 /// HL-10, HL-13: a lost connection cancels nothing, and the stream resumes on the next one.
 #[test]
-fn a_lost_stream_is_read_on() {
+fn a_lost_stream_can_be_resumed() {
     let front = front();
     let client = Endpoint::shake_hands(front.address, NEWEST);
     let mut stream = client.stream(&slow(5, 1.5));
@@ -174,7 +174,7 @@ fn a_lost_stream_is_read_on() {
 
 /// The first event has the id of the position before the first message.
 #[test]
-fn a_stream_is_read_again_from_its_first_event() {
+fn a_stream_can_be_replayed_from_its_first_event() {
     let front = front();
     let client = Endpoint::shake_hands(front.address, NEWEST);
     let mut told = call(1, "test_tool_with_progress", json!({}));
@@ -190,7 +190,7 @@ fn a_stream_is_read_again_from_its_first_event() {
 
 /// HL-13: only events of that stream and that session are replayed.
 #[test]
-fn only_the_same_stream_is_read_on() {
+fn only_the_same_stream_is_resumed() {
     let front = front();
     let client = Endpoint::shake_hands(front.address, NEWEST);
     let read = |id: u64| {
@@ -222,7 +222,7 @@ fn only_the_same_stream_is_read_on() {
 
 /// 32 ended streams are kept, with 256 messages each.
 #[test]
-fn what_is_kept_is_bounded() {
+fn events_kept_by_a_session_are_bounded() {
     let front = front();
     let client = Endpoint::shake_hands(front.address, NEWEST);
     let mut told = call(1, "test_tool_with_logging", json!({}));
@@ -248,7 +248,7 @@ fn what_is_kept_is_bounded() {
 /// The total over all sessions is bounded too. Resuming at a dropped answer gives an error in its
 /// place; newer answers are still there.
 #[test]
-fn what_all_sessions_keep_is_bounded() {
+fn events_kept_by_all_sessions_are_bounded() {
     let sessions = SessionSettings { kept: 16 << 10, ..SessionSettings::default() };
     let front = Front::serve(&Home::with(&["everything"]), Settings { sessions, ..Settings::default() });
     let clients: Vec<_> = (0..8).map(|_| Endpoint::shake_hands(front.address, NEWEST)).collect();
@@ -274,7 +274,7 @@ fn what_all_sessions_keep_is_bounded() {
 
 /// A principal that holds all streams loses one to another principal.
 #[test]
-fn streams_are_shared() {
+fn streams_are_shared_between_principals() {
     let tokens = vec![Token::new("alice", ALICE), Token::new("bob", BOB)];
     let front = Front::serve(&Home::new(), Settings { tokens: tokens.into(), connections: 32, ..Settings::default() });
     let listen = |token: &str| {
@@ -296,7 +296,7 @@ fn streams_are_shared() {
 
 /// Clients of the handshake revisions cancel with a notification.
 #[test]
-fn cancelling_is_a_message() {
+fn a_session_cancels_with_a_notification() {
     let home = Home::with(&["everything"]);
     let (process, address) = serve(&home, &[]);
     let client = Endpoint::shake_hands(address, NEWEST);
@@ -310,7 +310,7 @@ fn cancelling_is_a_message() {
 
 /// P12: request ids and cancellations are scoped to a session.
 #[test]
-fn p12_a_session_cancels_only_its_own() {
+fn p12_a_session_cancels_only_its_own_requests() {
     let front = front();
     let mine = Endpoint::shake_hands(front.address, NEWEST);
     let other = Endpoint::shake_hands(front.address, NEWEST);
@@ -325,7 +325,7 @@ fn p12_a_session_cancels_only_its_own() {
 
 /// At shutdown calls are drained, and streams end.
 #[test]
-fn the_end_drains_calls_and_ends_streams() {
+fn shutdown_drains_calls_and_ends_streams() {
     let home = Home::with(&["everything"]);
     let (mut process, address) = serve(&home, &[]);
     let client = Endpoint::shake_hands(address, NEWEST);

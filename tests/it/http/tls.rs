@@ -61,7 +61,7 @@ fn session(certificate: &CertificateDer<'static>) -> ClientConnection {
 }
 
 #[test]
-fn requests_come_over_tls() {
+fn requests_are_served_over_tls() {
     let (home, certificate) = with_certificate();
     let (process, address) = serve(&home, &[]);
     assert!(process.log().contains("listening on https://127.0.0.1:"), "{}", process.log());
@@ -83,7 +83,7 @@ fn plain_text_is_not_answered() {
 
 /// P23: a client that does not begin its handshake.
 #[test]
-fn p23_a_handshake_has_its_time() {
+fn p23_an_unfinished_tls_handshake_times_out() {
     let (home, _) = with_certificate();
     let tls = Tls::read(&home.path("tls/cert.pem"), &home.path("tls/key.pem")).expect("a certificate and its key");
     let header_timeout = Duration::from_millis(300);
@@ -96,7 +96,7 @@ fn p23_a_handshake_has_its_time() {
 /// Partial and unfinished handshakes, and a partial request after a complete one, do not delay
 /// the shutdown.
 #[test]
-fn halves_over_tls_are_not_waited_for() {
+fn shutdown_does_not_wait_for_partial_requests_over_tls() {
     let (home, certificate) = with_certificate();
     let (mut process, address) = serve(&home, &[]);
     // The header of a record (RFC 8446, section 5.1), and the beginning of its content.

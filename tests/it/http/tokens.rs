@@ -10,7 +10,7 @@ const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// P22.
 #[test]
-fn p22_without_a_right_token_nothing_is_told() {
+fn p22_without_a_valid_token_nothing_is_disclosed() {
     let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
     let bearer = |token: &str| front.discover().with("Authorization", &format!("Bearer {token}"));
     assert!(front.ask(&bearer(SECRET)).reached_mcp());
@@ -35,7 +35,7 @@ fn p22_without_a_right_token_nothing_is_told() {
 
 /// P22: ten failures per second, further ones get 429; a valid token is not delayed.
 #[test]
-fn p22_who_guesses_has_to_wait() {
+fn p22_guessing_tokens_is_rate_limited() {
     let front = Front::start(Settings { tokens: vec![Token::new("ci", SECRET)].into(), ..Settings::default() });
     let wrong = front.discover().with("Authorization", "Bearer wrong");
     let mut line = front.connect();
@@ -71,7 +71,7 @@ fn tokens_come_from_the_environment_and_from_files() {
 }
 
 #[test]
-fn a_token_that_is_not_there_is_an_error() {
+fn a_missing_token_is_an_error() {
     let home = Home::new();
     home.configure("[server.http]\ntokens = [{ name = 'ci', env = 'WHARF_TEST_TOKEN' }]\n");
     let folder = home.plugins();

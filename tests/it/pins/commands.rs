@@ -27,7 +27,7 @@ fn list_call_check_and_status_pin_nothing() {
 }
 
 #[test]
-fn list_and_call_run_nothing_that_is_held() {
+fn list_and_call_do_not_run_held_versions() {
     let home = home(GRANTED);
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     home.put_bytes(&version("2", "Does another thing."), "p");
@@ -41,7 +41,7 @@ fn list_and_call_run_nothing_that_is_held() {
 }
 
 #[test]
-fn approving_needs_a_person_or_a_flag_and_grants_nothing() {
+fn approving_needs_a_terminal_or_a_flag_and_grants_nothing() {
     let home = home(STRICT);
     let output = folder_command(&home, &["approve", "p"]);
     let said = err(&output);
@@ -59,7 +59,7 @@ fn approving_needs_a_person_or_a_flag_and_grants_nothing() {
 }
 
 #[test]
-fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
+fn a_revoked_version_is_held_until_it_is_approved() {
     let home = home("");
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 2);
@@ -80,7 +80,7 @@ fn a_revoked_version_stops_and_runs_nowhere_until_it_is_approved() {
 }
 
 #[test]
-fn a_person_at_a_terminal_decides() {
+fn approve_asks_for_confirmation_on_a_terminal() {
     let home = home(STRICT);
     let folder = home.plugins();
     let approve = ["approve".as_ref(), "p".as_ref(), folder.as_os_str()];
@@ -93,7 +93,7 @@ fn a_person_at_a_terminal_decides() {
 }
 
 #[test]
-fn a_server_that_others_reach_runs_nothing_unasked() {
+fn a_remote_server_runs_nothing_without_approval() {
     let home = home("");
     let folder = home.plugins();
     let remote = ["--http", "0.0.0.0:0", "--allow-remote-without-auth"].map(OsStr::new);
@@ -109,7 +109,7 @@ fn a_server_that_others_reach_runs_nothing_unasked() {
 }
 
 #[test]
-fn status_tells_what_is_granted_now_and_not_what_was() {
+fn status_shows_current_grants() {
     let home = home(GRANTED);
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     let text = |home: &Home| String::from_utf8(folder_command(home, &["status"]).stdout).expect("UTF-8");
@@ -135,7 +135,7 @@ fn told_command(home: &Home, text: &str, before: &str) -> Output {
 }
 
 #[test]
-fn a_command_that_is_told_works_as_it_stands() {
+fn suggested_commands_work_unchanged() {
     let home = home("");
     Client::start(&home).tools_until(|tools| tools.len() == 2);
     let output = folder_command(&home, &["revoke", "p"]);

@@ -25,7 +25,7 @@ fn replaced(home: &Home, component: &[u8]) -> Client {
 }
 
 #[test]
-fn a_new_version_is_asked_without_its_grants() {
+fn a_new_version_is_listed_without_its_grants() {
     let home = home(VARIABLE);
     let mut client = replaced(&home, &counting("2"));
     client.process().log_with("held: the plugin holds grants, and its tool descriptions have changed");
@@ -41,7 +41,7 @@ fn a_new_version_is_asked_without_its_grants() {
 }
 
 #[test]
-fn a_version_that_hides_behind_its_grants_is_held() {
+fn a_version_that_lists_differently_with_grants_is_held() {
     let home = home(VARIABLE);
     home.put_bytes(&version("1", "0 variables"), "p");
     // Without its grants it lists what the pinned version lists.
@@ -52,7 +52,7 @@ fn a_version_that_hides_behind_its_grants_is_held() {
 }
 
 #[test]
-fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
+fn a_version_that_needs_grants_to_list_is_held_until_approved() {
     let home = home(VARIABLE);
     let mut client = replaced(&home, &silent("2"));
     client.process().log_with(&format!("held: {SILENT}"));
@@ -76,7 +76,7 @@ fn a_silent_version_is_asked_with_its_grants_once_a_person_says_so() {
 }
 
 #[test]
-fn a_silent_plugin_can_be_approved_under_strict_trust() {
+fn a_plugin_that_needs_grants_to_list_can_be_approved_under_strict_trust() {
     let home = home(&format!("{VARIABLE}{STRICT}"));
     home.put_bytes(&silent("1"), "p");
     let mut client = Client::start(&home);
@@ -90,7 +90,7 @@ fn a_silent_plugin_can_be_approved_under_strict_trust() {
 
 /// A new plugin is auto-approved on first use, so it may need its grants to list.
 #[test]
-fn a_silent_plugin_may_come_first() {
+fn a_new_plugin_that_needs_grants_to_list_is_auto_approved() {
     let home = home(VARIABLE);
     home.put_bytes(&silent("1"), "p");
     assert_eq!(status(&home)["state"], "runs");
@@ -105,7 +105,7 @@ fn differing(settings: &str) -> Home {
 }
 
 #[test]
-fn another_list_at_each_load_runs_without_grants() {
+fn a_changing_list_runs_without_grants() {
     let home = differing("");
     let said: Vec<String> = (0..2).map(|_| description(&mut Client::start(&home))).collect();
     assert_ne!(said[0], said[1]);
@@ -113,7 +113,7 @@ fn another_list_at_each_load_runs_without_grants() {
 }
 
 #[test]
-fn another_list_at_each_load_is_held_with_grants() {
+fn a_changing_list_is_held_with_grants() {
     let home = differing(GRANTED);
     let mut client = Client::start(&home);
     let said = description(&mut client);
@@ -139,7 +139,7 @@ fn another_list_at_each_load_is_held_with_grants() {
 }
 
 #[test]
-fn another_list_at_each_load_never_runs_under_strict_trust() {
+fn a_changing_list_never_runs_under_strict_trust() {
     let home = differing(STRICT);
     for _ in 0..2 {
         approve(&home, "p");

@@ -9,7 +9,7 @@ fn in_the_way(home: &Home) -> std::path::PathBuf {
 }
 
 #[test]
-fn neither_a_new_plugin_nor_a_new_version_runs_with_grants_until_it_can_be_pinned() {
+fn no_new_version_runs_with_grants_until_it_can_be_pinned() {
     let home = home(&format!("{GRANTED}[plugins.q.grants]\nelicit = true\n"));
     let mut client = Client::start(&home);
     assert_eq!(client.text("p_version", json!({})), "1");
@@ -45,7 +45,7 @@ fn neither_a_new_plugin_nor_a_new_version_runs_with_grants_until_it_can_be_pinne
 
 /// A digest pinned in the configuration does not need the pin file.
 #[test]
-fn what_is_pinned_by_hand_runs_all_the_same() {
+fn a_digest_pinned_in_the_configuration_runs_without_the_pin_file() {
     let held = home(GRANTED);
     fs::create_dir_all(in_the_way(&held)).expect("a folder");
     let mut client = Client::start(&held);

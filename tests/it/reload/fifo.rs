@@ -39,7 +39,7 @@ fn until_hidden(client: &mut Client, secret: &str) {
 }
 
 #[test]
-fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
+fn a_fifo_instead_of_settings_does_not_block_later_reloads() {
     let home = Home::with(&["echo"]);
     home.put("notes", "notes");
     text(&home, "q", "the-first-secret");
@@ -69,7 +69,7 @@ fn a_fifo_in_the_place_of_settings_stops_no_later_ones() {
 }
 
 #[test]
-fn a_start_waits_for_no_fifo() {
+fn startup_does_not_block_on_a_fifo() {
     let home = Home::with(&["echo"]);
     fifo(&home, "q");
     home.configure(SECRET);

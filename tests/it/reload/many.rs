@@ -26,7 +26,7 @@ fn put(home: &Home, from: usize, to: usize) {
 
 /// The pin file is not read for each pair of plugins, and lists are rebuilt once for many changes.
 #[test]
-fn what_many_plugins_cost_grows_with_their_number() {
+fn the_cost_of_many_plugins_is_linear() {
     let home = Home::new();
     put(&home, 0, 50);
     let mut client = Client::start(&home);

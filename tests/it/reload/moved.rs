@@ -32,7 +32,7 @@ fn until(client: &mut Client, tool: &str, says: &str) {
 
 /// As deployments do: the new folder is complete before the link is replaced.
 #[test]
-fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
+fn a_retargeted_link_is_followed() {
     let home = Home::new();
     let served = home.path("served");
     fill(&served.join("v1"), &[("p", "one"), ("old", "old")]);
@@ -58,7 +58,7 @@ fn a_link_that_is_put_elsewhere_brings_the_plugins_from_there() {
 }
 
 #[test]
-fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
+fn a_removed_or_replaced_parent_folder_is_followed() {
     let home = Home::new();
     home.configure(NO_WALL);
     let served = home.path("served");
@@ -82,7 +82,7 @@ fn a_folder_above_that_goes_or_is_replaced_takes_the_plugins_with_it() {
 
 /// The wall is of the folders that were there at the start.
 #[test]
-fn a_folder_that_the_host_may_not_read_any_more_is_told_once_and_what_serves_goes_on() {
+fn an_unreadable_folder_is_logged_once_and_plugins_keep_serving() {
     let home = Home::new();
     home.configure("");
     let served = home.path("served");

@@ -132,7 +132,7 @@ fn until(client: &mut Client, number: usize, what: &str) -> u64 {
 }
 
 #[test]
-fn however_a_file_is_replaced_no_call_is_lost_and_each_version_is_told_once() {
+fn no_way_of_replacing_a_file_loses_a_call_or_repeats_a_notification() {
     let times = std::env::var("WHARF_TEST_REPLACEMENTS").ok().and_then(|times| times.parse().ok());
     let times: usize = times.unwrap_or(REPLACEMENTS);
     thread::scope(|scope| {
@@ -172,7 +172,7 @@ fn however_a_file_is_replaced_no_call_is_lost_and_each_version_is_told_once() {
 /// The old file is removed, and the new one is incomplete for longer than the grace period of a
 /// missing file.
 #[test]
-fn who_takes_his_time_to_write_a_new_file_loses_no_call() {
+fn a_slowly_written_file_loses_no_call() {
     let home = Home::new();
     home.put_bytes(&version(0), "p");
     let mut client = Client::start(&home);
@@ -194,7 +194,7 @@ fn who_takes_his_time_to_write_a_new_file_loses_no_call() {
 }
 
 #[test]
-fn a_file_that_moves_into_a_subfolder_is_the_same_plugin() {
+fn a_file_moved_into_a_subfolder_stays_the_same_plugin() {
     let home = Home::new();
     home.put_bytes(&version(0), "p");
     fs::create_dir(home.plugins().join("team")).expect("a subfolder");

@@ -48,7 +48,7 @@ fn reload(home: &Home, serial: &mut u8) {
 }
 
 #[test]
-fn a_grant_that_is_taken_back_stays_so_in_all_orders() {
+fn a_revoked_grant_stays_revoked_in_all_orders() {
     use Step::{Chatter, Reload, Revoke};
     let home = Home::new();
     home.put("notes", "notes");
@@ -88,7 +88,7 @@ fn a_grant_that_is_taken_back_stays_so_in_all_orders() {
 
 /// A plugin lists with its current grants.
 #[test]
-fn what_is_listed_follows_what_is_granted() {
+fn listings_follow_the_current_grants() {
     let home = Home::new();
     home.put("notes", "notes");
     home.configure(MAY_KEEP);

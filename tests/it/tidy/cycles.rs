@@ -208,7 +208,7 @@ fn cycles(imports: &BTreeMap<&Path, BTreeSet<Path>>) -> Vec<BTreeSet<Path>> {
 }
 
 #[test]
-fn no_import_cycle_is_large() {
+fn import_cycles_are_small() {
     let graph = Graph::of(&sources("host/src"));
     let imports = graph.imports();
     let told = |cycle: &BTreeSet<Path>| {
@@ -220,7 +220,7 @@ fn no_import_cycle_is_large() {
 }
 
 #[test]
-fn rooms_of_the_sandbox_use_only_what_is_below_them() {
+fn modules_of_plugin_import_only_earlier_ones() {
     let graph = Graph::of(&sources("host/src"));
     let floor = |path: &Path| {
         let room = path.get(1).filter(|_| path[0] == "plugin")?;
@@ -242,7 +242,7 @@ fn rooms_of_the_sandbox_use_only_what_is_below_them() {
 }
 
 #[test]
-fn imports_and_cycles_are_seen() {
+fn imports_and_cycles_are_found() {
     let source = |path: &str, text: &str| Source { path: format!("host/src/{path}"), text: text.into() };
     let graph = Graph::of(&[
         source("a.rs", "mod b;\npub use b::Given;\n"),

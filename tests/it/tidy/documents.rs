@@ -61,7 +61,7 @@ fn about_the_code() -> impl Iterator<Item = Document> {
 }
 
 #[test]
-fn links_of_documents_lead_somewhere() {
+fn links_in_documents_exist() {
     let link = Regex::new(r"\]\(([^)#\s]+)[^)]*\)").expect("a pattern");
     let mut broken = Vec::new();
     for document in documents() {
@@ -77,7 +77,7 @@ fn links_of_documents_lead_somewhere() {
 }
 
 #[test]
-fn source_files_that_documents_name_are_there() {
+fn source_files_named_in_documents_exist() {
     let file = Regex::new(r"`([a-z0-9_./-]+/[a-z0-9_]+\.rs)`").expect("a pattern");
     let mut missing = Vec::new();
     for document in about_the_code() {
@@ -91,7 +91,7 @@ fn source_files_that_documents_name_are_there() {
 }
 
 #[test]
-fn functions_that_documents_name_are_there() {
+fn functions_named_in_documents_exist() {
     let function = Regex::new(r"fn ([a-z0-9_]+)").expect("a pattern");
     let code: Vec<String> = ["host", "tests"].iter().flat_map(|folder| sources(folder)).map(|file| file.text).collect();
     let known: BTreeSet<&str> =

@@ -80,7 +80,7 @@ mod tests {
         (func (export "other") (drop (call $cancelled)) (drop (call $random (i32.const 0) (i32.const 8)))))"#;
 
     #[test]
-    fn a_module_becomes_a_component_of_what_it_has() {
+    fn a_module_becomes_a_component_with_its_imports_and_exports() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("core.wasm");
         // The parameters of `complete` exceed the limit for flat parameters, so they are passed by one
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plugin_is_told() {
+    fn modules_that_are_not_plugins_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("core.wasm");
         let wrong = r#"(module (func (export "wharf:plugin/tools@0.1.0#list-tools")))"#;

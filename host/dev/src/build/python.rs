@@ -75,7 +75,7 @@ mod tests {
         f()\nValueError: what\n\n\nCaused by:\n    ValueError: what\n";
 
     #[test]
-    fn errors_name_the_files_that_people_have() {
+    fn errors_have_the_real_file_paths() {
         let paths = ["/w/entry", "/p", "/p/wharf"].map(PathBuf::from);
         let text = explained(SAID, &paths);
         assert!(text.contains("File \"/p/plugin.py\", line 2"), "{text}");

@@ -98,7 +98,7 @@ mod tests {
     use super::{explained, externals};
 
     #[test]
-    fn the_world_imports_what_the_bundle_does() {
+    fn the_world_has_the_imports_of_the_bundle() {
         let meta = br#"{"outputs":{"dist/b.js":{"imports":[
             {"path":"wharf:plugin/host@0.1.0","kind":"import-statement","external":true},
             {"path":"src/a.js","kind":"import-statement"},
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrappers_refusals_are_told_alone() {
+    fn errors_of_the_wrapper_are_shown_without_a_trace() {
         assert_eq!(
             explained("Error: : Failed: BuildError: add \"prompts\"\n    at <anonymous>"),
             "build: add \"prompts\""

@@ -114,7 +114,7 @@ mod tests {
     use super::Sources;
 
     #[test]
-    fn what_is_in_the_files_counts() {
+    fn only_contents_of_sources_count_as_changes() {
         let dir = tempfile::tempdir().expect("a folder");
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_in_a_folder_that_was_not_there_is_heard() {
+    async fn a_change_in_a_new_folder_is_noticed() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut sources = Sources::watch(dir.path()).expect("it is watched");
         sources.look();

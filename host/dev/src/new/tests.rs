@@ -7,7 +7,7 @@ use super::embedded::files_of;
 use super::{Language, PluginName, filled, plugin_name, run};
 
 #[test]
-fn a_name_that_is_none_gets_the_nearest() {
+fn an_invalid_name_gets_a_suggestion() {
     for (name, near) in [
         ("my_plugin", "my-plugin"),
         ("MyPlugin", "myplugin"),
@@ -25,7 +25,7 @@ fn a_name_that_is_none_gets_the_nearest() {
 
 /// Each template has the common files, and the interface beside its wrapper.
 #[test]
-fn each_language_has_a_whole_project() {
+fn each_language_has_a_complete_template() {
     for language in Language::value_variants() {
         let files = files_of(*language);
         for path in
@@ -42,7 +42,7 @@ fn each_language_has_a_whole_project() {
 
 /// All placeholders are substituted, and generated files of a working copy are not included.
 #[test]
-fn a_project_holds_its_own_name_and_no_place_for_one() {
+fn a_project_has_no_unsubstituted_placeholders() {
     for language in Language::value_variants() {
         let root = tempfile::tempdir().expect("a folder");
         let dir = root.path().join("my-plugin");
@@ -64,7 +64,7 @@ fn a_project_holds_its_own_name_and_no_place_for_one() {
 }
 
 #[test]
-fn a_folder_with_something_in_it_is_left_alone() {
+fn a_folder_that_is_not_empty_is_refused() {
     let root = tempfile::tempdir().expect("a folder");
     run("one", Language::Rust, Some(root.path().to_owned())).expect("an empty folder is good");
     let before = std::fs::read(root.path().join("Cargo.toml")).expect("a file");
@@ -73,7 +73,7 @@ fn a_folder_with_something_in_it_is_left_alone() {
 }
 
 #[test]
-fn the_crate_beside_a_rust_project_inherits_nothing() {
+fn the_crate_in_a_rust_project_inherits_nothing() {
     let files = files_of(Language::Rust);
     let text = std::str::from_utf8(&files[Path::new("wharf/Cargo.toml")]).expect("UTF-8");
     let manifest: Table = text.parse().expect("TOML");
@@ -84,7 +84,7 @@ fn the_crate_beside_a_rust_project_inherits_nothing() {
 }
 
 #[test]
-fn names_are_put_in() {
+fn placeholders_are_substituted() {
     let id = plugin_name("a-b").expect("a name");
     assert_eq!(filled("{{name}} {{ident}} {{other}}", &id), "a-b a_b {{other}}");
 }

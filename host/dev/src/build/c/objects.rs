@@ -73,7 +73,7 @@ mod tests {
     use super::Objects;
 
     #[test]
-    fn an_object_is_made_again_when_something_it_is_made_of_changes() {
+    fn an_object_is_rebuilt_when_its_inputs_change() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = |name: &str| dir.path().join(name);
         let put = |name: &str, text: &str| std::fs::write(path(name), text).expect("a file");
