@@ -11,7 +11,7 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { Home, PATIENCE, until } from "./home.mjs";
+import { Home, TIMEOUT, until } from "./home.mjs";
 import { NAME as INSPECTOR, inspected } from "./inspector.mjs";
 import { primitives } from "./primitives.mjs";
 import { HANDSHAKE, MODERN, ONE, TWO } from "./sdk.mjs";
@@ -44,14 +44,14 @@ async function changes(home, client, revision) {
   home.put("echo-v2", "versioned");
   await until("the new version", async () => (await version()) === "2");
 
-  let told = false;
-  client.hear("notifications/tools/list_changed", () => void (told = true));
+  let notified = false;
+  client.onNotification("notifications/tools/list_changed", () => void (notified = true));
   const subscription = revision === MODERN ? await client.listen({ toolsListChanged: true }) : undefined;
   home.put("echo-v1", "late");
   // Lists only after a notification. The first one may be for the replacement.
   await until("the notification of the new tool", async () => {
-    if (!told) return false;
-    told = false;
+    if (!notified) return false;
+    notified = false;
     return (await toolNames(client)).includes("late_version");
   });
   await subscription?.close();
@@ -102,7 +102,7 @@ async function main(binary) {
   for (const { name, way, run } of checks()) {
     const home = new Home(binary, way);
     try {
-      const late = pause(2 * PATIENCE, undefined, { ref: false }).then(() => assert.fail("timed out"));
+      const late = pause(2 * TIMEOUT, undefined, { ref: false }).then(() => assert.fail("timed out"));
       await Promise.race([run(home), late]);
       console.log(`${name}: ok`);
       passed++;

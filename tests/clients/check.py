@@ -22,12 +22,12 @@ from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from primitives import Ears, cancelled, listened, primitives, subscribed
+from primitives import Recorder, cancelled, listened, primitives, subscribed
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPONENTS = Path(os.environ.get("WHARF_TEST_COMPONENTS", ROOT / "target/guests/components"))
 VERSION = importlib.metadata.version("mcp")
-PATIENCE = 60
+TIMEOUT = 60
 
 
 class Home:
@@ -76,7 +76,7 @@ class Home:
         arguments = [*server.args, "--http", "127.0.0.1:0", "--sse"]
         process = await asyncio.create_subprocess_exec(server.command, *arguments, env=server.env, stderr=log)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 while not (found := re.search(r"^listening on (\S+)$", self.log.read_text(), re.MULTILINE)):
                     await asyncio.sleep(0.02)
             yield found[1]
@@ -119,7 +119,7 @@ async def replaced(home: Home, client) -> None:
     first = await client.call_tool("versioned_version", {})
     assert first.content[0].text == "1", first
     home.put("echo-v2", "versioned")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while (await client.call_tool("versioned_version", {})).content[0].text != "2":
             pass
 
@@ -156,7 +156,7 @@ async def list_changed_by_notification(home: Home, binary: str) -> None:
     async with session(home, binary) as (client, changed):
         await client.list_tools()
         home.put("echo-v1", "late")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await changed.wait()
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert "late_version" in names, names
@@ -187,22 +187,22 @@ async def list_changed_by_subscription(home: Home, binary: str) -> None:
         await client.list_tools()
         async with client.listen(tools_list_changed=True) as changes:
             home.put("echo-v1", "late")
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await anext(aiter(changes))
         names = [tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools]
         assert "late_version" in names, names
 
 
 async def primitives_by_handshake(home: Home, binary: str) -> None:
-    ears = Ears()
+    recorder = Recorder()
     home.put("everything", "everything")
-    async with home.connect(binary) as (read, write), ClientSession(read, write, **ears.callbacks()) as client:
+    async with home.connect(binary) as (read, write), ClientSession(read, write, **recorder.callbacks()) as client:
         await client.initialize()
         await client.set_logging_level("warning")
-        await primitives(client, ears)
-        await subscribed(client, ears)
+        await primitives(client, recorder)
+        await subscribed(client, recorder)
 
-        async def give_up(call) -> None:
+        async def cancel(call) -> None:
             if VERSION.startswith("2."):
                 call.cancel()
                 return
@@ -212,23 +212,23 @@ async def primitives_by_handshake(home: Home, binary: str) -> None:
             await client.send_notification(types.ClientNotification(notification))
 
         await client.set_logging_level("emergency")
-        await cancelled(client, ears, home.log, give_up)
+        await cancelled(client, recorder, home.log, cancel)
 
 
 async def primitives_without_handshake(home: Home, binary: str) -> None:
     from mcp import Client
 
-    ears = Ears()
+    recorder = Recorder()
     home.put("everything", "everything")
-    async with Client(home.connect(binary), log_level="warning", **ears.callbacks()) as client:
+    async with Client(home.connect(binary), log_level="warning", **recorder.callbacks()) as client:
         assert client.protocol_version == "2026-07-28", client.protocol_version
-        await primitives(client, ears)
+        await primitives(client, recorder)
         await listened(client)
 
-        async def give_up(call) -> None:
+        async def cancel(call) -> None:
             call.cancel()
 
-        await cancelled(client, ears, home.log, give_up)
+        await cancelled(client, recorder, home.log, cancel)
 
 
 HANDSHAKE = [by_handshake, replacement_under_a_session, list_changed_by_notification, primitives_by_handshake]
@@ -245,7 +245,7 @@ def main(binary: str) -> int:
         with tempfile.TemporaryDirectory(prefix="wharf-client-") as root:
             home = Home(root, way)
             try:
-                asyncio.run(asyncio.wait_for(check(home, binary), 2 * PATIENCE))
+                asyncio.run(asyncio.wait_for(check(home, binary), 2 * TIMEOUT))
                 print(f"mcp {VERSION}: {way}: {check.__name__}: ok")
                 passed += 1
             except Exception:

@@ -11,11 +11,11 @@ import { setTimeout as pause } from "node:timers/promises";
 const COMPONENTS = process.env.WHARF_TEST_COMPONENTS ?? resolve("target/guests/components");
 
 /** Time limit of each wait, in milliseconds. */
-export const PATIENCE = 60_000;
+export const TIMEOUT = 60_000;
 
 /** Polls until the condition holds. Most conditions are about a file, which cannot notify. */
 export async function until(what, condition) {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`still waiting for ${what}`);
     await pause(20);
@@ -65,7 +65,7 @@ export class Home {
     });
     const result = await use(this.way === "sse" ? address().replace("/mcp", "/sse") : address());
     this.#server.kill("SIGTERM");
-    const [code] = await once(this.#server, "exit", { signal: AbortSignal.timeout(PATIENCE) });
+    const [code] = await once(this.#server, "exit", { signal: AbortSignal.timeout(TIMEOUT) });
     if (code !== 0) throw new Error(`the server ended with ${code}`);
     return result;
   }

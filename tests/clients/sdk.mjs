@@ -36,7 +36,7 @@ class One extends ClientOne {
     this.setRequestHandler(SCHEMAS[method], handler);
   }
 
-  hear(method, handler) {
+  onNotification(method, handler) {
     this.setNotificationHandler(SCHEMAS[method], handler);
   }
 
@@ -55,7 +55,7 @@ class Two extends two.Client {
     this.setRequestHandler(method, handler);
   }
 
-  hear(method, handler) {
+  onNotification(method, handler) {
     this.setNotificationHandler(method, handler);
   }
 }

@@ -3,25 +3,25 @@
 //! The bystander is called at a fixed rate whenever the arena waits. Its answers are timed from
 //! when each call was due, so that a stalled host is late for all calls that it delayed.
 
-mod deeds;
+mod actions;
 mod measures;
-mod texts;
+mod raw;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::door::{Door, Start, Transport};
+use crate::audit_log::{AuditLog, Expected};
+use crate::host::{Host, Start, Transport};
 use crate::levels::{Levels, MORE_BYTES};
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::{MODERN, PATIENCE};
-use crate::trail::{Expected, Trail};
+use crate::support::{MODERN, TIMEOUT};
 
-use measures::{Guard, STANDS_STILL};
-pub(crate) use texts::fate;
+use measures::{Guard, HANG_LIMIT};
+pub(crate) use raw::outcome_code;
 
 /// Interval between two calls of the bystander.
 const PACE: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ const WARM: usize = 48;
 const SETTINGS: &str = "[server.http]\nconnections-per-address = 256\n";
 
 /// The setup of a row: a home with the bystander, which a row may change before the host starts.
-pub(crate) struct Stage {
+pub(crate) struct Setup {
     pub(crate) home: Home,
     pub(crate) transport: Transport,
     pub(crate) start: Start,
@@ -52,14 +52,14 @@ pub(crate) struct Arena {
     guard: Guard,
     pub(crate) home: Home,
     pub(crate) transport: Transport,
-    client: Client<Door>,
+    client: Client<Host>,
     process: u32,
     before: Levels,
     /// Unanswered requests.
-    open: HashMap<u64, Asked>,
+    open: HashMap<u64, Pending>,
     answered: HashMap<u64, Answer>,
     /// Notifications.
-    pub(crate) told: VecDeque<Value>,
+    pub(crate) notifications: VecDeque<Value>,
     /// Answers to raw texts, without a numeric id.
     strays: VecDeque<Value>,
     /// Cancelled requests: an answer may have been on its way.
@@ -67,14 +67,14 @@ pub(crate) struct Arena {
     /// Number of requests that were sent as raw text.
     texts: u64,
     /// Settings of the row that differ from the default.
-    terms: Terms,
+    bounds: Bounds,
     /// The id of the subscription, if there is one.
     listening: Option<u64>,
     /// When the next call of the bystander is due.
     due: Instant,
     beats: u64,
     expected: Expected,
-    trail: Trail,
+    audit_log: AuditLog,
     latest: Duration,
     /// Peak resident memory.
     peak: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Arena {
 }
 
 /// Bounds of a row.
-struct Terms {
+struct Bounds {
     /// Maximum latency of the bystander.
     late: Duration,
     /// Whether calls of the bystander are paused.
@@ -96,13 +96,13 @@ struct Terms {
     ended: bool,
 }
 
-impl Default for Terms {
+impl Default for Bounds {
     fn default() -> Self {
         Self { late: LATEST, quiet: false, peak: None, left: MORE_BYTES, recorded: true, ended: false }
     }
 }
 
-struct Asked {
+struct Pending {
     at: Instant,
     of: Of,
 }
@@ -133,7 +133,7 @@ pub(crate) struct Outcome {
     pub(crate) after: Levels,
 }
 
-impl Stage {
+impl Setup {
     pub(crate) fn new(transport: Transport) -> Self {
         Self { home: Home::with(&["echo"]), transport, start: Start::default(), audit: None }
     }
@@ -142,11 +142,11 @@ impl Stage {
     pub(crate) fn open(self, settings: &str) -> Arena {
         let Self { home, transport, start, audit } = self;
         home.configure(&format!("{SETTINGS}{settings}"));
-        let mut client = Client::able(Door::open(&home, transport, &start), MODERN, json!({}));
+        let mut client = Client::with_capabilities(Host::start(&home, transport, &start), MODERN, json!({}));
         client.tools_until(|tools| tools == ["echo", "echo_add"]);
         let process = client.wire().process.id();
         let mut arena = Arena {
-            guard: Guard::over(process, STANDS_STILL),
+            guard: Guard::over(process, HANG_LIMIT),
             home,
             transport,
             client,
@@ -154,16 +154,16 @@ impl Stage {
             before: Levels::of(process),
             open: HashMap::new(),
             answered: HashMap::new(),
-            told: VecDeque::new(),
+            notifications: VecDeque::new(),
             strays: VecDeque::new(),
             given_up: HashSet::new(),
             texts: 0,
-            terms: Terms::default(),
+            bounds: Bounds::default(),
             listening: None,
             due: Instant::now(),
             beats: 0,
             expected: Expected::default(),
-            trail: Trail::at(audit),
+            audit_log: AuditLog::at(audit),
             latest: Duration::ZERO,
             peak: 0,
             over: None,
@@ -175,9 +175,9 @@ impl Stage {
 
 impl Arena {
     fn warm(&mut self) {
-        self.loads("warm", &Guest::saying("1").build());
-        let asked: Vec<u64> = (0..WARM).map(|_| self.ask("warm_version", json!({}))).collect();
-        for id in asked {
+        self.loads("warm", &Guest::returning("1").build());
+        let pending: Vec<u64> = (0..WARM).map(|_| self.start_call("warm_version", json!({}))).collect();
+        for id in pending {
             assert_eq!(first_text(&self.answer(id).message["result"]), "1");
         }
         self.home.remove("warm");
@@ -190,7 +190,7 @@ impl Arena {
         (self.before, self.latest, self.peak) = (self.levels(), Duration::ZERO, 0);
     }
 
-    fn last_words(&mut self) -> String {
+    fn log_tail(&mut self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().rev().take(8).collect();
         format!("the end of the log, backwards:\n{}", lines.join("\n"))
@@ -224,33 +224,33 @@ impl Arena {
 
     /// Calls the bystander until the condition holds and all its calls are answered.
     pub(crate) fn until(&mut self, what: &str, holds: impl FnMut(&mut Self) -> bool) {
-        self.until_within(PATIENCE, what, holds);
+        self.until_within(TIMEOUT, what, holds);
     }
 
     /// As [`Arena::until`], with a time limit.
     pub(crate) fn until_within(&mut self, time: Duration, what: &str, mut holds: impl FnMut(&mut Self) -> bool) {
-        self.is_there();
+        self.assert_running();
         // No call was due while the test did something else.
         self.due = self.due.max(Instant::now());
         let deadline = Instant::now() + time;
         while !holds(self) {
-            assert!(Instant::now() < deadline, "not in time: {what}; {}", self.last_words());
+            assert!(Instant::now() < deadline, "not in time: {what}; {}", self.log_tail());
             self.beat();
         }
-        let deadline = Instant::now() + PATIENCE;
-        while self.open.values().any(|asked| matches!(asked.of, Of::Bystander(_))) {
-            assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.last_words());
+        let deadline = Instant::now() + TIMEOUT;
+        while self.open.values().any(|pending| matches!(pending.of, Of::Bystander(_))) {
+            assert!(Instant::now() < deadline, "the bystander does not answer; {}", self.log_tail());
             self.receive(Instant::now() + PACE);
         }
     }
 
     fn beat(&mut self) {
         self.measure();
-        if Instant::now() < self.due || self.terms.quiet {
+        if Instant::now() < self.due || self.bounds.quiet {
             return self.receive(self.due.max(Instant::now() + PACE / 4));
         }
         if self.beats % 8 == 3 {
-            return self.ask_for_life();
+            return self.check_health();
         }
         let message = format!("beat {}", self.beats);
         let (method, params, wanted) = match self.beats % 8 {
@@ -258,16 +258,16 @@ impl Arena {
             _ => ("tools/call", json!({"name": "echo", "arguments": {"message": message}}), format!("\"{message}\"")),
         };
         let id = self.client.post(method, params);
-        self.open.insert(id, Asked { at: self.due, of: Of::Bystander(wanted) });
+        self.open.insert(id, Pending { at: self.due, of: Of::Bystander(wanted) });
         self.beats += 1;
         self.due += PACE;
     }
 
     /// Handles the next message, if one arrives before the deadline.
     fn receive(&mut self, deadline: Instant) {
-        let Some(message) = self.client.next_before(deadline) else { return self.late() };
+        let Some(message) = self.client.next_before(deadline) else { return self.check_latency() };
         if message.get("method").is_some() {
-            return self.told.push_back(message);
+            return self.notifications.push_back(message);
         }
         if message.is_array() || !message["id"].is_u64() {
             return self.strays.push_back(message);
@@ -276,15 +276,15 @@ impl Arena {
         if self.given_up.remove(&id) {
             return;
         }
-        let asked = self
+        let pending = self
             .open
             .remove(&id)
             .unwrap_or_else(|| panic!("a second or unexpected answer: {:.400}", message.to_string()));
-        let took = asked.at.elapsed();
-        let plugin = match asked.of {
+        let took = pending.at.elapsed();
+        let plugin = match pending.of {
             Of::Bystander(wanted) => {
                 self.latest = self.latest.max(took);
-                let (late, beats) = (self.terms.late, self.beats);
+                let (late, beats) = (self.bounds.late, self.beats);
                 assert!(
                     took < late,
                     "the bystander was answered after {took:?}, not within {late:?} (of {beats} calls)"
@@ -308,8 +308,8 @@ impl Arena {
     /// If resources are leaked, a record is missing, or an unexpected answer has arrived.
     pub(crate) fn settle(mut self) -> Outcome {
         // Releasing has a time limit of its own.
-        self.guard = Guard::over(self.process, STANDS_STILL);
-        if self.terms.ended {
+        self.guard = Guard::over(self.process, HANG_LIMIT);
+        if self.bounds.ended {
             return self.ended();
         }
         let open: Vec<u64> = self.open.keys().copied().collect();
@@ -318,18 +318,18 @@ impl Arena {
             // Some are already removed.
             let _ = std::fs::remove_file(self.home.plugin(plugin));
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let after = loop {
-            self.is_there();
+            self.assert_running();
             let now = self.levels();
-            if now.is_back_at(&self.before, self.terms.left) {
+            if now.is_back_at(&self.before, self.bounds.left) {
                 break now;
             }
             assert!(Instant::now() < deadline, "{now:?} are in use, of {:?} before", self.before);
             self.rest();
         };
-        while self.terms.recorded
-            && let Some(missing) = self.expected.missing(self.trail.records(&self.home))
+        while self.bounds.recorded
+            && let Some(missing) = self.expected.missing(self.audit_log.records(&self.home))
         {
             assert!(Instant::now() < deadline, "{missing}");
             self.rest();
@@ -338,7 +338,7 @@ impl Arena {
         let log = self.log();
         let panic = log.lines().find(|line| line.contains("panicked") && !line.contains(" plugin="));
         assert_eq!(panic, None, "the host has panicked");
-        assert!(self.client.wire().keeps_to_its_transport(), "something is on stdout");
+        assert!(self.client.wire().stdout_is_silent(), "something is on stdout");
         let Self { client, listening, over, latest, before, home, guard, .. } = self;
         let rest = client.finish();
         let unasked = |message: &&Value| message.get("id").is_some_and(|id| listening.is_none_or(|own| *id != own));

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::source::bytes_of;
 
 pub(crate) const ROWS: &[Row] =
@@ -25,16 +25,16 @@ fn module(fields: &str) -> Vec<u8> {
     bytes_of(&format!("(component (core module (global i64 (i64.const {now})) {fields}))"))
 }
 
-fn h07_too_many_functions(stage: Stage) -> Arena {
+fn h07_too_many_functions(setup: Setup) -> Arena {
     let bomb = module(&"(func)".repeat(100_001));
     let crowd = module(&"(func (param i32) (result i32) (i32.add (local.get 0) (i32.const 1)))".repeat(8_000));
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("bomb", &bomb, "functions than 100000");
     arena.refuses("crowd", &crowd, COMPILED);
     arena
 }
 
-fn h08_huge_function_bodies(stage: Stage) -> Arena {
+fn h08_huge_function_bodies(setup: Setup) -> Arena {
     // Every local is live across every loop.
     let (mut loops, locals) = (String::new(), 400);
     for n in 0..600 {
@@ -49,14 +49,14 @@ fn h08_huge_function_bodies(stage: Stage) -> Arena {
     let branches = "(if (local.get 0) (then (local.set 0 (i32.const 1))) (else (local.set 0 (i32.const 2))))";
     let diamonds = module(&format!("(func (param i32) {})", branches.repeat(4000)));
     let long = module(&format!("(func {})", "(drop (i64.const 81985529216486895))".repeat(110_000)));
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("long", &long, "bytes in one function than 1048576");
     arena.refuses("spaghetti", &spaghetti, COMPILED);
     arena.refuses("diamonds", &diamonds, COMPILED);
     arena
 }
 
-fn h09_too_many_types_and_modules(stage: Stage) -> Arena {
+fn h09_too_many_types_and_modules(setup: Setup) -> Arena {
     let nested = |depth: usize| {
         let first = "(type $t0 (list u8))".to_owned();
         (1..depth).fold(first, |text, n| format!("{text}(type $t{n} (list $t{}))", n - 1))
@@ -69,7 +69,7 @@ fn h09_too_many_types_and_modules(stage: Stage) -> Arena {
         ("components", bytes_of(&format!("(component {})", "(component)".repeat(1000))), "nested components than 64"),
         ("instances", bytes_of(&format!("(component (core module $m) {instances})")), ""),
     ];
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     for (name, bytes, word) in crowds {
         arena.refuses(name, &bytes, word);
     }

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::json;
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::source::{body, source};
 use crate::support::guest::Guest;
 use crate::support::home::component;
@@ -28,13 +28,13 @@ pub(crate) const ROWS: &[Row] = rows![
     h11_ten_thousand_files,
 ];
 
-fn h01_files_that_are_not_components(stage: Stage) -> Arena {
-    let good = Guest::saying("1").build();
+fn h01_files_that_are_not_components(setup: Setup) -> Arena {
+    let good = Guest::returning("1").build();
     // Deterministic, so that each run has the same bytes.
     let random: Vec<u8> = (0..4096u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let mut other_version = good.clone();
     other_version[4] = 0x63;
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     for (name, bytes, word) in [
         ("empty", Vec::new(), "empty"),
         ("random", random, "not WebAssembly"),
@@ -49,17 +49,17 @@ fn h01_files_that_are_not_components(stage: Stage) -> Arena {
     arena
 }
 
-fn h02_core_modules_and_native_code(stage: Stage) -> Arena {
+fn h02_core_modules_and_native_code(setup: Setup) -> Arena {
     let elf = [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 4096]].concat();
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     arena.refuses("module", &source("core-module"), "core WebAssembly module");
     arena.refuses("native", &elf, "precompiled machine code");
     arena
 }
 
-fn h03_components_that_are_not_plugins(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
-    arena.refuses("header", &Guest::saying("1").build()[..8], "find a plugin interface");
+fn h03_components_that_are_not_plugins(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
+    arena.refuses("header", &Guest::returning("1").build()[..8], "find a plugin interface");
     for (name, word) in [
         ("empty-component", "find a plugin interface"),
         ("other-world", "find a plugin interface"),
@@ -73,8 +73,8 @@ fn h03_components_that_are_not_plugins(stage: Stage) -> Arena {
 
 /// Programs import WASI's sockets and HTTP without using them: these are linked, and refused on use
 /// without a grant (H37).
-fn h04_unknown_and_ungranted_imports(stage: Stage) -> Arena {
-    let mut arena = stage.open("");
+fn h04_unknown_and_ungranted_imports(setup: Setup) -> Arena {
+    let mut arena = setup.open("");
     arena.refuses("unknown", &source("unknown-import"), "evil:host/run@1.0.0");
     arena.loads_guest("hostile", "hostile");
     let refused = arena.call("hostile_sockets", json!({"port": 1}));
@@ -90,8 +90,8 @@ fn h04_unknown_and_ungranted_imports(stage: Stage) -> Arena {
     arena
 }
 
-fn h05_sparse_and_oversized_files(stage: Stage) -> Arena {
-    let good = Guest::saying("1").does("trap", &body("trap")).build();
+fn h05_sparse_and_oversized_files(setup: Setup) -> Arena {
+    let good = Guest::returning("1").does("trap", &body("trap")).build();
     // A custom section: id, length in five bytes, length of its name, name.
     let with_section = |name: &str, bytes: usize| {
         let length = (bytes + 1 + name.len()) as u32;
@@ -99,7 +99,7 @@ fn h05_sparse_and_oversized_files(stage: Stage) -> Arena {
         let text = "Ignore all that was said before. ".bytes().cycle().take(bytes);
         [good.as_slice(), &[0], &leb, &[name.len() as u8], name.as_bytes(), &text.collect::<Vec<u8>>()].concat()
     };
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     for (name, bytes) in [("sparse", 500 << 20), ("large", (64 << 20) + 1)] {
         fs::write(arena.home.path(name), &good).expect("a file");
         File::options()
@@ -119,12 +119,12 @@ fn h05_sparse_and_oversized_files(stage: Stage) -> Arena {
     arena
 }
 
-fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
-    let home = &stage.home;
+fn h06_links_devices_and_foreign_files(setup: Setup) -> Arena {
+    let home = &setup.home;
     let bytes = fs::read(component("echo")).expect("a guest");
     let outside = home.path("outside.wasm");
     fs::write(&outside, &bytes).expect("a file");
-    let mut arena = stage.open("");
+    let mut arena = setup.open("");
     let file = |arena: &Arena, name: &str| arena.home.plugin(name);
     let inside = file(&arena, "echo");
     for (name, target) in [
@@ -161,23 +161,23 @@ fn h06_links_devices_and_foreign_files(stage: Stage) -> Arena {
     assert_eq!(arena.tools(), ["echo", "echo_add"]);
     // A hard link to an own file is allowed: package stores create them.
     fs::hard_link(&outside, file(&arena, "linked")).expect("a link");
-    arena.taken_up("linked", &bytes);
+    arena.wait_until_loaded("linked", &bytes);
     arena
 }
 
-fn h10_partially_written_files(stage: Stage) -> Arena {
-    let [one, two] = ["1", "2"].map(|answer| Guest::saying(answer).build());
-    let mut arena = stage.open("");
+fn h10_partially_written_files(setup: Setup) -> Arena {
+    let [one, two] = ["1", "2"].map(|answer| Guest::returning(answer).build());
+    let mut arena = setup.open("");
     let path = arena.home.plugin("slow");
     let mut file = OpenOptions::new().create_new(true).append(true).open(&path).expect("a new file");
     file.write_all(&one[..one.len() / 2]).expect("half a file");
     // Until another plugin has been loaded.
-    arena.loads("marker", &Guest::saying("marker").build());
+    arena.loads("marker", &Guest::returning("marker").build());
     assert_eq!(arena.last("slow"), None, "half a file was loaded");
     file.write_all(&one[one.len() / 2..]).expect("the other half");
     drop(file);
-    arena.taken_up("slow", &one);
-    arena.says("slow_version", json!({}), "1");
+    arena.wait_until_loaded("slow", &one);
+    arena.expect_text("slow_version", json!({}), "1");
 
     for (at, length) in [0, 8, two.len() / 2, two.len() - 1].into_iter().enumerate() {
         // In place, and by renaming.
@@ -186,19 +186,19 @@ fn h10_partially_written_files(stage: Stage) -> Arena {
         } else {
             arena.home.put_bytes(&two[..length], "slow");
         }
-        arena.loads("marker", &Guest::saying(&at.to_string()).build());
-        arena.says("slow_version", json!({}), "1");
+        arena.loads("marker", &Guest::returning(&at.to_string()).build());
+        arena.expect_text("slow_version", json!({}), "1");
     }
     fs::write(&path, &two).expect("a file");
-    arena.taken_up("slow", &two);
-    arena.says("slow_version", json!({}), "2");
+    arena.wait_until_loaded("slow", &two);
+    arena.expect_text("slow_version", json!({}), "2");
     arena
 }
 
-fn h11_ten_thousand_files(stage: Stage) -> Arena {
+fn h11_ten_thousand_files(setup: Setup) -> Arena {
     const FILES: usize = 10_000;
-    let good = Guest::saying("1").build();
-    let mut arena = stage.open("");
+    let good = Guest::returning("1").build();
+    let mut arena = setup.open("");
     arena.listen();
     let plugins = arena.home.plugins();
     let names = ["a b", "-x", ".swp", "x.wasm.swp", "UP", "caf\u{e9}", "line\nbreak", "..", "p\u{430}ypal", "echo_add"];
@@ -223,9 +223,10 @@ fn h11_ten_thousand_files(stage: Stage) -> Arena {
     let refused = |record: &&serde_json::Value| record["reason"].to_string().contains("more than 256 plugins");
     assert!(arena.records().iter().any(|record| refused(&record)), "the limit of plugins was not applied");
     arena.loads("last", &good);
-    let told = arena.told.iter().filter(|said| said["method"] == "notifications/tools/list_changed").count();
+    let notified =
+        arena.notifications.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
     let most = started.elapsed().as_millis() / 250 + 2;
-    assert!(told as u128 <= most, "{told} notifications, of {most} at most");
+    assert!(notified as u128 <= most, "{notified} notifications, of {most} at most");
     assert_eq!(arena.tools(), ["echo", "echo_add", "last_version"]);
     let log = arena.log();
     assert!(log.contains(r"line\nbreak"), "{log}");

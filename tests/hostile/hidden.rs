@@ -10,7 +10,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use crate::Row;
-use crate::arena::{Arena, Stage};
+use crate::arena::{Arena, Setup};
 use crate::support::client::first_text;
 use crate::support::guest::Guest;
 use crate::support::process::run;
@@ -20,7 +20,7 @@ pub(crate) const ROWS: &[Row] = rows![h77_invisible_characters, h78_encoded_secr
 
 /// Runs of characters that are invisible (Default_Ignorable_Code_Point) or change the direction of
 /// text.
-fn unseen() -> Vec<String> {
+fn invisible() -> Vec<String> {
     let run = |from: u32| -> String { (0..6).filter_map(|n| char::from_u32(from + n)).collect() };
     let twice = |c: char| String::from_iter([c; 4]);
     let mut all: Vec<String> =
@@ -44,7 +44,7 @@ fn unseen() -> Vec<String> {
     all
 }
 
-fn shows_nothing(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
@@ -57,31 +57,31 @@ fn shows_nothing(c: char) -> bool {
 /// The context of two such characters in a row, which no script or emoji needs.
 fn hides(text: &str) -> Option<String> {
     let all: Vec<char> = text.chars().collect();
-    let at = all.windows(2).position(|pair| pair.iter().all(|c| shows_nothing(*c)))?;
+    let at = all.windows(2).position(|pair| pair.iter().all(|c| is_invisible(*c)))?;
     Some(all[at.saturating_sub(8)..(at + 8).min(all.len())].iter().collect::<String>().escape_unicode().to_string())
 }
 
-fn h77_invisible_characters(stage: Stage) -> Arena {
-    let unseen = unseen();
-    let names: Vec<String> = (0..unseen.len()).map(|n| format!("hidden{n}")).collect();
-    let described = names.iter().zip(&unseen).fold(Guest::saying("1"), |guest, (name, run)| {
+fn h77_invisible_characters(setup: Setup) -> Arena {
+    let invisible = invisible();
+    let names: Vec<String> = (0..invisible.len()).map(|n| format!("hidden{n}")).collect();
+    let described = names.iter().zip(&invisible).fold(Guest::returning("1"), |guest, (name, run)| {
         let (schema, description) = (format!(r#"{{"type":"object","title":"Te{run}xt"}}"#), format!("Te{run}xt."));
         // Half of them are in the schema.
         if name.len() % 2 == 0 {
-            guest.described(name, "Text.").taking(&schema)
+            guest.described(name, "Text.").input_schema(&schema)
         } else {
             guest.described(name, &description)
         }
     });
     let needed = "na\u{ef}ve \u{2764}\u{fe0f} \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}";
-    let all: String = unseen.iter().map(|run| format!("a{run}b ")).collect();
-    let said = Guest::saying(&format!("{needed} {all}\u{9b}31m\rover\u{8}"))
+    let all: String = invisible.iter().map(|run| format!("a{run}b ")).collect();
+    let guest = Guest::returning(&format!("{needed} {all}\u{9b}31m\rover\u{8}"))
         .logs("log", &all, 1, "")
-        .data("data", &format!("lo{}gger", unseen[1]), &json!({"a": all, "b": [all]}).to_string())
-        .step("step", &all)
-        .gives("structure", &json!({"a": 1}).to_string());
-    let mut arena = stage.open("");
-    arena.judged("words", &described.described("last", "Text.").build(), Duration::from_secs(15));
+        .logs_data("data", &format!("lo{}gger", invisible[1]), &json!({"a": all, "b": [all]}).to_string())
+        .reports_progress("step", &all)
+        .returns_structured("structure", &json!({"a": 1}).to_string());
+    let mut arena = setup.open("");
+    arena.loads_or_refuses("words", &described.described("last", "Text.").build(), Duration::from_secs(15));
     let listed = json!(arena.listed("tools"));
     let served: Vec<&String> =
         names.iter().filter(|name| listed.to_string().contains(&format!("\"words_{name}\""))).collect();
@@ -90,18 +90,24 @@ fn h77_invisible_characters(stage: Stage) -> Arena {
     assert!(log.contains("U+13430") && log.contains("U+2002"), "the log does not name the hidden characters: {log}");
     assert!(listed.to_string().contains("words_last"), "a tool without hidden characters is not served: {listed}");
 
-    arena.loads("p", &said.build());
+    arena.loads("p", &guest.build());
     let meta = || json!({"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"});
     for tool in ["version", "log", "data", "step"] {
-        let id = arena.ask_with(&format!("p_{tool}"), json!({}), meta());
+        let id = arena.start_call_with_meta(&format!("p_{tool}"), json!({}), meta());
         let answer = arena.answer(id).message;
         let text = first_text(&answer["result"]).to_owned();
-        assert!(text.starts_with(needed), "characters that scripts and emoji need are missing: {}", text.escape_unicode());
+        assert!(
+            text.starts_with(needed),
+            "characters that scripts and emoji need are missing: {}",
+            text.escape_unicode()
+        );
         assert_eq!(hides(&text), None, "a result hides something");
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{2068}']), "{}", text.escape_unicode());
     }
     for method in ["notifications/message", "notifications/progress"] {
-        arena.until_within(Duration::from_secs(5), method, |arena| arena.told.iter().any(|it| it["method"] == method));
+        arena.until_within(Duration::from_secs(5), method, |arena| {
+            arena.notifications.iter().any(|it| it["method"] == method)
+        });
     }
     let strings = |value: &Value| -> Vec<String> {
         let (mut all, mut open) = (Vec::new(), vec![value.clone()]);
@@ -115,10 +121,15 @@ fn h77_invisible_characters(stage: Stage) -> Arena {
         }
         all
     };
-    for told in arena.told.iter() {
-        for text in strings(told) {
-            assert_eq!(hides(&text), None, "hidden in {}", told["method"]);
-            assert!(!text.contains(['\u{e0041}', '\u{202e}']), "in {}: {}", told["method"], text.escape_unicode());
+    for notification in arena.notifications.iter() {
+        for text in strings(notification) {
+            assert_eq!(hides(&text), None, "hidden in {}", notification["method"]);
+            assert!(
+                !text.contains(['\u{e0041}', '\u{202e}']),
+                "in {}: {}",
+                notification["method"],
+                text.escape_unicode()
+            );
         }
     }
     // In the log.
@@ -185,7 +196,7 @@ fn spellings(secret: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn h78_encoded_secrets(stage: Stage) -> Arena {
+fn h78_encoded_secrets(setup: Setup) -> Arena {
     const SECRET: &str = "tk/9Qa+zz&b0<Xy=Wv!R(7)*u~k/Ep+33";
     let spelt = Arc::new(spellings(SECRET));
     let answers = Arc::clone(&spelt);
@@ -195,16 +206,16 @@ fn h78_encoded_secrets(stage: Stage) -> Arena {
         let body = number.and_then(|n| answers.get(n)).map_or("none", |(_, text)| text.as_str());
         write(connection, "200 OK", "Content-Type: text/plain\r\n", &format!("you sent: {body} (end)"));
     });
-    fs::write(stage.home.path("config/wharf/api"), SECRET).expect("a file");
+    fs::write(setup.home.path("config/wharf/api"), SECRET).expect("a file");
     let granted = format!(
         "[secrets]\napi = {{ file = 'api' }}\n[plugins.online.grants]\nhttp = [{{ url = '{}', private = true, headers = {{ Authorization = 'Bearer ${{api}}' }} }}]\n",
         site.url("")
     );
-    let mut arena = stage.open(&granted);
+    let mut arena = setup.open(&granted);
     arena.loads_guest("online", "online");
     let mut through = Vec::new();
     for (n, (name, spelling)) in spelt.iter().enumerate() {
-        let id = arena.ask("online_fetch", json!({"url": site.url(&format!("/v1/{n}"))}));
+        let id = arena.start_call("online_fetch", json!({"url": site.url(&format!("/v1/{n}"))}));
         let answer = arena.answer(id).message;
         let text = first_text(&answer["result"]);
         assert!(text.contains("you sent: ") && text.contains("(end)"), "{name}: {text}");

@@ -11,13 +11,13 @@ macro_rules! rows {
 
 mod approving;
 mod arena;
+mod audit_log;
 mod bombs;
 mod changing;
-mod deaf;
 mod disk;
-mod door;
 mod files;
 mod hidden;
+mod host;
 mod levels;
 mod listing;
 mod loading;
@@ -27,8 +27,8 @@ mod replacing;
 mod running;
 mod sharing;
 mod source;
+mod stalled;
 mod table;
-mod trail;
 mod tree;
 mod unread;
 mod validating;
@@ -42,13 +42,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use arena::{Arena, Outcome, Stage};
-use door::Transport;
+use arena::{Arena, Outcome, Setup};
+use host::Transport;
 
 /// An attack and its checks.
 #[derive(Clone, Copy)]
 struct Row {
-    run: fn(Stage) -> Arena,
+    run: fn(Setup) -> Arena,
     /// `h`, its number, and a short description.
     function: &'static str,
 }
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
     for row in &rows {
         for transport in &transports {
             runs.push(Run::start(row, *transport));
-            table::said(&mut runs);
+            table::print_ended(&mut runs);
         }
     }
     table::conclude(runs, &rows, all, transports.len())
@@ -142,10 +142,10 @@ impl Run {
         Self { row: *row, transport, state, took: began.elapsed() }
     }
 
-    /// Collects its outcome, waiting for it if `patient`. True if it ended just now.
-    fn end(&mut self, patient: bool) -> bool {
+    /// Collects its outcome, waiting for it if `wait`. True if it ended just now.
+    fn end(&mut self, wait: bool) -> bool {
         let State::Running(thread) = &self.state else { return false };
-        if !patient && !thread.is_finished() {
+        if !wait && !thread.is_finished() {
             return false;
         }
         let State::Running(thread) = std::mem::replace(&mut self.state, State::Over(None)) else { return false };
@@ -162,8 +162,8 @@ impl Run {
 }
 
 /// Drops `attacking` when the attack is over.
-fn play(run: fn(Stage) -> Arena, transport: Transport, attacking: Sender<()>) -> Outcome {
-    let arena = run(Stage::new(transport));
+fn play(run: fn(Setup) -> Arena, transport: Transport, attacking: Sender<()>) -> Outcome {
+    let arena = run(Setup::new(transport));
     drop(attacking);
     arena.settle()
 }

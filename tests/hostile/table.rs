@@ -11,13 +11,13 @@ fn say(line: &str) {
 }
 
 /// Prints the runs that have ended since the last call.
-pub(crate) fn said(runs: &mut [Run]) {
+pub(crate) fn print_ended(runs: &mut [Run]) {
     ended(runs, false);
 }
 
-fn ended(runs: &mut [Run], patient: bool) {
+fn ended(runs: &mut [Run], wait: bool) {
     for run in runs {
-        if run.end(patient) {
+        if run.end(wait) {
             let word = if run.outcome().is_some() { "ok" } else { "FAILED" };
             let (name, transport, took) = (run.row.name(), run.transport.name(), run.took.as_secs_f32());
             say(&format!("test {name} over {transport} ... {word} ({took:.1} s)"));

@@ -113,9 +113,9 @@ fn compare(keep: bool) -> Result<(), String> {
 fn counted(calls: u64) -> Result<u64, String> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program()?);
-    let said = run(valgrind, calls).map_err(|error| format!("{error}\nhint: `apt-get install valgrind`"))?;
-    let total = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    total.ok_or_else(|| format!("find the count in the output of callgrind:\n{said}"))
+    let stderr = run(valgrind, calls).map_err(|error| format!("{error}\nhint: `apt-get install valgrind`"))?;
+    let total = stderr.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    total.ok_or_else(|| format!("find the count in the output of callgrind:\n{stderr}"))
 }
 
 fn program() -> Result<PathBuf, String> {
@@ -126,6 +126,6 @@ fn program() -> Result<PathBuf, String> {
 fn run(mut command: Command, calls: u64) -> Result<String, String> {
     let name = command.get_program().display().to_string();
     let run = command.args([CALLS, &calls.to_string()]).output().map_err(|error| format!("start {name}: {error}"))?;
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    if run.status.success() { Ok(said) } else { Err(format!("run {name}:\n{said}")) }
+    let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+    if run.status.success() { Ok(stderr) } else { Err(format!("run {name}:\n{stderr}")) }
 }

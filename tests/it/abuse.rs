@@ -13,12 +13,12 @@ use wharf::server::Settings;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::memory::Memory;
 use crate::support::process::{Process, command, resident};
-use crate::support::streamable::alone;
+use crate::support::streamable::stateless;
 use crate::support::wire::{Received, Wire};
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 /// A home with `echo`, and a plugin whose only tool, `spinner_version`, never returns.
 fn with_a_spinner(timeout: &str) -> Home {
@@ -29,14 +29,14 @@ fn with_a_spinner(timeout: &str) -> Home {
 }
 
 fn next(process: &mut Process) -> Value {
-    match process.receive(PATIENCE) {
+    match process.receive(TIMEOUT) {
         Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
         ended => panic!("{ended:?} instead of a message; the log:\n{}", process.log()),
     }
 }
 
 /// Sends a line and returns the next message.
-fn ask(process: &mut Process, line: &str) -> Value {
+fn exchange(process: &mut Process, line: &str) -> Value {
     process.send(line);
     next(process)
 }
@@ -64,9 +64,9 @@ fn p03_deep_nesting_is_refused_in_every_member() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{"x":{deep}}}}}}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#),
     ] {
-        let answer = ask(&mut process, &line);
+        let answer = exchange(&mut process, &line);
         assert_eq!(answer["error"]["data"]["reason"], "nesting_limit", "{answer} to {:.60}", line);
-        assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
+        assert_eq!(exchange(&mut process, &ping("2"))["id"], 2);
     }
 }
 
@@ -74,10 +74,10 @@ fn p03_deep_nesting_is_refused_in_every_member() {
 fn p04_an_id_of_ten_megabytes_is_refused() {
     let home = Home::new();
     let mut process = Process::serve(&home);
-    let answer = ask(&mut process, &ping(&format!("\"{}\"", "x".repeat(10 << 20))));
+    let answer = exchange(&mut process, &ping(&format!("\"{}\"", "x".repeat(10 << 20))));
     assert_eq!(answer["error"]["data"]["reason"], "message_too_long", "{answer}");
     assert!(answer.get("id").is_none(), "{answer}");
-    assert_eq!(ask(&mut process, &ping("2"))["id"], 2);
+    assert_eq!(exchange(&mut process, &ping("2"))["id"], 2);
 }
 
 /// Two parsers must not read one message as two different ones.
@@ -96,7 +96,7 @@ fn p05_repeated_members_are_refused() {
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo_add","name":"echo","arguments":{}}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"arguments":{}}}"#,
     ] {
-        let answer = ask(process, line);
+        let answer = exchange(process, line);
         assert!([-32600, -32602].map(Value::from).contains(&answer["error"]["code"]), "{answer} to {line}");
     }
 }
@@ -161,23 +161,23 @@ fn p07_a_closed_stderr_stops_nothing() {
 #[test]
 fn p07_an_unread_stderr_blocks_nothing() {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").prints("talk", &"a line\n".repeat(1000)).build(), "talker");
+    home.put_bytes(&Guest::returning("1").prints("talk", &"a line\n".repeat(1000)).build(), "talker");
     let mut child = serving(&home).spawn().expect("the binary starts");
     let unread = child.stderr.take();
     let mut stdin = child.stdin.take().expect("a pipe");
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut ask = |id: u64, method: &str, params: Value| {
-        writeln!(stdin, "{}", alone(id, method, params)).expect("the host reads");
+    let mut exchange = |id: u64, method: &str, params: Value| {
+        writeln!(stdin, "{}", stateless(id, method, params)).expect("the host reads");
         let mut answer = String::new();
         stdout.read_line(&mut answer).expect("an answer");
         serde_json::from_str::<Value>(&answer).expect("JSON")
     };
     // More than the pipe and the host buffer.
     for id in 0..40 {
-        let answer = ask(id, "tools/call", json!({"name": "talker_talk", "arguments": {}}));
+        let answer = exchange(id, "tools/call", json!({"name": "talker_talk", "arguments": {}}));
         assert_eq!((&answer["id"], answer.get("error")), (&json!(id), None), "{answer}");
     }
-    let echo = ask(41, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+    let echo = exchange(41, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
     assert_eq!(echo.pointer("/result/content/0/text"), Some(&json!("x")), "{echo}");
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
     let status = child.wait().expect("its end");
@@ -225,12 +225,12 @@ fn p09_a_second_signal_exits_at_once() {
 fn p10_an_unfinished_line_costs_only_its_bytes() {
     let home = Home::new();
     let mut process = Process::serve(&home);
-    assert_eq!(ask(&mut process, &ping("1"))["id"], 1);
+    assert_eq!(exchange(&mut process, &ping("1"))["id"], 1);
     let before = process.resident();
     process.send_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":""#);
     process.send_bytes(&vec![b'x'; 3 << 20]);
     // Memory grows only once the host has read it.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let growth = loop {
         let growth = process.resident().saturating_sub(before) >> 20;
         if growth >= 2 {
@@ -240,7 +240,7 @@ fn p10_an_unfinished_line_costs_only_its_bytes() {
         std::thread::sleep(Duration::from_millis(5));
     };
     assert!(growth < 16, "{growth} MiB for three");
-    assert_eq!(ask(&mut process, "\"}}")["id"], 2);
+    assert_eq!(exchange(&mut process, "\"}}")["id"], 2);
 }
 
 #[test]
@@ -250,11 +250,11 @@ fn p11_an_id_in_use_is_refused_and_the_first_request_answered() {
     client.tools();
     let process = client.process();
     process.send(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"spinner_version"}}"#);
-    let refused = ask(process, &ping("\"\\u0078\""));
+    let refused = exchange(process, &ping("\"\\u0078\""));
     assert_eq!(refused["error"]["data"]["reason"], "id_in_use", "{refused}");
     let first = next(process);
     assert_eq!((&first["id"], &first["result"]["isError"]), (&json!("x"), &json!(true)), "{first}");
-    assert_eq!(ask(process, &ping("\"x\""))["result"], json!({}), "the id is free again once answered");
+    assert_eq!(exchange(process, &ping("\"x\""))["result"], json!({}), "the id is free again once answered");
 }
 
 /// Request ids are scoped to a connection, and a cancellation on a new connection affects none.
@@ -270,16 +270,16 @@ fn p12_a_cancellation_does_not_affect_other_connections() {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let call = Request::discover(address).set("Mcp-Method", "tools/call").with("Mcp-Name", "spinner_version");
     let call = call.json(message.to_string());
-    let mut lines = [Line::connect(address), Line::connect(address)];
-    for line in &mut lines {
-        assert!(line.send(&call.bytes()));
+    let mut connections = [HttpConnection::connect(address), HttpConnection::connect(address)];
+    for connection in &mut connections {
+        assert!(connection.send(&call.bytes()));
     }
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta}});
     let cancel = Request::discover(address).set("Mcp-Method", "notifications/cancelled").json(cancel.to_string());
-    assert_eq!(Line::connect(address).ask(&cancel).status, 202);
-    for line in &mut lines {
-        let response = line.response().expect("an answer");
+    assert_eq!(HttpConnection::connect(address).exchange(&cancel).status, 202);
+    for connection in &mut connections {
+        let response = connection.response().expect("an answer");
         let answer: Value = serde_json::from_slice(&response.body).expect("JSON");
         assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(1), &json!(true)), "{answer}");
     }
@@ -331,15 +331,15 @@ fn p14_subscription_streams_are_limited() {
     }
     // The slot of a cancelled stream is released, though not immediately.
     client.notify("notifications/cancelled", json!({"requestId": open.remove(0)}));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let id = client.post("subscriptions/listen", wanted.clone());
-        let said = client.next_before(deadline).expect("an acknowledgement or a refusal");
-        if said["method"] == "notifications/subscriptions/acknowledged" {
+        let message = client.next_before(deadline).expect("an acknowledgement or a refusal");
+        if message["method"] == "notifications/subscriptions/acknowledged" {
             open.push(id);
             break;
         }
-        assert_eq!(said["error"]["data"]["reason"], "too_many_listens", "{said}");
+        assert_eq!(message["error"]["data"]["reason"], "too_many_listens", "{message}");
     }
     let rest = client.finish();
     let ended = rest.iter().filter(|message| message["result"]["resultType"] == "complete").count();
@@ -352,7 +352,7 @@ fn p14_a_burst_of_changes_causes_few_notifications() {
     const PAUSE: Duration = Duration::from_millis(250);
     const CHANGES: usize = 60;
     let home = Home::with(&["echo"]);
-    let bytes = Guest::saying("1").build();
+    let bytes = Guest::returning("1").build();
     // Compiled once in advance, so that the changes come in a burst.
     home.put_bytes(&bytes, "p");
     let mut client = Client::start_modern(&home);
@@ -365,16 +365,16 @@ fn p14_a_burst_of_changes_causes_few_notifications() {
         // Each file causes one more scan of the folder.
         std::thread::sleep(Duration::from_millis(10));
     }
-    let mut told = 0;
+    let mut notified = 0;
     // The list is read only after a notification: without the last one this would never end.
     while client.tools().len() != 3 + CHANGES {
         client.notification("notifications/tools/list_changed");
-        told += 1;
+        notified += 1;
     }
     let most = started.elapsed().as_millis() / PAUSE.as_millis() + 1;
     let rest = client.finish();
-    told += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
-    assert!(told as u128 <= most + 1, "{told} notifications, of {most} at most");
+    notified += rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
+    assert!(notified as u128 <= most + 1, "{notified} notifications, of {most} at most");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn p15_incomplete_or_invalid_meta_is_refused() {
         (with("progressToken", json!({})), -32602),
     ] {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
-        let answer = ask(&mut process, &message.to_string());
+        let answer = exchange(&mut process, &message.to_string());
         assert_eq!(answer["error"]["code"], code, "{answer} to {message}");
         let supported = &answer["error"]["data"]["supported"];
         assert!(code != -32022 || supported == &json!([MODERN]), "{answer}");
@@ -414,9 +414,9 @@ fn p30_running_requests_share_one_budget() {
     let home = Home::with(&["echo", "everything"]);
     let settings = Settings { waiting_together: 3 * LARGE / 2, ..Settings::default() };
     let memory = Memory::serve_with(&home, settings);
-    let beside = memory.beside();
-    let mut one = Client::able(memory, "2025-11-25", json!({"roots": {}}));
-    let mut other = Client::able(beside, "2025-11-25", json!({}));
+    let beside = memory.second_connection();
+    let mut one = Client::with_capabilities(memory, "2025-11-25", json!({"roots": {}}));
+    let mut other = Client::with_capabilities(beside, "2025-11-25", json!({}));
     // The call runs until its question is answered.
     let held = one.post("tools/call", json!({"name": "everything_test_roots", "_meta": {"x": "x".repeat(LARGE)}}));
     let question = one.notification("roots/list");
@@ -425,7 +425,7 @@ fn p30_running_requests_share_one_budget() {
     assert_eq!(other.text("echo", json!({"message": "x"})), "x");
     one.reply(&question, json!({"roots": []}));
     assert!(one.answer(held).get("result").is_some());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let id = other.post("tools/call", large.clone());
         if other.answer(id).get("result").is_some() {

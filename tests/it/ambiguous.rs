@@ -9,14 +9,14 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use wharf::transport::http::Settings;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::ROOTS;
 use crate::support::home::{Home, names_in};
-use crate::support::http::{Front, Request};
+use crate::support::http::{HttpServer, Request};
 use crate::support::process::{Process, run};
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::streamable::{Endpoint, stateless};
 use crate::support::wire::{Received, Wire};
 
 const REPEATED: &str = "repeated_member";
@@ -73,22 +73,22 @@ fn message(method: &str, params: &str) -> String {
 }
 
 fn receive(process: &mut Process) -> String {
-    match process.receive(PATIENCE) {
+    match process.receive(TIMEOUT) {
         Received::Frame(frame) => frame,
         ended => panic!("{ended:?} instead of a message; the log:\n{}", process.log()),
     }
 }
 
 /// Sends a line and returns the text of the next message.
-fn ask(process: &mut Process, line: &str) -> String {
+fn exchange(process: &mut Process, line: &str) -> String {
     process.send(line);
     receive(process)
 }
 
 fn refused(answer: &str, reason: &str, asked: &str) {
     let answer: Value = serde_json::from_str(answer).unwrap_or_else(|error| panic!("{error}: {answer}"));
-    let told = (&answer["id"], &answer["error"]["code"], &answer["error"]["data"]["reason"]);
-    assert_eq!(told, (&json!(7), &json!(-32600), &json!(reason)), "{answer} to {asked:.300}");
+    let found = (&answer["id"], &answer["error"]["code"], &answer["error"]["data"]["reason"]);
+    assert_eq!(found, (&json!(7), &json!(-32600), &json!(reason)), "{answer} to {asked:.300}");
 }
 
 #[test]
@@ -98,33 +98,34 @@ fn ambiguous_json_of_clients_is_refused_on_stdio() {
     for (bad, reason) in BAD.into_iter().chain([(&*deep(), RESERVED)]) {
         for (method, params) in requests(bad) {
             let line = message(method, &params);
-            refused(&ask(&mut process, &line), reason, &line);
+            refused(&exchange(&mut process, &line), reason, &line);
         }
     }
     let good =
         format!(r#"{{"_meta":{{{META}}},"name":"echo","arguments":{{"message":"$serde_json::private::Number"}}}}"#);
-    let answer = ask(&mut process, &message("tools/call", &good));
+    let answer = exchange(&mut process, &message("tools/call", &good));
     assert!(answer.contains(r#""text":"$serde_json::private::Number""#), "{answer}");
 }
 
 #[test]
 fn ambiguous_json_of_clients_is_refused_over_http() {
-    let front = Front::serve(&Home::with(&["echo", "everything"]), Settings::default());
-    let alone = |method: &str| Endpoint::new(front.address).post(&alone(7, method, json!({"name": "echo"})));
-    let session = Endpoint::shake_hands(front.address, "2025-11-25");
+    let server = HttpServer::serve(&Home::with(&["echo", "everything"]), Settings::default());
+    let stateless_request =
+        |method: &str| Endpoint::new(server.address).post(&stateless(7, method, json!({"name": "echo"})));
+    let session = Endpoint::initialize(server.address, "2025-11-25");
     let in_session = |_: &str| session.post(&json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}));
-    let ways: [&dyn Fn(&str) -> Request; 2] = [&alone, &in_session];
+    let ways: [&dyn Fn(&str) -> Request; 2] = [&stateless_request, &in_session];
     for (bad, reason) in BAD.into_iter().chain([(&*deep(), RESERVED)]) {
         for (method, params) in requests(bad) {
             for way in ways {
                 let text = message(method, &params);
-                let response = front.ask(&way(method).json(text.clone()));
+                let response = server.exchange(&way(method).json(text.clone()));
                 assert_eq!(response.status, 400, "{} to {text:.300}", response.text());
                 refused(response.text(), reason, &text);
             }
         }
     }
-    assert_eq!(front.ask(&alone("tools/list")).status, 200);
+    assert_eq!(server.exchange(&stateless_request("tools/list")).status, 200);
 }
 
 /// A header is compared with a unique argument, never with the first or the last of two.
@@ -132,8 +133,8 @@ fn ambiguous_json_of_clients_is_refused_over_http() {
 fn a_header_is_not_compared_with_a_repeated_argument() {
     let home = Home::new();
     let schema = r#"{"type":"object","properties":{"plain":{"x-mcp-header":"Region","type":"string"}}}"#;
-    home.put_bytes(&Guest::saying("taken").tools(&[("take", schema)]).build(), "mirror");
-    let front = Front::serve(&home, Settings::default());
+    home.put_bytes(&Guest::returning("taken").tools(&[("take", schema)]).build(), "mirror");
+    let server = HttpServer::serve(&home, Settings::default());
     for (arguments, reason) in [
         (r#"{"plain":"eu","plain":"us"}"#, REPEATED),
         (r#"{"plain":"us","pl\u0061in":"eu"}"#, REPEATED),
@@ -142,9 +143,9 @@ fn a_header_is_not_compared_with_a_repeated_argument() {
     ] {
         let text =
             message("tools/call", &format!(r#"{{"_meta":{{{META}}},"name":"mirror_take","arguments":{arguments}}}"#));
-        let call = alone(7, "tools/call", json!({"name": "mirror_take"}));
-        let request = Endpoint::new(front.address).post(&call).with("Mcp-Param-Region", "eu").json(text.clone());
-        let response = front.ask(&request);
+        let call = stateless(7, "tools/call", json!({"name": "mirror_take"}));
+        let request = Endpoint::new(server.address).post(&call).with("Mcp-Param-Region", "eu").json(text.clone());
+        let response = server.exchange(&request);
         assert_eq!(response.status, 400, "{}", response.text());
         refused(response.text(), reason, &text);
     }
@@ -154,8 +155,8 @@ fn a_header_is_not_compared_with_a_repeated_argument() {
 #[test]
 fn an_ambiguous_answer_to_a_question_fails_the_call() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").asks("ask", &[("k", ROOTS)]).build(), "asker");
-    let mut client = Client::able(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
+    home.put_bytes(&Guest::returning("1").asks("ask", &[("k", ROOTS)]).build(), "asker");
+    let mut client = Client::with_capabilities(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
     for (bad, _) in BAD {
         let id = client.post("tools/call", json!({"name": "asker_ask", "arguments": {}}));
         let question = client.notification("roots/list");
@@ -177,9 +178,13 @@ fn ambiguous_json_of_plugins_is_refused() {
     ];
     let deep = deep();
     let recursive = r##"{"type":"array","items":{"$ref":"#"}}"##;
-    let free = BAD.iter().map(|(bad, _)| *bad).chain([&*deep]).map(|bad| Guest::saying("1").gives("give", bad));
+    let free = BAD
+        .iter()
+        .map(|(bad, _)| *bad)
+        .chain([&*deep])
+        .map(|bad| Guest::returning("1").returns_structured("give", bad));
     let promised = promised.into_iter().chain([(recursive, &*deep)]);
-    let promised = promised.map(|(schema, bad)| Guest::saying("1").gives_against("give", schema, bad));
+    let promised = promised.map(|(schema, bad)| Guest::returning("1").returns_with_schema("give", schema, bad));
     // One plugin per case: a plugin that fails repeatedly is quarantined.
     let home = Home::new();
     let guests: Vec<Guest> = free.chain(promised).collect();
@@ -187,11 +192,11 @@ fn ambiguous_json_of_plugins_is_refused() {
         home.put_bytes(&guest.build(), &format!("p{n}"));
     }
     let mut on_stdio = Process::serve(&home);
-    let front = Front::serve(&home, Settings::default());
+    let server = HttpServer::serve(&home, Settings::default());
     for n in 0..guests.len() {
-        let call = alone(7, "tools/call", json!({"name": format!("p{n}_give"), "arguments": {}}));
-        let over_http = front.ask(&Endpoint::new(front.address).post(&call));
-        for answer in [ask(&mut on_stdio, &call.to_string()), over_http.text().to_owned()] {
+        let call = stateless(7, "tools/call", json!({"name": format!("p{n}_give"), "arguments": {}}));
+        let over_http = server.exchange(&Endpoint::new(server.address).post(&call));
+        for answer in [exchange(&mut on_stdio, &call.to_string()), over_http.text().to_owned()] {
             // Compared as text: parsing would interpret the reserved names.
             assert!(answer.contains(r#""code":"bad-output""#), "{n}: {answer:.600}");
             assert!(!answer.contains("structuredContent"), "{n}: {answer:.600}");
@@ -223,7 +228,7 @@ fn lies() -> Vec<(String, &'static str)> {
 }
 
 fn act(answer: &str, schema: &str, meta: &str) -> Vec<u8> {
-    Guest::saying(answer).tools(&[("version", r#"{"type":"object"}"#), ("act", schema)]).marked(meta).build()
+    Guest::returning(answer).tools(&[("version", r#"{"type":"object"}"#), ("act", schema)]).meta(meta).build()
 }
 
 fn folder_command(home: &Home, words: &[&str]) -> Output {
@@ -242,10 +247,10 @@ fn an_ambiguous_listing_is_held_and_not_sent() {
             home.put_bytes(&act("1", HARMLESS, "{}"), "p");
             assert!(folder_command(&home, &["approve", "--yes", "p"]).status.success());
             let mut process = Process::serve(&home);
-            assert!(ask(&mut process, LIST).contains(r#""name":"p_act""#));
+            assert!(exchange(&mut process, LIST).contains(r#""name":"p_act""#));
             home.put_bytes(&act("2", &schema, meta), "p");
             process.log_with("held: ");
-            let listed = ask(&mut process, LIST);
+            let listed = exchange(&mut process, LIST);
             assert!(listed.contains(r#""name":"p_act""#) && !listed.contains("IMPORTANT"), "{listed}");
             // The change would be that the tool is gone: the status names it and the reason.
             let status = String::from_utf8(folder_command(&home, &["status"]).stdout).expect("UTF-8");
@@ -257,7 +262,7 @@ fn an_ambiguous_listing_is_held_and_not_sent() {
             // Once approved, it serves the remaining tools.
             assert!(folder_command(&home, &["approve", "--yes", "p"]).status.success());
             let mut second = Process::serve(&home);
-            let listed = ask(&mut second, LIST);
+            let listed = exchange(&mut second, LIST);
             assert!(
                 listed.contains("p_version") && !listed.contains("p_act") && !listed.contains("IMPORTANT"),
                 "{listed}"
@@ -280,7 +285,7 @@ fn the_pinned_surface_equals_what_is_sent() {
     home.configure("[plugins.p.grants]\nelicit = true\n");
     home.put_bytes(&act("1", neat, meta.0), "p");
     let mut process = Process::serve(&home);
-    let listed = ask(&mut process, LIST);
+    let listed = exchange(&mut process, LIST);
     let surfaces = home.path("state/wharf/surfaces");
     let pinned = names_in(&surfaces).concat();
     let surface = fs::read_to_string(surfaces.join(&pinned)).expect("the pinned surface");
@@ -288,12 +293,12 @@ fn the_pinned_surface_equals_what_is_sent() {
         assert!(listed.contains(&sent) && surface.contains(&sent), "{sent} in {listed} and {surface}");
     }
     home.put_bytes(&act("2", other, meta.1), "p");
-    let call = alone(7, "tools/call", json!({"name": "p_version", "arguments": {}})).to_string();
-    let deadline = Instant::now() + PATIENCE;
-    while !ask(&mut process, &call).contains(r#""text":"2""#) {
+    let call = stateless(7, "tools/call", json!({"name": "p_version", "arguments": {}})).to_string();
+    let deadline = Instant::now() + TIMEOUT;
+    while !exchange(&mut process, &call).contains(r#""text":"2""#) {
         assert!(Instant::now() < deadline, "the plugin is not replaced:\n{}", process.log());
     }
-    assert_eq!(ask(&mut process, LIST), listed);
+    assert_eq!(exchange(&mut process, LIST), listed);
     assert_eq!(names_in(&surfaces).concat(), pinned);
     // Any other difference, anywhere, is a change.
     home.put_bytes(&act("3", neat, &meta.0.replace("1.0", "1.00")), "p");

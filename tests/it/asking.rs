@@ -14,7 +14,7 @@ use crate::support::home::Home;
 use crate::support::memory::Memory;
 use crate::support::process::Process;
 use crate::support::wire::Wire;
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 const LEGACY: &str = "2025-11-25";
 
@@ -41,12 +41,12 @@ fn retry<W: Wire>(client: &mut Client<W>, asked: &Value, answers: &Value) -> Val
 
 #[test]
 fn p25_another_version_of_the_plugin_refuses_the_state() {
-    let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
-    let mut client = Client::able(Process::serve(&home), MODERN, everything());
+    let home = home_of(&Guest::returning("1").asks("ask", &[("k", ROOTS)]));
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, everything());
     let asked = client.call("asker_ask", json!({}));
     assert_eq!(asked["inputRequests"], json!({"k": {"method": "roots/list"}}), "{asked}");
-    home.put_bytes(&Guest::saying("2").asks("ask", &[("k", ROOTS)]).build(), "asker");
-    let deadline = Instant::now() + PATIENCE;
+    home.put_bytes(&Guest::returning("2").asks("ask", &[("k", ROOTS)]).build(), "asker");
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("asker_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the old version still answers");
     }
@@ -60,10 +60,10 @@ fn a_call_waiting_for_an_answer_keeps_its_plugin() {
     let home = Home::with(&["everything"]);
     // It has grants, and its replacement has other tool descriptions.
     home.configure("[server]\ntrust = \"dev\"\n");
-    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
     let question = client.notification("roots/list");
-    home.put_bytes(&Guest::saying("2").build(), "everything");
+    home.put_bytes(&Guest::returning("2").build(), "everything");
     client.tools_until(|tools| tools == ["everything_version"]);
     client.reply(&question, json!({"roots": [{"uri": "file:///a"}]}));
     assert_eq!(first_text(&client.answer(id)["result"]), "file:///a\n");
@@ -73,7 +73,7 @@ fn a_call_waiting_for_an_answer_keeps_its_plugin() {
 #[test]
 fn the_end_of_input_ends_a_call_waiting_for_an_answer() {
     let home = Home::with(&["everything"]);
-    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, everything());
     client.post("tools/call", json!({"name": "everything_test_roots"}));
     client.notification("roots/list");
     let started = Instant::now();
@@ -85,10 +85,10 @@ fn the_end_of_input_ends_a_call_waiting_for_an_answer() {
 /// The key belongs to the process: a state sealed by another process is a forgery to it.
 #[test]
 fn p25_another_process_refuses_the_state() {
-    let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
-    let mut before = Client::able(Process::serve(&home), MODERN, everything());
+    let home = home_of(&Guest::returning("1").asks("ask", &[("k", ROOTS)]));
+    let mut before = Client::with_capabilities(Process::serve(&home), MODERN, everything());
     let asked = before.call("asker_ask", json!({}));
-    let mut after = Client::able(Process::serve(&home), MODERN, everything());
+    let mut after = Client::with_capabilities(Process::serve(&home), MODERN, everything());
     let answer = retry(&mut after, &asked, &json!({"k": {"roots": []}}));
     assert_eq!(answer["error"]["data"]["reason"], "invalid_request_state", "{answer}");
 }
@@ -98,11 +98,11 @@ fn p25_another_process_refuses_the_state() {
 fn the_state_is_valid_on_another_connection() {
     let home = Home::with(&["everything"]);
     let memory = Memory::serve(&home);
-    let beside = memory.beside();
+    let beside = memory.second_connection();
     let name = "everything_test_input_required_result_list_roots";
-    let mut first = Client::able(memory, MODERN, everything());
+    let mut first = Client::with_capabilities(memory, MODERN, everything());
     let asked = first.call(name, json!({}));
-    let mut second = Client::able(beside, MODERN, everything());
+    let mut second = Client::with_capabilities(beside, MODERN, everything());
     let answers = json!({"client_roots": {"roots": [{"uri": "file:///a"}]}});
     let params = json!({"name": name, "requestState": asked["requestState"], "inputResponses": answers});
     assert_eq!(first_text(&second.result("tools/call", params)), "1 folders");
@@ -112,7 +112,7 @@ fn the_state_is_valid_on_another_connection() {
 fn an_unanswered_question_is_cancelled() {
     let home = Home::with(&["everything"]);
     let settings = Settings { ask_timeout: Duration::from_millis(200), ..Settings::default() };
-    let mut client = Client::able(Memory::serve_with(&home, settings), LEGACY, everything());
+    let mut client = Client::with_capabilities(Memory::serve_with(&home, settings), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
     let question = client.notification("roots/list");
     let answer = client.answer(id);
@@ -127,7 +127,7 @@ fn an_unanswered_question_is_cancelled() {
 #[test]
 fn a_cancelled_call_cancels_its_question() {
     let home = Home::with(&["everything"]);
-    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "everything_test_roots"}));
     let question = client.notification("roots/list");
     client.notify("notifications/cancelled", json!({"requestId": id}));
@@ -143,7 +143,7 @@ fn more_asking_calls_than_may_run_all_complete() {
     const CALLS: usize = 300;
     const RUNNING: usize = 256;
     let home = Home::with(&["everything"]);
-    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, everything());
     client.tools();
     let ids: BTreeSet<u64> =
         (0..CALLS).map(|_| client.post("tools/call", json!({"name": "everything_test_roots"}))).collect();
@@ -165,13 +165,13 @@ fn more_asking_calls_than_may_run_all_complete() {
 
 #[test]
 fn a_plugin_that_asks_endlessly_is_stopped() {
-    let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
+    let home = home_of(&Guest::returning("1").asks("ask", &[("k", ROOTS)]));
     let ended = |answer: &Value| {
         assert_eq!(answer["result"]["_meta"]["wharf/fault"]["code"], "bad-output", "{answer}");
         assert!(first_text(&answer["result"]).contains("asker"), "{answer}");
     };
 
-    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, everything());
     let id = client.post("tools/call", json!({"name": "asker_ask"}));
     for _ in 0..ROUNDS {
         let question = client.notification("roots/list");
@@ -179,7 +179,7 @@ fn a_plugin_that_asks_endlessly_is_stopped() {
     }
     ended(&client.answer(id));
 
-    let mut client = Client::able(Process::serve(&home), MODERN, everything());
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, everything());
     let mut asked = client.call("asker_ask", json!({}));
     for _ in 1..ROUNDS {
         let mut answer = retry(&mut client, &asked, &json!({"k": {"roots": []}}));
@@ -198,12 +198,12 @@ fn a_question_beyond_the_clients_capabilities_is_an_error() {
         (asking::page("https://example.org/"), json!({"elicitation": {"url": {}}}), "elicitation.url"),
     ];
     for (ask, required, word) in needs {
-        let home = home_of(&Guest::saying("1").asks("ask", &[("k", ask)]));
-        let mut client = Client::able(Process::serve(&home), MODERN, json!({}));
+        let home = home_of(&Guest::returning("1").asks("ask", &[("k", ask)]));
+        let mut client = Client::with_capabilities(Process::serve(&home), MODERN, json!({}));
         let error = client.error("tools/call", json!({"name": "asker_ask"}));
         assert_eq!((&error["code"], &error["data"]["requiredCapabilities"]), (&json!(-32021), &required), "{error}");
 
-        let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, json!({}));
         let result = client.call("asker_ask", json!({}));
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "denied", "{result}");
         assert!(first_text(&result).contains(word), "{result}");
@@ -214,8 +214,8 @@ fn a_question_beyond_the_clients_capabilities_is_an_error() {
 /// One question, one answer: a required question is not repeated.
 #[test]
 fn an_invalid_answer_to_a_required_question_fails_the_call() {
-    let home = home_of(&Guest::saying("1").asks("ask", &[("k", ROOTS)]));
-    let mut client = Client::able(Process::serve(&home), LEGACY, everything());
+    let home = home_of(&Guest::returning("1").asks("ask", &[("k", ROOTS)]));
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, everything());
     for wrong in [json!({"roots": 5}), json!({})] {
         let id = client.post("tools/call", json!({"name": "asker_ask"}));
         let question = client.notification("roots/list");
@@ -242,9 +242,9 @@ fn an_invalid_question_is_the_plugins_fault() {
         (&[("k", asking::page("/login"))], "https"),
     ];
     for (questions, word) in wrong {
-        let home = home_of(&Guest::saying("1").asks("ask", questions));
+        let home = home_of(&Guest::returning("1").asks("ask", questions));
         for revision in [LEGACY, MODERN] {
-            let mut client = Client::able(Process::serve(&home), revision, everything());
+            let mut client = Client::with_capabilities(Process::serve(&home), revision, everything());
             let result = client.call("asker_ask", json!({}));
             assert_eq!(result["_meta"]["wharf/fault"]["code"], "bad-output", "{result}");
             let text = first_text(&result);

@@ -9,13 +9,13 @@ use std::time::Instant;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
-use crate::support::http::{Line, told};
+use crate::support::http::{HttpConnection, listening_address};
 use crate::support::process::{Process, command, run};
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::streamable::{Endpoint, stateless};
 
 fn log(home: &Home) -> PathBuf {
     home.path("state/wharf/audit.jsonl")
@@ -32,7 +32,7 @@ fn records(home: &Home) -> Vec<Value> {
 
 /// Waits until the predicate accepts the records.
 fn records_until(home: &Home, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let records = records(home);
         if wanted(&records) {
@@ -58,7 +58,7 @@ fn verify(home: &Home) -> (bool, String) {
 /// `echo`, a plugin that crashes and spins, and one without grants.
 fn home() -> Home {
     let home = Home::with(&["echo"]);
-    let guest = Guest::saying("1").does("crash", bodies::TRAP).does("spin", bodies::SPIN);
+    let guest = Guest::returning("1").does("crash", bodies::TRAP).does("spin", bodies::SPIN);
     home.put_bytes(&guest.build(), "hostile");
     home.put("everything", "stranger");
     home.configure("[limits]\ncpu = \"300ms\"\n");
@@ -119,12 +119,12 @@ fn events_of_the_plugin_folder_are_recorded() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools();
-    home.put_bytes(&Guest::saying("1").does("crash", bodies::TRAP).build(), "hostile");
+    home.put_bytes(&Guest::returning("1").does("crash", bodies::TRAP).build(), "hostile");
     client.tools_until(|tools| tools.contains(&"hostile_crash".to_owned()));
     for _ in 0..5 {
         client.call("hostile_crash", json!({}));
     }
-    home.put_bytes(&Guest::saying("2").build(), "hostile");
+    home.put_bytes(&Guest::returning("2").build(), "hostile");
     client.tools_until(|tools| !tools.contains(&"hostile_crash".to_owned()));
     home.configure("[plugins.hostile.limits]\ncpu = \"1s\"\n");
     records_until(&home, |records| records.iter().any(|record| record["event"] == "reconfigure"));
@@ -154,13 +154,13 @@ fn the_principal_is_recorded_over_http() {
     let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
     command.args(["--http", "127.0.0.1:0"]).envs(["WHARF_TEST_CI", "WHARF_TEST_ME"].into_iter().zip(secrets));
     let mut process = Process::start(command);
-    let endpoint = Endpoint::new(told(&process));
+    let endpoint = Endpoint::new(listening_address(&process));
     // Alternating on one connection, since the server caches state per connection.
-    let mut line = Line::connect(endpoint.address);
+    let mut connection = HttpConnection::connect(endpoint.address);
     for (id, secret) in (1..).zip(secrets.into_iter().cycle().take(40)) {
-        let message = alone(id, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
+        let message = stateless(id, "tools/call", json!({"name": "echo", "arguments": {"message": "x"}}));
         let request = endpoint.post(&message).with("Authorization", &format!("Bearer {secret}"));
-        let response = line.ask(&request);
+        let response = connection.exchange(&request);
         assert_eq!(response.status, 200, "{response:?}");
     }
     process.signal(Signal::TERM);
@@ -225,7 +225,7 @@ fn a_full_disk_costs_records_and_no_call() {
     let home = Home::with(&["echo"]);
     // Warms the caches, so that only the log is written from here on.
     Client::start(&home).tools();
-    let mut client = Client::legacy(Process::serve_after(&home, "trap '' XFSZ; ulimit -f 64"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "trap '' XFSZ; ulimit -f 64"), "2025-11-25");
     let mut sent = 0;
     while !client.process().log().contains("calls go on without audit") {
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
@@ -260,7 +260,7 @@ fn mandatory_auditing_refuses_calls_that_cannot_be_recorded() {
     // Warms the caches, so that only the log is written from here on.
     Client::start(&home).tools();
     // 512 KiB or 1 MiB, depending on the shell's unit; 256 KiB are reserved for running calls.
-    let mut client = Client::legacy(Process::serve_after(&home, "ulimit -f 1024"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "ulimit -f 1024"), "2025-11-25");
     let mut answered = calls(&records(&home)).len();
     let message = "x".repeat(200);
     let refused = loop {

@@ -11,9 +11,9 @@ use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::guest::asking::form;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::process::Process;
-use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::streamable::{Endpoint, request, stateless};
 
 /// How long validation may delay other requests; generous for a debug build beside other tests.
 const PROMPT: Duration = Duration::from_millis(1500);
@@ -41,9 +41,10 @@ fn costly() -> Home {
     let schema = elements(&thousand_rules());
     let few = letters(1500).to_string();
     let many = letters(100_000).to_string();
-    let gives = Guest::saying("1").gives_against("few", &schema, &few).gives_against("many", &schema, &many);
+    let gives =
+        Guest::returning("1").returns_with_schema("few", &schema, &few).returns_with_schema("many", &schema, &many);
     home.put_bytes(&gives.build(), "gives");
-    home.put_bytes(&Guest::saying("1").described("any", "Takes all.").taking(&schema).build(), "takes");
+    home.put_bytes(&Guest::returning("1").described("any", "Takes all.").input_schema(&schema).build(), "takes");
     home
 }
 
@@ -72,24 +73,24 @@ fn costly_validation_delays_no_other_request_on_stdio() {
     let begin = |client: &mut Client| -> Vec<u64> {
         costly_calls().into_iter().map(|call| client.post("tools/call", call)).collect()
     };
-    let asked = begin(&mut client);
+    let pending = begin(&mut client);
     let slow = slowest(|| {
         client.result("ping", json!({}));
         assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     });
     assert!(slow < PROMPT, "ping and a call took {slow:?}");
-    let answers: Vec<Value> = asked.into_iter().map(|id| client.answer(id)).collect();
+    let answers: Vec<Value> = pending.into_iter().map(|id| client.answer(id)).collect();
     // Too many steps: refused before validation begins.
     for refused in [&answers[1], &answers[3]] {
         assert!(refused.to_string().contains("more than 4000000 steps"), "{refused}");
     }
-    let asked = begin(&mut client);
+    let pending = begin(&mut client);
     client.result("ping", json!({}));
     let began = Instant::now();
     client.process().signal(Signal::TERM);
     let rest = client.finish();
     assert!(began.elapsed() < GRACE, "shut down after {:?}", began.elapsed());
-    for id in asked {
+    for id in pending {
         let answers = rest.iter().filter(|message| message["id"] == id).count();
         assert_eq!(answers, 1, "request {id}");
     }
@@ -99,14 +100,14 @@ fn costly_validation_delays_no_other_request_on_stdio() {
 fn costly_validation_delays_no_other_request_over_http() {
     let home = costly();
     let (mut process, address) = serve(&home, &[]);
-    let endpoint = Endpoint::shake_hands(address, "2025-11-25");
-    let begin = || -> Vec<Line<std::net::TcpStream>> {
+    let endpoint = Endpoint::initialize(address, "2025-11-25");
+    let begin = || -> Vec<HttpConnection<std::net::TcpStream>> {
         let calls = costly_calls().into_iter().enumerate();
-        let posts = calls.map(|(id, call)| Endpoint::new(address).post(&alone(id as u64, "tools/call", call)));
+        let posts = calls.map(|(id, call)| Endpoint::new(address).post(&stateless(id as u64, "tools/call", call)));
         let send = |post: Request| {
-            let mut line = Line::connect(address);
-            assert!(line.send(&post.bytes()));
-            line
+            let mut connection = HttpConnection::connect(address);
+            assert!(connection.send(&post.bytes()));
+            connection
         };
         posts.map(send).collect()
     };
@@ -115,14 +116,14 @@ fn costly_validation_delays_no_other_request_over_http() {
     let slow = slowest(|| {
         id += 1;
         let health = Request::new("GET", "/healthz", address);
-        assert_eq!(Line::connect(address).ask(&health).status, 200);
-        assert_eq!(endpoint.ask(&request(id, "ping", json!({}))).status, 200);
+        assert_eq!(HttpConnection::connect(address).exchange(&health).status, 200);
+        assert_eq!(endpoint.exchange(&request(id, "ping", json!({}))).status, 200);
         let call = json!({"name": "echo", "arguments": {"message": "here"}});
-        assert!(endpoint.ask(&request(id + 1000, "tools/call", call)).text().contains("here"));
+        assert!(endpoint.exchange(&request(id + 1000, "tools/call", call)).text().contains("here"));
     });
     assert!(slow < PROMPT, "/healthz, ping and a call took {slow:?}");
-    for line in &mut open {
-        assert_eq!(line.response().map(|response| response.status), Some(200));
+    for connection in &mut open {
+        assert_eq!(connection.response().map(|response| response.status), Some(200));
     }
     let _open = begin();
     let began = Instant::now();
@@ -138,13 +139,13 @@ fn validating_answers_to_forms_delays_no_other_request() {
     let field = format!(r#"{{{choice},"allOf":[{{"items":{}}},{{"items":{{"const":"a"}}}}]}}"#, thousand_rules());
     let schema = format!(r#"{{"type":"object","properties":{{"v":{field}}}}}"#);
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").asks("ask", &[("k", form(&schema))]).build(), "asker");
-    let mut client = Client::able(Process::serve(&home), MODERN, json!({"elicitation": {"form": {}}}));
+    home.put_bytes(&Guest::returning("1").asks("ask", &[("k", form(&schema))]).build(), "asker");
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, json!({"elicitation": {"form": {}}}));
     client.tools_until(|tools| tools.len() >= 4);
-    let asked = client.call("asker_ask", json!({}));
+    let pending = client.call("asker_ask", json!({}));
     let answer = |client: &mut Client, content: Value| {
         let answers = json!({"k": {"action": "accept", "content": content}});
-        let state = &asked["requestState"];
+        let state = &pending["requestState"];
         let params = json!({"name": "asker_ask", "arguments": {}, "requestState": state, "inputResponses": answers});
         client.post("tools/call", params)
     };
@@ -181,12 +182,12 @@ fn schema_references_are_resolved_after_decoding() {
         r##"{{"type":"object","properties":{{"v":{{"$ref":"#/%24defs/d26"}}}},"$defs":{{"d0":{{}},{}}}}}"##,
         doubled.join(",")
     );
-    let guest = Guest::saying("1")
-        .gives_against("right", &refers("#/%24defs/a%20b"), r#"{"v":1}"#)
-        .gives_against("wrong", &refers("#/$defs/a%20b"), r#"{"v":"x"}"#)
-        .gives_against("slash", &refers("#/$defs/c%2Fd"), r#"{"v":1}"#)
-        .gives_against("endless", r##"{"type":"object","allOf":[{"$ref":"#/%61llOf/0"}]}"##, "{}")
-        .gives_against("bomb", &bomb, "{}");
+    let guest = Guest::returning("1")
+        .returns_with_schema("right", &refers("#/%24defs/a%20b"), r#"{"v":1}"#)
+        .returns_with_schema("wrong", &refers("#/$defs/a%20b"), r#"{"v":"x"}"#)
+        .returns_with_schema("slash", &refers("#/$defs/c%2Fd"), r#"{"v":1}"#)
+        .returns_with_schema("endless", r##"{"type":"object","allOf":[{"$ref":"#/%61llOf/0"}]}"##, "{}")
+        .returns_with_schema("bomb", &bomb, "{}");
     let home = Home::new();
     home.put_bytes(&guest.build(), "refers");
     let mut client = Client::start(&home);

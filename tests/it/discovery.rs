@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -28,8 +28,8 @@ fn a_client_that_lists_once_can_call_later_tools() {
         let home = discovering(&["echo"]);
         let mut client = if modern { Client::start_modern(&home) } else { Client::start(&home) };
         assert_eq!(client.tools(), ["find_tools", "call_tool", "echo", "echo_add"]);
-        home.put_bytes(&Guest::saying("1").build(), "late");
-        let deadline = Instant::now() + PATIENCE;
+        home.put_bytes(&Guest::returning("1").build(), "late");
+        let deadline = Instant::now() + TIMEOUT;
         while found(&mut client, json!({"query": "late version"})) != ["late_version"] {
             assert!(Instant::now() < deadline, "the new tool does not appear");
         }
@@ -52,7 +52,7 @@ fn a_client_that_lists_once_can_call_later_tools() {
 fn discovery_tools_are_off_by_default() {
     let home = Home::with(&["echo"]);
     // Without discovery the name is not reserved.
-    home.put_bytes(&Guest::saying("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
+    home.put_bytes(&Guest::returning("1").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "wharf");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add", "wharf_call_tool"]);
     assert_eq!(client.text("wharf_call_tool", json!({"name": "echo"})), "1");
@@ -64,7 +64,7 @@ fn discovery_tools_are_off_by_default() {
 fn matches_in_names_rank_before_other_texts() {
     let home = discovering(&[]);
     let any = r#"{"type":"object"}"#;
-    let guest = Guest::saying("1").tools(&[("other", any), ("Rename", any), ("list", any)]);
+    let guest = Guest::returning("1").tools(&[("other", any), ("Rename", any), ("list", any)]);
     let guest = guest.described("move", "Renames a FILE.").described("file-rename", "Something else.");
     home.put_bytes(&guest.build(), "disk");
     let mut client = Client::start(&home);
@@ -114,7 +114,7 @@ fn a_redirected_call_has_the_outcome_of_a_direct_one() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let process = Process::serve(&home);
         let mut client =
-            if revision == "2026-07-28" { Client::new(process, true) } else { Client::legacy(process, revision) };
+            if revision == "2026-07-28" { Client::new(process, true) } else { Client::initialized(process, revision) };
         for (name, arguments) in &calls {
             let called = json!({"name": name, "arguments": arguments});
             let mut answers = [called.clone(), json!({"name": "call_tool", "arguments": called})].map(|params| {
@@ -130,7 +130,7 @@ fn a_redirected_call_has_the_outcome_of_a_direct_one() {
 #[test]
 fn arguments_of_a_redirection_are_validated() {
     let home = discovering(&["echo"]);
-    let mut client = Client::legacy(Process::serve(&home), "2025-06-18");
+    let mut client = Client::initialized(Process::serve(&home), "2025-06-18");
     for wrong in [json!({}), json!({"name": 1}), json!({"name": "echo", "arguments": []})] {
         let error = client.error("tools/call", json!({"name": "call_tool", "arguments": wrong}));
         assert_eq!(
@@ -148,7 +148,7 @@ fn arguments_of_a_redirection_are_validated() {
 #[test]
 fn no_plugin_may_have_the_hosts_name() {
     let home = discovering(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "wharf");
+    home.put_bytes(&Guest::returning("1").build(), "wharf");
     let folder = home.plugins();
     let output = run(&home, ["list".as_ref(), folder.as_os_str()]);
     assert_eq!(output.status.code(), Some(1));
@@ -161,8 +161,8 @@ fn no_plugin_may_have_the_hosts_name() {
 fn no_plugin_may_have_the_names_of_the_hosts_tools() {
     let home = discovering(&[]);
     home.configure("[server]\ndiscovery = true\n[plugins.aaa]\nprefix = false\n");
-    home.put_bytes(&Guest::saying("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");
-    home.put_bytes(&Guest::saying("1").build(), "other");
+    home.put_bytes(&Guest::returning("mine").tools(&[("call_tool", r#"{"type":"object"}"#)]).build(), "aaa");
+    home.put_bytes(&Guest::returning("1").build(), "other");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["find_tools", "call_tool", "other_version"]);
     assert_eq!(client.text("call_tool", json!({"name": "other_version"})), "1");

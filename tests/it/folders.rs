@@ -151,7 +151,7 @@ fn a_revoked_grant_closes_the_folder() {
     let mut client = serve(&home, "'write'");
     assert_eq!(on(&mut client, "write", "here"), "ok 0 bytes");
     let took = |client: &mut Client, wanted: &str, what: &str| {
-        let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+        let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
         while on(client, what, "here") != wanted {
             assert!(std::time::Instant::now() < deadline, "the settings are not reloaded");
         }
@@ -220,8 +220,8 @@ fn the_environment_has_only_granted_variables() {
     assert_eq!(client.text("folders_environment", json!({})), "[]");
     home.configure("[plugins.folders.grants]\nenv = { LANG = 'C', HOST = '$HOME', EMPTY = '' }\n");
     let mut client = Client::start_modern(&home);
-    let told = r#"[("EMPTY", ""), ("HOST", "$HOME"), ("LANG", "C")]"#;
-    assert_eq!(client.text("folders_environment", json!({})), told);
+    let expected = r#"[("EMPTY", ""), ("HOST", "$HOME"), ("LANG", "C")]"#;
+    assert_eq!(client.text("folders_environment", json!({})), expected);
 }
 
 /// A missing secret is reported when the plugin reads it.
@@ -244,6 +244,6 @@ fn wasi_config_has_only_granted_settings() {
     assert_eq!(client.text("folders_settings", json!({})), "[] None Ok(None)");
     home.configure("[plugins.folders.grants]\nconfig = { unit = 'metric', HOME = '' }\n");
     let mut client = Client::start_modern(&home);
-    let told = r#"[("HOME", ""), ("unit", "metric")] Some(Ok(Some(""))) Ok(None)"#;
-    assert_eq!(client.text("folders_settings", json!({})), told);
+    let expected = r#"[("HOME", ""), ("unit", "metric")] Some(Ok(Some(""))) Ok(None)"#;
+    assert_eq!(client.text("folders_settings", json!({})), expected);
 }

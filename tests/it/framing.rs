@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::Process;
@@ -13,7 +13,7 @@ use crate::support::wire::{Received, Wire};
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 fn answer(process: &mut Process) -> Value {
-    match process.receive(PATIENCE) {
+    match process.receive(TIMEOUT) {
         Received::Frame(frame) => serde_json::from_str(&frame).expect("JSON"),
         ended => panic!("{ended:?} instead of an answer; the log:\n{}", process.log()),
     }

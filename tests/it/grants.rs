@@ -10,13 +10,13 @@ use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 use crate::support::process::Process;
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 const KEYVALUE: &str = "[plugins.notes.grants]\nkeyvalue = true\n";
 
 /// Calls until the predicate accepts the result.
 fn call_until(client: &mut Client<Process>, tool: &str, wanted: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let result = client.call(tool, json!({}));
         if wanted(&result) {
@@ -40,7 +40,7 @@ fn a_question_without_a_grant_is_denied_and_logged() {
         let home = Home::with(&[]);
         home.put("everything", "stranger");
         let everything = json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}}});
-        let mut client = Client::able(Process::serve(&home), revision, everything);
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, everything);
         let questions = [
             ("test_elicitation", json!({"message": "?"}), "elicit"),
             ("test_sampling", json!({"prompt": "?"}), "sample"),

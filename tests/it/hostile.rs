@@ -2,7 +2,7 @@
 //! they do, the process survives, each request gets exactly one answer, each line on stdout is a
 //! message, and the other plugins answer.
 
-mod apart;
+mod attribution;
 mod quarantine;
 mod time;
 

@@ -24,7 +24,7 @@ fn cold(home: &Home) -> Process {
 fn the_handshake_does_not_wait_for_compilation() {
     let home = Home::with(&["math"]);
     // Completes the handshake. Compiled components are stored in the cache.
-    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
     assert_eq!(artifacts(&home), 0, "compiled before the handshake was over");
     let asked = Instant::now();
     let list = client.post("tools/list", json!({}));
@@ -71,7 +71,7 @@ fn completions_are_declared_only_while_a_plugin_has_them() {
     home.put("everything", "everything");
     assert!(declared_to_a_new_client().get("completions").is_some());
 
-    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
     client.tools_until(|tools| tools.iter().any(|tool| tool.starts_with("everything_")));
     assert_eq!(declared(&mut client, false)["completions"], json!({}));
     home.remove("everything");
@@ -83,7 +83,7 @@ fn completions_are_declared_only_while_a_plugin_has_them() {
     // A truncated component declares nothing once it is refused.
     let bytes = fs::read(component("everything")).expect("a guest");
     home.put_bytes(&bytes[..bytes.len() - 1], "broken");
-    let mut client = Client::legacy(cold(&home), "2025-11-25");
+    let mut client = Client::initialized(cold(&home), "2025-11-25");
     client.tools_until(|tools| tools == ["echo", "echo_add"]);
     assert!(declared(&mut client, false).get("completions").is_none());
 }

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio_rustls::rustls::{ServerConfig, crypto};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::home::{Home, component};
 use crate::support::process::{Process, command, run};
@@ -38,7 +38,7 @@ fn outgoing(site: &Site, path: &str) -> Value {
 #[test]
 fn a_page_can_be_fetched_with_one_grant() {
     let site = Site::page("text/html", "<h1>Rain</h1><p>It <em>rains</em>.</p><script>no()</script>");
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     assert_eq!(client.text("fetch", json!({"url": site.url("/weather")})), "# Rain\n\nIt *rains*.");
     let head = site.heads().concat();
@@ -56,7 +56,7 @@ fn both_front_ends_send_the_same_request() {
         assert_eq!(body, expected.as_bytes());
         write(connection, "201 Created", "", &format!("{} {seen}", field(head, "x-own").unwrap_or_default()));
     });
-    let grant = site.granted().replace("private", "methods = [\"POST\"], private");
+    let grant = site.grant().replace("private", "methods = [\"POST\"], private");
     let home = home(&grant);
     let mut client = Client::start_modern(&home);
     let own = json!([["X-Own", "mine"]]);
@@ -77,7 +77,7 @@ fn without_a_grant_nothing_is_sent_and_the_log_has_the_line_to_add() {
     let site = Site::page("text/plain", "inside");
     let home = home("");
     let mut client = Client::start_modern(&home);
-    let line = site.granted();
+    let line = site.grant();
     let line = line.trim();
     for _ in 0..2 {
         let result = client.call("fetch", json!({"url": site.url("/x")}));
@@ -114,7 +114,7 @@ fn a_redirect_without_a_grant_is_not_followed() {
     let inside = Site::page("text/plain", "inside");
     let elsewhere = format!("Location: {}\r\n", inside.url("/admin"));
     let site = Site::start(move |_, connection| write(connection, "302 Found", &elsewhere, ""));
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     let seen = client.text("online_fetch", json!({"url": site.url("/")}));
     assert_eq!(seen, format!("302 {}\n", inside.url("/admin")));
@@ -126,7 +126,7 @@ fn a_redirect_without_a_grant_is_not_followed() {
 #[test]
 fn too_many_headers_are_refused_in_both_directions() {
     let site = Site::start(|_, connection| write(connection, "200 OK", &"X: 1\r\n".repeat(33_000), ""));
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     let many: Vec<_> = (0..33_000).map(|n| json!([format!("x-{n}"), "1"])).collect();
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/"), "headers": many}));
@@ -151,7 +151,7 @@ fn an_endless_body_is_refused() {
     let home = home("");
     // Enough memory for the guest to read the body.
     let room = "[plugins.online.limits]\nmemory = \"256MiB\"\n";
-    home.configure(&format!("{room}[plugins.online.grants]\n{}", site.granted()));
+    home.configure(&format!("{room}[plugins.online.grants]\n{}", site.grant()));
     let mut client = Client::start_modern(&home);
     let said = refusal(&mut client, "online_fetch", json!({"url": site.url("/")}));
     assert!(said.contains("the response has more than 16777216 bytes"), "{said}");
@@ -165,15 +165,15 @@ fn a_call_that_ends_closes_its_connection() {
     let site = Site::start(move |_, connection| {
         let _ = sender.send(connection.read(&mut [0]).unwrap_or(0));
     });
-    let home = home(&site.granted());
-    home.configure(&format!("[plugins.online.limits]\ntimeout = \"1s\"\n[plugins.online.grants]\n{}", site.granted()));
+    let home = home(&site.grant());
+    home.configure(&format!("[plugins.online.limits]\ntimeout = \"1s\"\n[plugins.online.grants]\n{}", site.grant()));
     let mut client = Client::start_modern(&home);
     for (tool, arguments) in
         [("online_fetch", json!({"url": site.url("/")})), ("online_outgoing", outgoing(&site, "/"))]
     {
         let result = client.call(tool, arguments);
         assert_eq!(result["_meta"]["wharf/fault"]["code"], "timeout", "{result}");
-        assert_eq!(closed.recv_timeout(PATIENCE), Ok(0));
+        assert_eq!(closed.recv_timeout(TIMEOUT), Ok(0));
     }
     // A guest may set a shorter timeout, and continues after it.
     let mut sent = outgoing(&site, "/");
@@ -186,8 +186,8 @@ fn a_call_that_ends_closes_its_connection() {
 
 #[test]
 fn connections_are_not_shared_between_plugins_or_grants() {
-    let site = Site::keeping(|_, connection| write_one(connection, "200 OK", "", "ok"));
-    let home = home(&site.granted());
+    let site = Site::keep_alive(|_, connection| write_one(connection, "200 OK", "", "ok"));
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     for path in ["/a", "/b"] {
         assert_eq!(client.text("online_fetch", json!({"url": site.url(path)})), "200 \nok");
@@ -198,7 +198,7 @@ fn connections_are_not_shared_between_plugins_or_grants() {
     assert_eq!(site.connections(2), Connections { all: 2, open: 2 });
 
     // A changed grant gets a new connection, and a revoked one none.
-    let other = site.granted().replace("private", "methods = [\"GET\", \"POST\"], private");
+    let other = site.grant().replace("private", "methods = [\"GET\", \"POST\"], private");
     home.configure(&format!("[plugins.online.grants]\n{other}"));
     client.process().signal(Signal::HUP);
     assert_eq!(site.connections(0), Connections { all: 2, open: 0 });
@@ -213,10 +213,10 @@ fn connections_are_not_shared_between_plugins_or_grants() {
 
 #[test]
 fn an_unrequested_response_is_discarded() {
-    let site = Site::keeping(|_, connection| {
+    let site = Site::keep_alive(|_, connection| {
         write_one(connection, "200 OK", "", "ok") && write_one(connection, "200 OK", "", "evil")
     });
-    let home = home(&site.granted());
+    let home = home(&site.grant());
     let mut client = Client::start_modern(&home);
     for asked in 1..4 {
         assert_eq!(client.text("online_fetch", json!({"url": site.url("/")})), "200 \nok");
@@ -249,7 +249,7 @@ fn trusting(home: &Home, own: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
 #[test]
 fn calls_share_a_tls_connection() {
     let (own, config) = certified();
-    let site = Site::keeping_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
+    let site = Site::keep_alive_with_tls(config, |_, connection| write_one(connection, "200 OK", "", "ok"));
     let url = format!("https://localhost:{}", site.port);
     let home = home(&format!("http = [{{ url = \"{url}\", private = true }}]\n"));
     let mut client = trusting(&home, &own);
@@ -297,7 +297,7 @@ fn telling(secret: &str) -> (Site, Home) {
 
 /// A home that sends that site a secret.
 fn telling_home(site: &Site, secret: &str) -> Home {
-    let granted = site.granted().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
+    let granted = site.grant().replace("private", "headers = { Authorization = \"Bearer ${api}\" }, private");
     let home = home(&granted);
     home.configure(&format!(
         "[secrets]\napi = {{ file = \"api\" }}\n[plugins.fetch.grants]\n{granted}[plugins.online.grants]\n{granted}"

@@ -10,7 +10,7 @@ fn paged(plugins: &[&str]) -> Home {
     let home = Home::new();
     home.configure("[server]\npage-size = 2\n");
     for plugin in plugins {
-        home.put_bytes(&Guest::saying("1").build(), plugin);
+        home.put_bytes(&Guest::returning("1").build(), plugin);
     }
     home
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
@@ -25,7 +25,7 @@ const STRICT: &str = "[server]\ntrust = \"strict\"\n";
 
 /// A version of a plugin: its answer, and the description of its tool `act`.
 fn version(answer: &str, description: &str) -> Vec<u8> {
-    Guest::saying(answer).described("act", description).build()
+    Guest::returning(answer).described("act", description).build()
 }
 
 /// A component with the same behaviour and another digest.
@@ -71,7 +71,7 @@ fn lock(home: &Home) -> toml::Table {
 
 /// Calls `p` until it returns that answer.
 fn until(client: &mut Client, answer: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("p_version", json!({})) != answer {
         assert!(Instant::now() < deadline, "it does not answer {answer}:\n{}", client.process().log());
     }
@@ -139,7 +139,7 @@ fn unchanged_descriptions_are_reloaded_with_their_grants() {
     client.call("notes_add", json!({"text": "milk"}));
     let first = lock(&home)["plugins"]["notes"]["content"].clone();
     home.put_bytes(&rebuilt(&fs::read(component("notes")).expect("a guest")), "notes");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while lock(&home)["plugins"]["notes"]["content"] == first {
         assert!(Instant::now() < deadline, "the new version is not loaded:\n{}", client.process().log());
     }
@@ -161,7 +161,7 @@ fn strict_trust_runs_nothing_without_approval() {
     assert_eq!(client.text("p_version", json!({})), "1");
     // Not even a rebuild with the same tool descriptions.
     home.put_bytes(&rebuilt(&version("1", "Does a thing.")), "p");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !client.process().log().contains("still_serving=true") {
         assert!(Instant::now() < deadline, "it is not held");
         assert_eq!(client.text("p_version", json!({})), "1");
@@ -234,7 +234,7 @@ fn a_file_that_returns_is_compared_with_its_old_pin() {
     assert_eq!(client.text("p_version", json!({})), "1");
     home.remove("p");
     client.tools_until(|tools| tools.is_empty());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while lock(&home)["plugins"]["p"].get("gone").is_none() {
         assert!(Instant::now() < deadline, "the pin is not marked as gone");
     }
@@ -279,7 +279,7 @@ fn processes_share_pins() {
         home.put_bytes(&version("1", name), name);
     }
     let mut clients: Vec<Client> =
-        (0..3).map(|_| Process::serve(&home)).map(|process| Client::legacy(process, "2025-11-25")).collect();
+        (0..3).map(|_| Process::serve(&home)).map(|process| Client::initialized(process, "2025-11-25")).collect();
     for client in &mut clients {
         client.tools_until(|tools| tools.len() == 26);
     }
@@ -341,7 +341,7 @@ fn only_the_version_pinned_in_the_configuration_runs() {
     home.put_bytes(&next, "p");
     client.process().log_with("still_serving=true");
     home.configure(&format!("[plugins.p]\npin = \"blake3:{}\"\n", blake3::hash(&next)));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         // A gap would make the tool unknown.
         let answer = client.text("p_version", json!({}));

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::home::{Home, component};
-use crate::support::http::told;
+use crate::support::http::listening_address;
 use crate::support::process::{Process, command, run};
 use crate::support::streamable::Streamable;
 
@@ -219,13 +219,13 @@ fn command_in(home: &Home, dir: &Path) -> Command {
 #[test]
 fn an_interrupted_build_leaves_nothing_running() {
     let project = Project::new("");
-    let (said, never) = (project.home.path("said"), project.home.path("never"));
+    let (pid_file, never) = (project.home.path("pid"), project.home.path("never"));
     // The tool writes its process id, and blocks on a FIFO without a writer.
     assert!(Command::new("mkfifo").arg(&never).status().expect("mkfifo runs").success());
-    let (shown, never) = (said.display(), never.display());
+    let (shown, never) = (pid_file.display(), never.display());
     project.put("plugin.py", &format!("echo $$ > '{shown}'\nmv '{shown}' '{shown}.whole'\ncat '{never}'\n"));
     let mut process = Process::start(command(&project.home, ["build".as_ref(), project.dir.as_os_str()]));
-    let whole = said.with_extension("whole");
+    let whole = pid_file.with_extension("whole");
     while !whole.exists() {
         std::thread::yield_now();
     }
@@ -254,9 +254,9 @@ fn dev_serves_the_last_successful_build() {
             "127.0.0.1:0".as_ref(),
         ],
     ));
-    let address = told(&dev);
+    let address = listening_address(&dev);
     dev.log_with("built made in ");
-    let mut client = Client::able(Streamable::connect(address), "2025-11-25", json!({}));
+    let mut client = Client::with_capabilities(Streamable::connect(address), "2025-11-25", json!({}));
     client.tools_until(|tools| tools.iter().any(|tool| tool == "made_echo"));
     assert_eq!(client.text("made_echo", json!({ "message": "one" })), "one");
     dev.log_with("made_echo: ok");

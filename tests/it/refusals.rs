@@ -40,7 +40,7 @@ fn with_wrong_exports() -> Vec<u8> {
 
 /// Name and content of each bad file, and a word of the expected error.
 fn bad_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
-    let good = Guest::saying("1").build();
+    let good = Guest::returning("1").build();
     let elf = [b"\x7fELF\x02\x01\x01\0".as_slice(), &[0; 4096]].concat();
     vec![
         ("empty", Vec::new(), "empty"),
@@ -77,7 +77,7 @@ fn bad_files_do_not_affect_other_plugins() {
     for (name, bytes, _) in bad_files() {
         home.put_bytes(&bytes, name);
     }
-    home.put_bytes(&Guest::saying("1").build(), "zebra");
+    home.put_bytes(&Guest::returning("1").build(), "zebra");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add", "zebra_version"]);
     assert_eq!(client.text("echo", json!({"message": "still here"})), "still here");
@@ -132,7 +132,7 @@ fn fifo(home: &Home) -> PathBuf {
 /// A sparse file with a valid header, larger than the limit for plugins.
 fn too_large(home: &Home) -> PathBuf {
     let path = home.plugin("huge");
-    fs::write(&path, Guest::saying("1").build()).expect("a file");
+    fs::write(&path, Guest::returning("1").build()).expect("a file");
     File::options().write(true).open(&path).and_then(|file| file.set_len(1 << 30)).expect("a sparse file");
     path
 }
@@ -161,7 +161,7 @@ fn special_and_misnamed_files_are_not_loaded() {
 #[test]
 fn an_unreadable_file_is_refused_until_it_can_be_read() {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "locked");
+    home.put_bytes(&Guest::returning("1").build(), "locked");
     fs::set_permissions(home.plugin("locked"), Permissions::from_mode(0o000)).expect("no rights");
     if File::open(home.plugin("locked")).is_ok() {
         // Root can read every file, so the plugin must be served.
@@ -188,7 +188,7 @@ fn a_plugin_that_never_lists_delays_no_other() {
 fn one_invalid_tool_does_not_drop_the_others() {
     let home = Home::new();
     let object = r#"{"type":"object"}"#;
-    let guest = Guest::saying("1").tools(&[
+    let guest = Guest::returning("1").tools(&[
         ("fine", object),
         ("not a name", object),
         ("", object),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::{Home, component};
@@ -23,7 +23,7 @@ fn a_new_file_adds_its_tools() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["echo", "echo_add"]);
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     client.notification("notifications/tools/list_changed");
     let tools = client.tools_until(|tools| tools.len() == 3);
     assert_eq!(tools, ["echo", "echo_add", "late_version"]);
@@ -37,7 +37,7 @@ fn a_replaced_file_replaces_its_plugin() {
     let mut client = Client::start(&home);
     assert_eq!(client.text("versioned_version", json!({})), "1");
     home.put("echo-v2", "versioned");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("versioned_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the old version still answers");
     }
@@ -46,10 +46,10 @@ fn a_replaced_file_replaces_its_plugin() {
 #[test]
 fn a_changed_list_is_notified() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").build(), "changing");
+    home.put_bytes(&Guest::returning("1").build(), "changing");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["changing_version"]);
-    home.put_bytes(&Guest::saying("1").tools(&[("other", r#"{"type":"object"}"#)]).build(), "changing");
+    home.put_bytes(&Guest::returning("1").tools(&[("other", r#"{"type":"object"}"#)]).build(), "changing");
     client.notification("notifications/tools/list_changed");
     assert_eq!(client.tools_until(|tools| tools != ["changing_version"]), ["changing_other"]);
 }
@@ -57,7 +57,7 @@ fn a_changed_list_is_notified() {
 #[test]
 fn a_deleted_file_removes_its_tools() {
     let home = Home::with(&["echo"]);
-    home.put_bytes(&Guest::saying("1").build(), "brief");
+    home.put_bytes(&Guest::returning("1").build(), "brief");
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 3);
     home.remove("brief");
@@ -76,7 +76,7 @@ fn a_subscription_stream_is_notified() {
     let id = client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let acknowledged = client.notification("notifications/subscriptions/acknowledged");
     assert_eq!(acknowledged["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     let changed = client.notification("notifications/tools/list_changed");
     assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
     client.tools_until(|tools| tools.len() == 3);
@@ -90,8 +90,8 @@ fn a_list_without_a_subscription_is_not_notified() {
     client.tools();
     client.post("subscriptions/listen", json!({"notifications": {"promptsListChanged": true}}));
     client.notification("notifications/subscriptions/acknowledged");
-    home.put_bytes(&Guest::saying("1").build(), "late");
-    let deadline = Instant::now() + PATIENCE;
+    home.put_bytes(&Guest::returning("1").build(), "late");
+    let deadline = Instant::now() + TIMEOUT;
     while client.tools().len() != 3 {
         assert!(Instant::now() < deadline, "the new tool does not appear");
     }
@@ -108,12 +108,12 @@ fn a_half_written_file_is_not_loaded() {
     let home = Home::with(&["echo"]);
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 2);
-    let bytes = Guest::saying("whole").build();
+    let bytes = Guest::returning("whole").build();
     let mut file = OpenOptions::new().create_new(true).append(true).open(home.plugin("slow")).expect("a new file");
     for (i, part) in bytes.chunks(bytes.len() / 2).enumerate() {
         file.write_all(part).and_then(|()| file.flush()).expect("half a file");
         if i == 0 {
-            home.put_bytes(&Guest::saying("1").build(), "marker");
+            home.put_bytes(&Guest::returning("1").build(), "marker");
             let tools = client.tools_until(|tools| tools.contains(&"marker_version".to_owned()));
             assert!(!tools.contains(&"slow_version".to_owned()));
         }
@@ -126,7 +126,7 @@ fn a_half_written_file_is_not_loaded() {
 #[test]
 fn a_broken_new_version_leaves_the_old_one_serving() {
     let home = Home::new();
-    let good = Guest::saying("1").build();
+    let good = Guest::returning("1").build();
     home.put_bytes(&good, "versioned");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["versioned_version"]);
@@ -140,8 +140,8 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
         home.remove("marker");
         client.tools_until(|tools| tools == ["versioned_version"]);
     }
-    home.put_bytes(&Guest::saying("2").build(), "versioned");
-    let deadline = Instant::now() + PATIENCE;
+    home.put_bytes(&Guest::returning("2").build(), "versioned");
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("versioned_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the repaired version does not serve");
     }
@@ -150,11 +150,11 @@ fn a_broken_new_version_leaves_the_old_one_serving() {
 #[test]
 fn a_file_written_in_place_is_loaded() {
     let home = Home::new();
-    fs::write(home.plugin("inplace"), Guest::saying("1").build()).expect("the plugin's file");
+    fs::write(home.plugin("inplace"), Guest::returning("1").build()).expect("the plugin's file");
     let mut client = Client::start(&home);
     assert_eq!(client.text("inplace_version", json!({})), "1");
-    fs::write(home.plugin("inplace"), Guest::saying("2").build()).expect("the plugin's file");
-    let deadline = Instant::now() + PATIENCE;
+    fs::write(home.plugin("inplace"), Guest::returning("2").build()).expect("the plugin's file");
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("inplace_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the old version still answers");
     }
@@ -165,7 +165,7 @@ fn many_files_at_once_are_all_loaded() {
     let home = Home::new();
     let mut client = Client::start(&home);
     assert!(client.tools().is_empty());
-    let bytes = Guest::saying("1").build();
+    let bytes = Guest::returning("1").build();
     for number in 0..40 {
         home.put_bytes(&bytes, &format!("p{number:02}"));
     }
@@ -182,7 +182,7 @@ fn a_thousand_replacements_lose_no_call() {
     const REPLACEMENTS: u32 = 1000;
     const CALLS: u32 = 5 * REPLACEMENTS;
     let pace = Duration::from_millis(5);
-    let versions = [Guest::saying("1").build(), Guest::saying("2").build()];
+    let versions = [Guest::returning("1").build(), Guest::returning("2").build()];
     let home = Home::new();
     home.put_bytes(&versions[0], "versioned");
     let mut client = Client::start(&home);
@@ -213,7 +213,7 @@ fn a_thousand_replacements_lose_no_call() {
             note(&message, &mut open);
         }
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !open.is_empty() {
         let message = client.next_before(deadline).unwrap_or_else(|| panic!("{} calls lost", open.len()));
         note(&message, &mut open);
@@ -237,9 +237,9 @@ fn a_folder_may_be_given_as_a_relative_path() {
     let home = Home::with(&["echo"]);
     let mut command = command(&home, ["serve", "plugins"]);
     command.current_dir(home.plugins().parent().expect("a folder above"));
-    let mut client = Client::legacy(Process::start(command), "2025-11-25");
+    let mut client = Client::initialized(Process::start(command), "2025-11-25");
     assert_eq!(client.tools(), ["echo", "echo_add"]);
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     client.tools_until(|tools| tools == ["echo", "echo_add", "late_version"]);
     home.remove("echo");
     client.tools_until(|tools| tools == ["late_version"]);
@@ -252,10 +252,10 @@ fn subfolders_are_served_one_level_deep() {
     assert_eq!(client.tools(), ["echo", "echo_add"]);
     let inner = home.plugins().join("team");
     fs::create_dir_all(inner.join("deeper")).expect("subfolders");
-    fs::write(inner.join("deeper/far.wasm"), Guest::saying("1").build()).expect("a file");
-    fs::write(inner.join("near.wasm"), Guest::saying("1").build()).expect("a file");
+    fs::write(inner.join("deeper/far.wasm"), Guest::returning("1").build()).expect("a file");
+    fs::write(inner.join("near.wasm"), Guest::returning("1").build()).expect("a file");
     client.tools_until(|tools| tools == ["echo", "echo_add", "near_version"]);
-    fs::write(inner.join("late.wasm"), Guest::saying("1").build()).expect("a file");
+    fs::write(inner.join("late.wasm"), Guest::returning("1").build()).expect("a file");
     client.tools_until(|tools| tools == ["echo", "echo_add", "late_version", "near_version"]);
     fs::remove_dir_all(&inner).expect("the subfolder is removed");
     client.tools_until(|tools| tools == ["echo", "echo_add"]);
@@ -264,15 +264,15 @@ fn subfolders_are_served_one_level_deep() {
 #[test]
 fn of_two_files_with_one_name_only_the_first_is_served() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").build(), "twice");
+    home.put_bytes(&Guest::returning("1").build(), "twice");
     fs::create_dir(home.plugins().join("zzz")).expect("a subfolder");
-    fs::write(home.plugins().join("zzz/twice.wasm"), Guest::saying("2").build()).expect("a file");
+    fs::write(home.plugins().join("zzz/twice.wasm"), Guest::returning("2").build()).expect("a file");
     let mut client = Client::start(&home);
     assert_eq!(client.tools(), ["twice_version"]);
     assert_eq!(client.text("twice_version", json!({})), "1");
     home.remove("twice");
     // The first one serves until the second is loaded, and clients see no change of the list.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("twice_version", json!({})) != "2" {
         assert!(Instant::now() < deadline, "the other file is not loaded");
     }
@@ -290,9 +290,9 @@ fn a_removed_and_recreated_folder_is_followed() {
     fs::remove_dir_all(home.plugins()).expect("the folder is removed");
     client.tools_until(<[String]>::is_empty);
     fs::create_dir(home.plugins()).expect("the folder is created");
-    home.put_bytes(&Guest::saying("1").build(), "back");
+    home.put_bytes(&Guest::returning("1").build(), "back");
     client.tools_until(|tools| tools == ["back_version"]);
-    home.put_bytes(&Guest::saying("1").build(), "more");
+    home.put_bytes(&Guest::returning("1").build(), "more");
     client.tools_until(|tools| tools == ["back_version", "more_version"]);
 }
 
@@ -312,13 +312,13 @@ fn each_list_is_notified_separately() {
     }
     listener.notification("notifications/resources/list_changed");
     // A plugin with only tools changes no other list.
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     handshake.notification("notifications/tools/list_changed");
     handshake.tools_until(|tools| tools.iter().any(|tool| tool == "late_version"));
     for client in [handshake, listener] {
         let rest = client.finish();
-        let spoken_of =
-            |list: &str| rest.iter().any(|said| said["method"] == format!("notifications/{list}/list_changed"));
-        assert!(!spoken_of("prompts") && !spoken_of("resources"), "{rest:?}");
+        let is_notified =
+            |list: &str| rest.iter().any(|message| message["method"] == format!("notifications/{list}/list_changed"));
+        assert!(!is_notified("prompts") && !is_notified("resources"), "{rest:?}");
     }
 }

@@ -13,10 +13,10 @@ use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::guest::asking::page;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, Response, told};
+use crate::support::http::{HttpConnection, Request, Response, listening_address};
 use crate::support::memory::Memory;
 use crate::support::process::{Process, command, run};
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 const KEY: &str = "a_key_that_is_as_long_as_it_must_be";
 const MULTI_ROUND: &str = "test_input_required_result_multi_round";
@@ -77,12 +77,12 @@ impl Pair {
             let mut command = command(&home, ["serve".as_ref(), home.plugins().as_os_str()]);
             command.env("WHARF_TEST_KEY", key);
             let process = Process::start(command);
-            let address = told(&process);
+            let address = listening_address(&process);
             (process, address)
         };
         let (first, first_address) = start(keys[0]);
         // The list of the first process has changed before, that of the second has not.
-        home.put_bytes(&Guest::saying("1").build(), "passing");
+        home.put_bytes(&Guest::returning("1").build(), "passing");
         until(first_address, "passing_version", true);
         home.remove("passing");
         until(first_address, "passing_version", false);
@@ -94,7 +94,7 @@ impl Pair {
 }
 
 /// A request of 2026-07-28 on a connection of its own.
-fn ask(address: SocketAddr, method: &str, mut params: Value) -> Response {
+fn exchange(address: SocketAddr, method: &str, mut params: Value) -> Response {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "roots": {}},
@@ -104,7 +104,7 @@ fn ask(address: SocketAddr, method: &str, mut params: Value) -> Response {
     if let Some(name) = params["name"].as_str() {
         request = request.with("Mcp-Name", name);
     }
-    Line::connect(address).ask(&request)
+    HttpConnection::connect(address).exchange(&request)
 }
 
 fn answer(response: &Response) -> Value {
@@ -112,7 +112,7 @@ fn answer(response: &Response) -> Value {
 }
 
 fn result(address: SocketAddr, method: &str, params: Value) -> Value {
-    let mut answer = answer(&ask(address, method, params));
+    let mut answer = answer(&exchange(address, method, params));
     assert!(answer.get("error").is_none(), "{answer}");
     answer["result"].take()
 }
@@ -132,8 +132,8 @@ fn tools(address: SocketAddr) -> Vec<String> {
 
 /// Waits until a process has, or no longer has, a tool.
 fn until(address: SocketAddr, tool: &str, is_there: bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while answer(&ask(address, "tools/call", json!({"name": tool}))).get("result").is_some() != is_there {
+    let deadline = Instant::now() + TIMEOUT;
+    while answer(&exchange(address, "tools/call", json!({"name": tool}))).get("result").is_some() != is_there {
         assert!(Instant::now() < deadline, "{tool} is listed: {}", !is_there);
     }
 }
@@ -141,7 +141,7 @@ fn until(address: SocketAddr, tool: &str, is_there: bool) {
 /// The next round of the call that asked.
 fn retry(address: SocketAddr, asked: &Value, answers: Value) -> Response {
     let state = &asked["requestState"];
-    ask(address, "tools/call", json!({"name": MULTI_ROUND, "requestState": state, "inputResponses": answers}))
+    exchange(address, "tools/call", json!({"name": MULTI_ROUND, "requestState": state, "inputResponses": answers}))
 }
 
 fn name_is_ada() -> Value {
@@ -178,7 +178,7 @@ fn states_and_cursors_of_another_key_are_refused() {
     assert_eq!(refused["error"]["data"]["reason"], "invalid_request_state", "{refused}");
     assert!(answer(&retry(first, &asked, name_is_ada())).get("result").is_some(), "its own state is accepted");
     let cursor = result(first, "tools/list", json!({}))["nextCursor"].take();
-    let refused = answer(&ask(second, "tools/list", json!({ "cursor": cursor })));
+    let refused = answer(&exchange(second, "tools/list", json!({ "cursor": cursor })));
     assert_eq!(refused["error"]["data"]["reason"], "invalid_cursor", "{refused}");
     result(first, "tools/list", json!({ "cursor": cursor }));
 }
@@ -187,12 +187,12 @@ fn states_and_cursors_of_another_key_are_refused() {
 #[test]
 fn elicitation_ids_differ_between_processes() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").asks("ask", &[("k", page("https://example.com/"))]).build(), "asker");
+    home.put_bytes(&Guest::returning("1").asks("ask", &[("k", page("https://example.com/"))]).build(), "asker");
     let settings = Settings { state_key: Some([7; 32]), ..Settings::default() };
     let mut names = BTreeSet::new();
     for _ in 0..2 {
         let host = Memory::serve_with(&home, settings.clone());
-        let mut client = Client::able(host, "2025-11-25", json!({"elicitation": {"url": {}}}));
+        let mut client = Client::with_capabilities(host, "2025-11-25", json!({"elicitation": {"url": {}}}));
         client.post("tools/call", json!({"name": "asker_ask", "arguments": {}}));
         let question = client.notification("elicitation/create");
         names.insert(question["params"]["elicitationId"].as_str().expect("a name").to_owned());

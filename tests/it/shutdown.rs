@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::process::{Process, command};
-use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::streamable::{Endpoint, request, stateless};
 use crate::support::wire::{Received, Wire};
-use crate::support::{MODERN, PATIENCE};
+use crate::support::{MODERN, TIMEOUT};
 
 /// A home with `echo` and a plugin whose only tool, `spinner_version`, never returns.
 fn with_a_spinner() -> Home {
@@ -54,7 +54,7 @@ fn a_host_without_requests_exits_at_the_end_of_input() {
     let home = with_a_spinner();
     let mut process = Process::serve(&home);
     assert!(process.wait().success());
-    assert_eq!(process.receive(PATIENCE), Received::Closed);
+    assert_eq!(process.receive(TIMEOUT), Received::Closed);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn interrupted_calls_are_answered_before_exit() {
     let home = Home::with(&["echo", "everything"]);
     home.put_bytes(&Guest::spinning().build(), "spinner");
     for signal in [None, Some(Signal::TERM)] {
-        let mut client = Client::able(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
+        let mut client = Client::with_capabilities(Process::serve(&home), "2025-11-25", json!({"roots": {}}));
         client.tools();
         let mut ids: Vec<u64> =
             (0..CALLS).map(|_| client.post("tools/call", json!({"name": "spinner_version"}))).collect();
@@ -114,8 +114,9 @@ fn interrupted_calls_are_answered_before_exit() {
             assert_eq!(answers.len(), 1, "{signal:?}: request {id} in {rest:?}");
             let answer = answers[0];
             // A queued call may have been refused before.
-            let told = answer["error"]["data"]["reason"] == "shutting_down" || answer["result"]["isError"] == true;
-            assert!(told, "{signal:?}: {answer}");
+            let is_reported =
+                answer["error"]["data"]["reason"] == "shutting_down" || answer["result"]["isError"] == true;
+            assert!(is_reported, "{signal:?}: {answer}");
         }
         let cut = rest.iter().filter(|message| message["error"]["data"]["reason"] == "shutting_down").count();
         assert!(cut >= 2, "{signal:?}: {rest:?}");
@@ -127,7 +128,7 @@ fn interrupted_calls_are_answered_before_exit() {
 fn interrupted_calls_over_http_are_answered_before_exit() {
     let home = Home::with(&["everything"]);
     let (mut process, address) = serve(&home, &[]);
-    let session = Endpoint::shake_hands(address, "2025-11-25");
+    let session = Endpoint::initialize(address, "2025-11-25");
     let wait = json!({"name": "everything_slow_compute", "arguments": {"seconds": 60}});
     let posts = (0..12).map(|id| match id % 4 {
         0 => session.post(&request(id, "tools/call", wait.clone())),
@@ -136,24 +137,24 @@ fn interrupted_calls_over_http_are_answered_before_exit() {
             let post = Request::discover(address).set("Mcp-Method", "tools/call");
             let post = post.with("Mcp-Name", "everything_slow_compute");
             let accept = ["application/json", "application/json, text/event-stream"][usize::from(more == 3)];
-            post.set("Accept", accept).json(alone(id, "tools/call", wait.clone()).to_string())
+            post.set("Accept", accept).json(stateless(id, "tools/call", wait.clone()).to_string())
         }
     });
-    let mut lines: Vec<Line<_>> = posts
+    let mut connections: Vec<HttpConnection<_>> = posts
         .map(|post| {
-            let mut line = Line::connect(address);
-            assert!(line.send(&post.bytes()));
-            line
+            let mut connection = HttpConnection::connect(address);
+            assert!(connection.send(&post.bytes()));
+            connection
         })
         .collect();
     // Calls that are not running by then are refused as well.
     for id in 100..200 {
-        assert_eq!(session.ask(&request(id, "ping", json!({}))).status, 200);
+        assert_eq!(session.exchange(&request(id, "ping", json!({}))).status, 200);
     }
     process.signal(Signal::TERM);
     let mut cut = 0;
-    for (id, line) in lines.iter_mut().enumerate() {
-        let text = line.rest();
+    for (id, connection) in connections.iter_mut().enumerate() {
+        let text = connection.rest();
         let is_stream = text.to_lowercase().contains("transfer-encoding: chunked");
         assert!(!is_stream || text.ends_with("\r\n0\r\n\r\n"), "request {id}: cut short: {text}");
         assert!(text.contains(&format!("\"id\":{id},")), "request {id}: {text}");
@@ -181,7 +182,7 @@ fn p07_a_closed_stdout_is_a_clean_exit() {
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().expect("a pipe");
     // Writing fails once the host has exited.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while std::io::Write::write_all(&mut stdin, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_ok() {
         assert!(Instant::now() < deadline, "the host runs on without a reader");
     }
@@ -264,7 +265,7 @@ fn a_host_can_be_started_after_a_kill() {
 fn two_hosts_share_a_folder() {
     let home = Home::with(&["echo"]);
     let (mut one, mut two) = (Client::start(&home), Client::start(&home));
-    home.put_bytes(&Guest::saying("1").build(), "late");
+    home.put_bytes(&Guest::returning("1").build(), "late");
     for client in [&mut one, &mut two] {
         client.tools_until(|tools| tools.len() == 3);
         assert_eq!(client.text("late_version", json!({})), "1");

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, told};
+use crate::support::http::{HttpConnection, Request, listening_address};
 use crate::support::process::{Process, command};
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
@@ -23,10 +23,10 @@ fn sighup_reloads_tokens_and_the_configuration() {
     let token = home.path("config/wharf/token");
     fs::write(&token, OLD).expect("a file");
     let mut process = Process::start(command(&home, ["serve".as_ref(), home.plugins().as_os_str()]));
-    let address = told(&process);
+    let address = listening_address(&process);
     let reached = |secret: &str| {
         let request = Request::discover(address).with("Authorization", &format!("Bearer {secret}"));
-        Line::connect(address).ask(&request).status
+        HttpConnection::connect(address).exchange(&request).status
     };
     assert_eq!((reached(OLD), reached(NEW)), (200, 401));
     // Replaced by renaming, as deployment tools do.
@@ -73,12 +73,13 @@ fn sighup_ends_a_server_whose_terminal_is_gone() {
     command.args(["--http", "127.0.0.1:0"]).stdin(terminal).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary starts");
     let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let mut told = |wanted: &str| assert!(log.any(|line| line.expect("UTF-8").contains(wanted)), "no {wanted:?}");
-    let hang_up = || kill_process(Pid::from_child(&child), Signal::HUP).expect("it runs");
-    told("listening on");
-    hang_up();
-    told("SIGHUP: reloading the configuration");
+    let mut expect_line =
+        |wanted: &str| assert!(log.any(|line| line.expect("UTF-8").contains(wanted)), "no {wanted:?}");
+    let send_hangup = || kill_process(Pid::from_child(&child), Signal::HUP).expect("it runs");
+    expect_line("listening on");
+    send_hangup();
+    expect_line("SIGHUP: reloading the configuration");
     drop(master);
-    hang_up();
+    send_hangup();
     assert!(child.wait().expect("an end").success());
 }

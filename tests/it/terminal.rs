@@ -10,7 +10,7 @@ use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::home::Home;
 use crate::support::process::command;
 
@@ -25,7 +25,7 @@ impl Person {
     pub(crate) fn sees(&mut self, text: &str, then_types: &str) {
         let mut seen = String::new();
         while !seen.contains(text) {
-            let more = self.screen.recv_timeout(PATIENCE);
+            let more = self.screen.recv_timeout(TIMEOUT);
             seen += &String::from_utf8_lossy(&more.unwrap_or_else(|_| panic!("{text:?} is not in {seen:?}")));
         }
         self.keyboard.write_all(then_types.as_bytes()).expect("a terminal that takes keys");

@@ -206,10 +206,10 @@ fn files_are_short_and_named_after_their_module() {
 
 #[test]
 fn modules_have_a_doc_comment() {
-    let said = |source: &Source| source.text.trim_start().starts_with("//!");
+    let has_doc = |source: &Source| source.text.trim_start().starts_with("//!");
     let sources = HOST.iter().flat_map(|folder| sources(folder));
-    let silent = sources.filter(|source| !said(source) && !source.is_test()).map(|source| source.path);
-    none(&silent.collect::<Vec<_>>());
+    let undocumented = sources.filter(|source| !has_doc(source) && !source.is_test()).map(|source| source.path);
+    none(&undocumented.collect::<Vec<_>>());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use wharf::server::Settings;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -25,7 +25,7 @@ const SOON: Duration = Duration::from_millis(200);
 /// A home with `echo`, and `large`, whose answers have 1 MiB.
 fn home() -> Home {
     let home = Home::with(&["echo", "everything"]);
-    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home.put_bytes(&Guest::returning(&"x".repeat(LARGE)).build(), "large");
     home
 }
 
@@ -54,7 +54,7 @@ fn late(client: &mut Client<Memory>, requests: usize, tool: &str, arguments: &Va
 #[test]
 fn answers_for_a_client_that_does_not_read_are_bounded() {
     let settings = Settings { unread: 7 * LARGE, patience: SOON, ..Settings::default() };
-    let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-11-25");
+    let mut client = Client::initialized(Memory::serve_with(&home(), settings), "2025-11-25");
     let answers = late(&mut client, 64, "large_version", &json!({}));
     let count = count(&answers);
     let ok = count.get("ok").copied().unwrap_or_default();
@@ -63,7 +63,7 @@ fn answers_for_a_client_that_does_not_read_are_bounded() {
     // Reading releases the buffer.
     assert_eq!(client.text("large_version", json!({})).len(), LARGE);
     // While a full buffer blocks, new requests of the client are refused.
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let ids: Vec<u64> = (0..4).map(|_| client.post("tools/call", json!({"name": "large_version"}))).collect();
         // The answers are made meanwhile; if that takes longer, the next iteration finds them.
@@ -82,11 +82,11 @@ fn answers_for_a_client_that_does_not_read_are_bounded() {
 fn unread_answers_of_one_connection_block_only_large_ones_of_others() {
     let settings = Settings { unread_of_caller: 4 * LARGE, patience: SOON, ..Settings::default() };
     let memory = Memory::serve_with(&home(), settings);
-    let mut beside = Client::legacy(memory.beside(), "2025-11-25");
-    let mut client = Client::legacy(memory, "2025-11-25");
+    let mut beside = Client::initialized(memory.second_connection(), "2025-11-25");
+    let mut client = Client::initialized(memory, "2025-11-25");
     let large = json!({"name": "large_version"});
     let ids: Vec<u64> = (0..16).map(|_| client.post("tools/call", large.clone())).collect();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     // Until the shared buffer is full.
     loop {
         let id = beside.post("tools/call", large.clone());
@@ -105,7 +105,7 @@ fn unread_answers_of_one_connection_block_only_large_ones_of_others() {
 #[test]
 fn requests_queued_for_one_plugin_do_not_delay_others() {
     let settings = Settings { in_flight: 2, patience: SOON, ..Settings::default() };
-    let mut client = Client::legacy(Memory::serve_with(&home(), settings), "2025-03-26");
+    let mut client = Client::initialized(Memory::serve_with(&home(), settings), "2025-03-26");
     let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 2}});
     let began = Instant::now();
     let ids: Vec<u64> = (0..20).map(|_| client.post("tools/call", slow.clone())).collect();
@@ -126,7 +126,7 @@ fn requests_queued_for_one_plugin_do_not_delay_others() {
 /// A request with the id of a running one is refused, in a batch as outside one.
 #[test]
 fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
-    let mut client = Client::legacy(Memory::serve(&home()), "2025-03-26");
+    let mut client = Client::initialized(Memory::serve(&home()), "2025-03-26");
     let id = client.post("tools/call", json!({"name": "everything_slow_compute", "arguments": {"seconds": 1}}));
     let batch = json!([
         {"jsonrpc": "2.0", "id": id, "method": "tools/list"},
@@ -145,16 +145,16 @@ fn an_id_that_is_in_flight_is_refused_in_a_batch_too() {
 #[test]
 fn a_plugin_is_not_blocked_by_a_client_that_does_not_read() {
     let home = Home::with(&[]);
-    home.put_bytes(&Guest::saying("1").logs("flood", &"x".repeat(2000), 90, "").build(), "hostile");
+    home.put_bytes(&Guest::returning("1").logs("flood", &"x".repeat(2000), 90, "").build(), "hostile");
     let settings = Settings { unread: 64 << 10, patience: SOON, ..Settings::default() };
-    let mut client = Client::legacy(Memory::serve_with(&home, settings), "2025-11-25");
+    let mut client = Client::initialized(Memory::serve_with(&home, settings), "2025-11-25");
     let answer = &late(&mut client, 1, "hostile_flood", &json!({}))[0];
     assert_eq!(outcome(answer), "ok", "{answer}");
-    let mut said = Vec::new();
+    let mut sizes = Vec::new();
     while let Some(message) = client.next_before(Instant::now()) {
-        said.push(message["params"]["data"].as_str().unwrap_or_default().len());
+        sizes.push(message["params"]["data"].as_str().unwrap_or_default().len());
     }
-    assert!((10..40).contains(&said.len()), "{} of 90 messages", said.len());
+    assert!((10..40).contains(&sizes.len()), "{} of 90 messages", sizes.len());
 }
 
 /// A host on pipes that are read only on demand, and which logs its refusals.
@@ -196,7 +196,7 @@ impl Pipes {
 #[test]
 fn a_slow_reader_gets_all_answers() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home.put_bytes(&Guest::returning(&"x".repeat(LARGE)).build(), "large");
     let mut pipes = Pipes::serve(&home);
     (0..64).for_each(|id| pipes.call(id));
     for _ in 0..64 {
@@ -213,7 +213,7 @@ fn a_slow_reader_gets_all_answers() {
 fn memory_for_a_client_that_does_not_read_is_bounded() {
     const CALLS: usize = 400;
     let home = Home::new();
-    home.put_bytes(&Guest::saying(&"x".repeat(LARGE)).build(), "large");
+    home.put_bytes(&Guest::returning(&"x".repeat(LARGE)).build(), "large");
     let mut pipes = Pipes::serve(&home);
     pipes.call(CALLS);
     assert_eq!(outcome(&pipes.next()), "ok");

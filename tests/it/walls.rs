@@ -88,7 +88,7 @@ fn the_host_cannot_write_its_own_plugins() {
 fn what_the_host_keeps_is_made_for_its_user_alone() {
     let home = Home::with(&["echo"]);
     fs::remove_dir(home.path("state")).expect("it is made anew");
-    let mut client = Client::legacy(Process::serve_after(&home, "umask 002"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "umask 002"), "2025-11-25");
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     assert!(!client.process().log().contains("calls are not audited"), "{}", client.process().log());
     client.finish();
@@ -100,7 +100,7 @@ fn what_the_host_keeps_is_made_for_its_user_alone() {
 #[test]
 fn the_limit_of_open_files_is_raised() {
     let home = Home::with(&["echo"]);
-    let mut client = Client::legacy(Process::serve_after(&home, "ulimit -Sn 100"), "2025-11-25");
+    let mut client = Client::initialized(Process::serve_after(&home, "ulimit -Sn 100"), "2025-11-25");
     // The compiler, with its own limit, is not in the way of it.
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
     let Ok(limits) = fs::read_to_string(format!("/proc/{}/limits", client.process().id())) else { return };

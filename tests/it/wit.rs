@@ -83,10 +83,10 @@ fn no_function_is_async() {
 #[test]
 fn each_interface_type_and_function_is_documented() {
     let (resolve, package) = interface();
-    let mut silent = Vec::new();
+    let mut undocumented = Vec::new();
     let mut check = |path: String, docs: &Docs| {
         if docs.contents.as_deref().is_none_or(|text| text.trim().is_empty()) {
-            silent.push(path);
+            undocumented.push(path);
         }
     };
     for (name, id) in &resolve.packages[package].worlds {
@@ -105,5 +105,5 @@ fn each_interface_type_and_function_is_documented() {
             }
         }
     }
-    assert!(silent.is_empty(), "without documentation:\n{}", silent.join("\n"));
+    assert!(undocumented.is_empty(), "without documentation:\n{}", undocumented.join("\n"));
 }

@@ -32,7 +32,7 @@ pub(crate) fn template(language: &Language) {
     assert_eq!((&findings["loads"], &findings["warnings"]), (&json!(true), &json!([])), "{findings}");
     home.put_file(&file, &name);
     for revision in ["2025-11-25", MODERN] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools_until(|tools| tools.iter().any(|tool| *tool == format!("{name}_greet")));
         let greeting = client.call(&format!("{name}_greet"), json!({ "name": "Ada" }));
         assert_eq!(first_text(&greeting), "Hello, Ada!", "{revision}: {greeting}");
@@ -50,7 +50,7 @@ pub(crate) fn sample(language: &Language, dir: &Path) {
     shell(language.name, &home, dir, language.sample_test);
     home.put_file(&file, &name);
     let listed = ["2025-11-25", MODERN].map(|revision| {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools_until(|tools| !tools.is_empty())
     });
     assert_eq!(listed[0], listed[1], "{name} offers different tools in the two eras");
@@ -99,8 +99,8 @@ pub(crate) fn wrapper(language: &Language, folder: &str, command: &str) {
 /// `wharf build --install`; returns the component.
 fn build(home: &Home, dir: &Path, name: &str) -> PathBuf {
     let built = wharf(home, dir, &["build", "--install"]);
-    let told = String::from_utf8(built.stdout).expect("UTF-8");
-    let file = PathBuf::from(told.strip_suffix('\n').expect("one line"));
+    let stdout = String::from_utf8(built.stdout).expect("UTF-8");
+    let file = PathBuf::from(stdout.strip_suffix('\n').expect("one line"));
     let expected = dir.canonicalize().expect("a folder").join("dist").join(format!("{name}.wasm"));
     assert_eq!(file, expected, "stdout is the component's path and nothing else");
     file

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use support::PATIENCE;
+use support::TIMEOUT;
 use support::client::{Client, first_text};
 use support::guest::Guest;
 use support::home::Home;
-use support::http::{Line, Response, serve};
+use support::http::{HttpConnection, Response, serve};
 use support::process::Process;
-use support::streamable::{Endpoint, alone, request};
+use support::streamable::{Endpoint, request, stateless};
 
 const SECONDS: u64 = 1800;
 /// Interval between two replacements of the plugin.
@@ -51,7 +51,7 @@ impl Usage {
 
 /// Waits until a host is idle, and returns its resources.
 fn rested(process: &Process, before: Option<&Usage>) -> Usage {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         // Longer than ready instances are kept.
         thread::sleep(Duration::from_secs(2));
@@ -89,7 +89,7 @@ impl Work {
         let mut configured = Instant::now();
         while Instant::now() < until {
             let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
-            home.put_bytes(&Guest::saying(&version.to_string()).build(), "versioned");
+            home.put_bytes(&Guest::returning(&version.to_string()).build(), "versioned");
             if configured.elapsed() > CONFIGURED {
                 configured = Instant::now();
                 home.configure(&format!("[limits]\ntimeout = '{}s'\n", 20 + version % 2));
@@ -136,23 +136,23 @@ impl Work {
         let params = || json!({"name": "versioned_version", "arguments": {}});
         let mut last = 0;
         while Instant::now() < until {
-            let client = Endpoint::shake_hands(address, "2025-11-25");
+            let client = Endpoint::initialize(address, "2025-11-25");
             let stream = client.listen();
-            let mut line = Line::connect(address);
+            let mut connection = HttpConnection::connect(address);
             for id in 1..20 {
-                self.note(&answer(&line.ask(&client.post(&request(id, "tools/call", params())))), &mut last);
+                self.note(&answer(&connection.exchange(&client.post(&request(id, "tools/call", params())))), &mut last);
             }
             // Two abandoned requests: one in the session, one stateless.
-            for message in [request(20, "tools/call", params()), alone(1, "tools/call", params())] {
-                Line::connect(address).send(&client.post(&message).bytes());
+            for message in [request(20, "tools/call", params()), stateless(1, "tools/call", params())] {
+                HttpConnection::connect(address).send(&client.post(&message).bytes());
             }
-            drop((stream, line));
+            drop((stream, connection));
             let back = client.listen();
             let modern = Endpoint::new(address);
             for id in 1..20 {
-                self.note(&answer(&modern.ask(&alone(id, "tools/call", params()))), &mut last);
+                self.note(&answer(&modern.exchange(&stateless(id, "tools/call", params()))), &mut last);
             }
-            Line::connect(address).ask(&client.delete());
+            HttpConnection::connect(address).exchange(&client.delete());
             drop(back);
             self.clients.fetch_add(1, Ordering::Relaxed);
         }
@@ -195,7 +195,7 @@ fn main() {
     let time = Duration::from_secs(seconds().expect("usage: [--seconds N]"));
     let home = Home::with(&["echo"]);
     let work = Work::default();
-    home.put_bytes(&Guest::saying("0").build(), "versioned");
+    home.put_bytes(&Guest::returning("0").build(), "versioned");
     let (mut process, address) = serve(&home, &[]);
     let mut stdio = Client::start(&home);
     assert_eq!(stdio.tools(), ["echo", "echo_add", "versioned_version"]);

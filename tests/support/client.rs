@@ -10,7 +10,7 @@ use super::home::Home;
 use super::process::Process;
 use super::record::Recorded;
 use super::wire::{Received, Wire};
-use super::{MODERN, PATIENCE};
+use super::{MODERN, TIMEOUT};
 
 pub struct Client<W: Wire = Process> {
     wire: Recorded<W>,
@@ -18,13 +18,13 @@ pub struct Client<W: Wire = Process> {
     /// The capabilities that a modern client declares with each request.
     capabilities: Value,
     next: u64,
-    kept: VecDeque<Value>,
+    queued: VecDeque<Value>,
 }
 
 impl Client<Process> {
     /// Serves that home and initializes with 2025-11-25.
     pub fn start(home: &Home) -> Self {
-        Self::legacy(Process::serve(home), "2025-11-25")
+        Self::initialized(Process::serve(home), "2025-11-25")
     }
 
     /// Serves that home, with a client of 2026-07-28.
@@ -41,7 +41,7 @@ impl<W: Wire> Client<W> {
     /// A client that has sent nothing yet. A modern one puts the `_meta` of 2026-07-28 into each
     /// request.
     pub fn new(wire: W, modern: bool) -> Self {
-        Self { wire: Recorded::new(wire), modern, capabilities: json!({}), next: 0, kept: VecDeque::new() }
+        Self { wire: Recorded::new(wire), modern, capabilities: json!({}), next: 0, queued: VecDeque::new() }
     }
 
     /// The underlying transport.
@@ -50,12 +50,12 @@ impl<W: Wire> Client<W> {
     }
 
     /// An initialized client.
-    pub fn legacy(wire: W, revision: &str) -> Self {
-        Self::able(wire, revision, json!({}))
+    pub fn initialized(wire: W, revision: &str) -> Self {
+        Self::with_capabilities(wire, revision, json!({}))
     }
 
     /// A client of any revision with these capabilities, initialized if the revision has a handshake.
-    pub fn able(wire: W, revision: &str, capabilities: Value) -> Self {
+    pub fn with_capabilities(wire: W, revision: &str, capabilities: Value) -> Self {
         let mut client = Self::new(wire, revision == MODERN);
         client.capabilities = capabilities.clone();
         if !client.modern {
@@ -165,43 +165,43 @@ impl<W: Wire> Client<W> {
 
     /// The next message that is queued or arrives before the deadline.
     pub fn next_before(&mut self, deadline: Instant) -> Option<Value> {
-        self.kept.pop_front().or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
+        self.queued.pop_front().or_else(|| self.receive(deadline.saturating_duration_since(Instant::now())))
     }
 
     /// Closes the client's side, and returns all remaining messages.
     pub fn finish(mut self) -> Vec<Value> {
         self.wire.close();
-        let mut rest: Vec<Value> = std::mem::take(&mut self.kept).into();
+        let mut rest: Vec<Value> = std::mem::take(&mut self.queued).into();
         loop {
-            match self.wire.receive(PATIENCE) {
+            match self.wire.receive(TIMEOUT) {
                 Received::Frame(frame) => rest.push(parse(&frame)),
                 Received::Closed => return rest,
-                Received::Silence => panic!("the host does not close after the end of its input"),
+                Received::TimedOut => panic!("the host does not close after the end of its input"),
             }
         }
     }
 
     fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.kept.iter().position(&wanted) {
-            return self.kept.remove(at).expect("just found");
+        if let Some(at) = self.queued.iter().position(&wanted) {
+            return self.queued.remove(at).expect("just found");
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let Some(message) = self.receive(deadline.saturating_duration_since(Instant::now())) else {
-                panic!("no {what}; kept: {:?}", self.kept);
+                panic!("no {what}; queued: {:?}", self.queued);
             };
             if wanted(&message) {
                 return message;
             }
-            self.kept.push_back(message);
+            self.queued.push_back(message);
         }
     }
 
-    fn receive(&mut self, patience: Duration) -> Option<Value> {
-        match self.wire.receive(patience) {
+    fn receive(&mut self, time_limit: Duration) -> Option<Value> {
+        match self.wire.receive(time_limit) {
             Received::Frame(frame) => Some(parse(&frame)),
-            Received::Silence => None,
-            Received::Closed => panic!("the host has closed the connection; kept: {:?}", self.kept),
+            Received::TimedOut => None,
+            Received::Closed => panic!("the host has closed the connection; queued: {:?}", self.queued),
         }
     }
 }

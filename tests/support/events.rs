@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::PATIENCE;
-use super::http::{Line, Request, Response};
+use super::TIMEOUT;
+use super::http::{HttpConnection, Request, Response};
 
 pub struct Events<S = TcpStream> {
-    pub line: Line<S>,
+    pub connection: HttpConnection<S>,
     pub response: Response,
     /// Received and not yet parsed.
-    ahead: String,
+    buffer: String,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,31 +34,31 @@ impl<S: Read + Write> Events<S> {
     ///
     /// # Panics
     /// If the response is not a stream.
-    pub fn open(mut line: Line<S>, request: &Request) -> Self {
-        let response = line.ask(request);
-        Self::of(line, response)
+    pub fn open(mut connection: HttpConnection<S>, request: &Request) -> Self {
+        let response = connection.exchange(request);
+        Self::from_response(connection, response)
     }
 
     /// The stream of a response whose head has been read.
-    pub fn of(line: Line<S>, response: Response) -> Self {
+    pub fn from_response(connection: HttpConnection<S>, response: Response) -> Self {
         let is_stream = response.header("content-type") == Some("text/event-stream");
         assert!(response.status == 200 && is_stream, "no stream: {response:?}, {}", response.text());
-        Self { line, response, ahead: String::new() }
+        Self { connection, response, buffer: String::new() }
     }
 
     /// The next event with data; events without data carry only an id.
-    pub fn message(&mut self) -> Option<Event> {
-        std::iter::from_fn(|| self.any()).find(|event| !event.data.is_empty())
+    pub fn next_message(&mut self) -> Option<Event> {
+        std::iter::from_fn(|| self.next_event()).find(|event| !event.data.is_empty())
     }
 
     /// The next event, also without data. `None` at the end of the stream.
-    pub fn any(&mut self) -> Option<Event> {
+    pub fn next_event(&mut self) -> Option<Event> {
         let begun = Instant::now();
         loop {
             // Keep-alive comments never end.
-            assert!(begun.elapsed() < PATIENCE, "no event and no end");
-            let Some((block, rest)) = self.ahead.split_once("\n\n") else {
-                self.ahead += std::str::from_utf8(&self.line.chunk()?).expect("UTF-8");
+            assert!(begun.elapsed() < TIMEOUT, "no event and no end");
+            let Some((block, rest)) = self.buffer.split_once("\n\n") else {
+                self.buffer += std::str::from_utf8(&self.connection.chunk()?).expect("UTF-8");
                 continue;
             };
             let mut event = Event::default();
@@ -75,7 +75,7 @@ impl<S: Read + Write> Events<S> {
                     other => panic!("an unexpected field: {other:?}"),
                 }
             }
-            self.ahead = rest.to_owned();
+            self.buffer = rest.to_owned();
             if is_event {
                 return Some(event);
             }

@@ -3,9 +3,9 @@
 
 pub mod asking;
 pub mod bodies;
+mod contents;
 mod imports;
 mod listing;
-mod telling;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
@@ -56,7 +56,7 @@ struct Text {
 
 impl Guest {
     /// One tool, `version`, that returns that text.
-    pub fn saying(answer: &str) -> Self {
+    pub fn returning(answer: &str) -> Self {
         let mut guest = Self {
             tools: Vec::new(),
             listing: String::new(),
@@ -71,33 +71,33 @@ impl Guest {
 
     /// Its tool never returns.
     pub fn spinning() -> Self {
-        Self { calling: bodies::SPIN.into(), ..Self::saying("never") }
+        Self { calling: bodies::SPIN.into(), ..Self::returning("never") }
     }
 
     /// Its tool traps.
     pub fn trapping() -> Self {
-        Self { calling: bodies::TRAP.into(), ..Self::saying("never") }
+        Self { calling: bodies::TRAP.into(), ..Self::returning("never") }
     }
 
     /// Its listing never returns.
     pub fn spinning_in_list() -> Self {
-        Self { listing: bodies::SPIN.into(), ..Self::saying("never") }
+        Self { listing: bodies::SPIN.into(), ..Self::returning("never") }
     }
 
     /// Its listing traps.
     pub fn trapping_in_list() -> Self {
-        Self { listing: bodies::TRAP.into(), ..Self::saying("never") }
+        Self { listing: bodies::TRAP.into(), ..Self::returning("never") }
     }
 
     /// Its start function never returns.
     pub fn spinning_in_start() -> Self {
-        Self { starting: bodies::SPIN.into(), ..Self::saying("never") }
+        Self { starting: bodies::SPIN.into(), ..Self::returning("never") }
     }
 
     /// Its tool returns the numbers of environment variables, arguments, folders and bytes on stdin. A
     /// character that is not a digit is more than nine.
-    pub fn looking_around() -> Self {
-        let mut guest = Self::saying("variables ?, arguments ?, folders ?, input ?");
+    pub fn reporting_environment() -> Self {
+        let mut guest = Self::returning("variables ?, arguments ?, folders ?, input ?");
         let holes: Vec<usize> = (0..).zip(&guest.texts).filter(|(_, byte)| **byte == b'?').map(|(at, _)| at).collect();
         let lists = ["$environment", "$arguments", "$folders"].map(|list| format!("(call {list} (i32.const {GIVEN}))"));
         let read = format!("(call $read (call $stdin) (i64.const 64) (i32.const {GIVEN}))");
@@ -145,7 +145,7 @@ impl Guest {
     }
 
     /// Adds a tool with this structured content beside its answer.
-    pub fn gives(mut self, name: &str, structured: &str) -> Self {
+    pub fn returns_structured(mut self, name: &str, structured: &str) -> Self {
         let Text { at, len } = self.text(structured);
         let body = format!(
             "(i32.store8 (i32.const {}) (i32.const 1))
@@ -159,15 +159,15 @@ impl Guest {
     }
 
     /// Adds a tool with this structured content and that output schema.
-    pub fn gives_against(mut self, name: &str, schema: &str, structured: &str) -> Self {
-        self = self.gives(name, structured);
+    pub fn returns_with_schema(mut self, name: &str, schema: &str, structured: &str) -> Self {
+        self = self.returns_structured(name, structured);
         self.tools.last_mut().expect("just added").output_schema = Some(schema.into());
         self
     }
 
     /// Adds a tool whose answer claims that many zero bytes, of which only those in `pages` new pages are
     /// in its memory.
-    pub fn gives_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
+    pub fn returns_bytes(self, name: &str, bytes: usize, pages: usize) -> Self {
         let body = format!(
             "(i32.store (i32.const {}) (i32.mul (memory.grow (i32.const {pages})) (i32.const 65536)))
              (i32.store (i32.const {}) (i32.const {bytes}))",
@@ -205,7 +205,7 @@ impl Guest {
     }
 
     /// Adds a tool that reports progress that many times, then runs `rest`.
-    pub fn steps(self, name: &str, times: usize, rest: &str) -> Self {
+    pub fn reports_progress_times(self, name: &str, times: usize, rest: &str) -> Self {
         let body = format!(
             "(loop $again
                (local.set $n (i32.add (local.get $n) (i32.const 1)))
@@ -365,25 +365,29 @@ fn escaped(bytes: &[u8]) -> String {
 fn generated_guests_are_valid_components() {
     let two = r#"{"type":"object"}"#;
     for guest in [
-        Guest::saying("1"),
+        Guest::returning("1"),
         Guest::spinning(),
         Guest::trapping_in_list(),
         Guest::spinning_in_start(),
-        Guest::looking_around(),
-        Guest::saying("").tools(&[("a", two), ("b", two)]).marked("{}"),
-        Guest::saying("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
-        Guest::saying("").does("a", bodies::GROW_TABLE),
-        Guest::saying("").gives_against("a", "{}", "{}").gives_bytes("b", 1 << 20, 16).described("c", "C"),
-        Guest::saying("").listing_with_a_variable().counting_variables_in_list("a").differing_in_list("b"),
-        Guest::saying("").asks("a", &[("k", asking::ROOTS)]).steps("b", 3, "").updates("c", "x:y"),
-        Guest::saying("?").announces("a", "").counts_variables("b").fills("c", 1 << 20).gives_meta("d", "{}"),
-        Guest::saying("")
+        Guest::reporting_environment(),
+        Guest::returning("").tools(&[("a", two), ("b", two)]).meta("{}"),
+        Guest::returning("").does("a", bodies::EXIT).does("b", bodies::RECUR).prints("c", "x").logs("d", "x", 3, ""),
+        Guest::returning("").does("a", bodies::GROW_TABLE),
+        Guest::returning("").returns_with_schema("a", "{}", "{}").returns_bytes("b", 1 << 20, 16).described("c", "C"),
+        Guest::returning("").listing_needs_variable().lists_variable_count("a").lists_differently("b"),
+        Guest::returning("").asks("a", &[("k", asking::ROOTS)]).reports_progress_times("b", 3, "").updates("c", "x:y"),
+        Guest::returning("?")
+            .notifies_list_changed("a", "")
+            .counts_variables("b")
+            .returns_letters("c", 1 << 20)
+            .returns_meta("d", "{}"),
+        Guest::returning("")
             .described("a", "A")
-            .taking("{}")
-            .promising("{}")
-            .marked("{}")
-            .step("b", "x")
-            .data("c", "l", "1"),
+            .input_schema("{}")
+            .output_schema("{}")
+            .meta("{}")
+            .reports_progress("b", "x")
+            .logs_data("c", "l", "1"),
     ] {
         let mut validator = wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::all());
         validator.validate_all(&guest.build()).expect("a valid component");

@@ -15,13 +15,13 @@ use wharf::transport::http::{self, Listener, Settings};
 use super::home::Home;
 use super::memory;
 use super::process::{Process, command};
-use super::{MODERN, PATIENCE};
+use super::{MODERN, TIMEOUT};
 
 /// A request that every server of the newest revision answers.
 pub const DISCOVER: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
 /// The library's HTTP server in this process, on a free port.
-pub struct Front {
+pub struct HttpServer {
     pub address: SocketAddr,
     /// The first scan ends when the test calls `set_ready`.
     pub catalog: Arc<Catalog>,
@@ -29,7 +29,7 @@ pub struct Front {
     runtime: Option<Runtime>,
 }
 
-impl Front {
+impl HttpServer {
     pub fn start(settings: Settings) -> Self {
         Self::with(Runtime::new().expect("a runtime"), Arc::default(), settings)
     }
@@ -54,13 +54,13 @@ impl Front {
         Self { address, catalog, stop, runtime: Some(runtime) }
     }
 
-    pub fn connect(&self) -> Line<TcpStream> {
-        Line::connect(self.address)
+    pub fn connect(&self) -> HttpConnection<TcpStream> {
+        HttpConnection::connect(self.address)
     }
 
     /// Sends a request on a new connection.
-    pub fn ask(&self, request: &Request) -> Response {
-        self.connect().ask(request)
+    pub fn exchange(&self, request: &Request) -> Response {
+        self.connect().exchange(request)
     }
 
     /// A valid MCP request, with the `Host` of this server.
@@ -69,7 +69,7 @@ impl Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         self.stop.cancel();
         if let Some(runtime) = self.runtime.take() {
@@ -88,12 +88,12 @@ pub fn serve_at(home: &Home, address: &str, options: &[&str]) -> (Process, Socke
     let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
     command.arg("--http").arg(address).args(options);
     let process = Process::start(command);
-    let address = told(&process);
+    let address = listening_address(&process);
     (process, address)
 }
 
 /// The address that a host prints to stderr.
-pub fn told(process: &Process) -> SocketAddr {
+pub fn listening_address(process: &Process) -> SocketAddr {
     let log = process.log_with("/mcp\n");
     let line = log.lines().find_map(|line| line.strip_prefix("listening on ")).expect("a line for scripts");
     let authority = line.split("://").nth(1).and_then(|rest| rest.strip_suffix("/mcp"));
@@ -182,16 +182,16 @@ impl Response {
 }
 
 /// An HTTP/1.1 connection.
-pub struct Line<S> {
+pub struct HttpConnection<S> {
     stream: S,
     /// Received and not yet parsed.
-    ahead: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
-impl Line<TcpStream> {
+impl HttpConnection<TcpStream> {
     pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("a listening server");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
         Self::new(stream)
     }
 
@@ -209,9 +209,9 @@ impl Line<TcpStream> {
     }
 }
 
-impl<S: Read + Write> Line<S> {
+impl<S: Read + Write> HttpConnection<S> {
     pub fn new(stream: S) -> Self {
-        Self { stream, ahead: Vec::new() }
+        Self { stream, buffer: Vec::new() }
     }
 
     /// False if the host has closed.
@@ -220,7 +220,7 @@ impl<S: Read + Write> Line<S> {
     }
 
     /// Sends a request and reads its response.
-    pub fn ask(&mut self, request: &Request) -> Response {
+    pub fn exchange(&mut self, request: &Request) -> Response {
         // A host that refuses early may not read the whole request.
         self.send(&request.bytes());
         self.read(request.line.starts_with("HEAD ")).expect("a response")
@@ -234,14 +234,14 @@ impl<S: Read + Write> Line<S> {
     /// The response to HEAD has a `Content-Length` and no body.
     fn read(&mut self, to_head: bool) -> Option<Response> {
         let end = loop {
-            match self.ahead.windows(4).position(|window| window == b"\r\n\r\n") {
+            match self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 Some(at) => break at,
                 None if self.more() => {}
-                None if self.ahead.is_empty() => return None,
-                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.ahead)),
+                None if self.buffer.is_empty() => return None,
+                None => panic!("a broken head: {:?}", String::from_utf8_lossy(&self.buffer)),
             }
         };
-        let head = String::from_utf8(self.ahead.drain(..end + 4).collect()).expect("a head in ASCII");
+        let head = String::from_utf8(self.buffer.drain(..end + 4).collect()).expect("a head in ASCII");
         let mut lines = head.trim_end().lines();
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
         let split = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
@@ -252,37 +252,37 @@ impl<S: Read + Write> Line<S> {
         };
         let length = response.header("content-length").filter(|_| !to_head);
         let length = length.map_or(0, |length| length.parse().expect("a length"));
-        while self.ahead.len() < length {
+        while self.buffer.len() < length {
             assert!(self.more(), "a body that breaks off: {response:?}");
         }
-        response.body = self.ahead.drain(..length).collect();
+        response.body = self.buffer.drain(..length).collect();
         Some(response)
     }
 
     /// The next chunk of a chunked body; `None` at its end, or if the host closes.
     pub fn chunk(&mut self) -> Option<Vec<u8>> {
         let size = loop {
-            match self.ahead.windows(2).position(|window| window == b"\r\n") {
-                Some(at) => break self.ahead.drain(..at + 2).collect::<Vec<_>>(),
+            match self.buffer.windows(2).position(|window| window == b"\r\n") {
+                Some(at) => break self.buffer.drain(..at + 2).collect::<Vec<_>>(),
                 None if self.more() => {}
                 None => return None,
             }
         };
         let size = std::str::from_utf8(&size).ok().and_then(|size| usize::from_str_radix(size.trim(), 16).ok());
         let size = size.expect("a chunk's size");
-        while self.ahead.len() < size + 2 {
+        while self.buffer.len() < size + 2 {
             if !self.more() {
                 return None;
             }
         }
-        let chunk: Vec<u8> = self.ahead.drain(..size + 2).take(size).collect();
+        let chunk: Vec<u8> = self.buffer.drain(..size + 2).take(size).collect();
         (size > 0).then_some(chunk)
     }
 
     /// All remaining bytes until the host closes.
     pub fn rest(&mut self) -> String {
         while self.more() {}
-        String::from_utf8_lossy(&std::mem::take(&mut self.ahead)).into_owned()
+        String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned()
     }
 
     /// Reads more bytes. False at the end.
@@ -291,11 +291,11 @@ impl<S: Read + Write> Line<S> {
         match self.stream.read(&mut chunk) {
             Ok(0) => false,
             Ok(read) => {
-                self.ahead.extend_from_slice(&chunk[..read]);
+                self.buffer.extend_from_slice(&chunk[..read]);
                 true
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                panic!("the host sends nothing; before: {:?}", String::from_utf8_lossy(&self.ahead))
+                panic!("the host sends nothing; before: {:?}", String::from_utf8_lossy(&self.buffer))
             }
             Err(_) => false,
         }

@@ -37,7 +37,7 @@ impl Memory {
     }
 
     /// Another connection to the same server.
-    pub fn beside(&self) -> Self {
+    pub fn second_connection(&self) -> Self {
         Self::connect(self.runtime.clone(), self.server.clone())
     }
 
@@ -76,11 +76,11 @@ impl Wire for Memory {
         self.runtime.block_on(connection.receive(frame.as_bytes()));
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        match self.runtime.block_on(async { timeout(patience, self.messages.recv()).await }) {
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        match self.runtime.block_on(async { timeout(time_limit, self.messages.recv()).await }) {
             Ok(Some(message)) => Received::Frame(message.text),
             Ok(None) => Received::Closed,
-            Err(_) => Received::Silence,
+            Err(_) => Received::TimedOut,
         }
     }
 

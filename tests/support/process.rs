@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::home::Home;
 use super::wire::{Received, Wire};
 
@@ -117,7 +117,7 @@ impl Process {
     pub fn log_with(&self, wanted: &str) -> String {
         let text = self.log.text.lock().expect("no writer panics");
         let missing = |text: &mut String| !text.contains(wanted);
-        let (text, ended) = self.log.grown.wait_timeout_while(text, PATIENCE, missing).expect("no writer panics");
+        let (text, ended) = self.log.grown.wait_timeout_while(text, TIMEOUT, missing).expect("no writer panics");
         assert!(!ended.timed_out(), "no {wanted:?} in the log:\n{text}");
         text.clone()
     }
@@ -142,7 +142,7 @@ impl Process {
     /// After the time limit.
     pub fn wait(&mut self) -> ExitStatus {
         self.stdin = None;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         // Waits for the end of stdout first, so that the loop below is short.
         while self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok() {}
         loop {
@@ -174,11 +174,11 @@ impl Wire for Process {
         self.send_bytes(format!("{frame}\n").as_bytes());
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        match self.lines.recv_timeout(patience) {
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        match self.lines.recv_timeout(time_limit) {
             Ok(line) => Received::Frame(line),
             Err(RecvTimeoutError::Disconnected) => Received::Closed,
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
         }
     }
 

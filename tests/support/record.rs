@@ -86,8 +86,8 @@ impl<W: Wire> Wire for Recorded<W> {
         self.wire.send(frame);
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        let received = self.wire.receive(patience);
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        let received = self.wire.receive(time_limit);
         if let Received::Frame(frame) = &received
             && let Ok(message) = serde_json::from_str::<Value>(frame)
         {

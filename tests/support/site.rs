@@ -31,12 +31,12 @@ impl Site {
     }
 
     /// Keeps a connection open for further requests while `answer` returns true.
-    pub fn keeping(answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static) -> Self {
+    pub fn keep_alive(answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static) -> Self {
         Self::listen(None, answer)
     }
 
     /// The same over TLS.
-    pub fn keeping_with_tls(
+    pub fn keep_alive_with_tls(
         config: ServerConfig,
         answer: impl Fn(&str, &mut dyn Connection) -> bool + Clone + Send + 'static,
     ) -> Self {
@@ -107,7 +107,7 @@ impl Site {
     }
 
     /// The configuration line that grants all of it.
-    pub fn granted(&self) -> String {
+    pub fn grant(&self) -> String {
         format!("http = [{{ url = \"{}\", private = true }}]\n", self.url(""))
     }
 

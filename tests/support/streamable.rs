@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::MODERN;
 use super::events::Events;
-use super::http::{Line, Request, Response};
+use super::http::{HttpConnection, Request, Response};
 use super::wire::{Received, Wire};
 
 /// A client's state: server, session and revision.
@@ -29,13 +29,13 @@ impl Endpoint {
     }
 
     /// A client with an initialized session and all capabilities.
-    pub fn shake_hands(address: SocketAddr, revision: &str) -> Self {
+    pub fn initialize(address: SocketAddr, revision: &str) -> Self {
         let mut endpoint = Self::new(address);
-        let response = endpoint.ask(&initialize(revision));
+        let response = endpoint.exchange(&initialize(revision));
         endpoint.settle(&response);
         assert_eq!(endpoint.version.as_deref(), Some(revision), "{response:?}");
         assert!(endpoint.session.is_some(), "no session: {response:?}");
-        let initialized = endpoint.ask(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let initialized = endpoint.exchange(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         assert_eq!((initialized.status, initialized.text()), (202, ""));
         endpoint
     }
@@ -95,18 +95,18 @@ impl Endpoint {
     }
 
     /// Posts a message on a new connection.
-    pub fn ask(&self, message: &Value) -> Response {
-        Line::connect(self.address).ask(&self.post(message))
+    pub fn exchange(&self, message: &Value) -> Response {
+        HttpConnection::connect(self.address).exchange(&self.post(message))
     }
 
     /// Posts a message whose answer is a stream.
     pub fn stream(&self, message: &Value) -> Events {
-        Events::open(Line::connect(self.address), &self.post(message))
+        Events::open(HttpConnection::connect(self.address), &self.post(message))
     }
 
     /// Opens the session's own stream, for messages that belong to no request.
     pub fn listen(&self) -> Events {
-        Events::open(Line::connect(self.address), &self.get())
+        Events::open(HttpConnection::connect(self.address), &self.get())
     }
 }
 
@@ -123,7 +123,7 @@ pub fn request(id: u64, method: &str, params: Value) -> Value {
 }
 
 /// A stateless request (2026-07-28).
-pub fn alone(id: u64, method: &str, mut params: Value) -> Value {
+pub fn stateless(id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     request(id, method, params)
@@ -154,10 +154,10 @@ impl Streamable {
 
     /// Forwards the messages of a stream.
     fn follow(&mut self, id: Value, mut events: Events) {
-        self.open.push((id, events.line.stream().try_clone().expect("a socket")));
+        self.open.push((id, events.connection.stream().try_clone().expect("a socket")));
         let sender = self.sender.clone().expect("not closed by the test");
         std::thread::spawn(move || {
-            while let Some(event) = events.message() {
+            while let Some(event) = events.next_message() {
                 let _ = sender.send(event.data);
             }
         });
@@ -173,7 +173,7 @@ impl Streamable {
 
     fn end_session(&mut self) {
         if self.endpoint.session.is_some() {
-            assert_eq!(Line::connect(self.endpoint.address).ask(&self.endpoint.delete()).status, 200);
+            assert_eq!(HttpConnection::connect(self.endpoint.address).exchange(&self.endpoint.delete()).status, 200);
         }
     }
 }
@@ -187,14 +187,14 @@ impl Wire for Streamable {
             return self.hang_up(message.pointer("/params/requestId"));
         }
         let request = self.endpoint.post_text(frame);
-        let mut line = Line::connect(self.endpoint.address);
-        let response = line.ask(&request);
+        let mut connection = HttpConnection::connect(self.endpoint.address);
+        let response = connection.exchange(&request);
         if method == "initialize" && response.header("mcp-session-id").is_some() {
             self.end_session();
             self.endpoint.settle(&response);
         }
         if response.header("content-type") == Some("text/event-stream") {
-            self.follow(message["id"].clone(), Events::of(line, response));
+            self.follow(message["id"].clone(), Events::from_response(connection, response));
         } else if !response.body.is_empty() && (method.is_empty() || message.get("id").is_some()) {
             let sender = self.sender.as_ref().expect("not closed by the test");
             let _ = sender.send(response.text().to_owned());
@@ -205,11 +205,11 @@ impl Wire for Streamable {
         }
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        match self.messages.recv_timeout(patience) {
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        match self.messages.recv_timeout(time_limit) {
             Ok(message) => Received::Frame(message),
             Err(RecvTimeoutError::Disconnected) => Received::Closed,
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
         }
     }
 

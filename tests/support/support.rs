@@ -19,7 +19,7 @@ pub mod wire;
 use std::time::Duration;
 
 /// Time limit of each wait. Long, since a debug build on a loaded machine compiles guests slowly.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The stateless revision.
 pub const MODERN: &str = "2026-07-28";

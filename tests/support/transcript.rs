@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::compare::{difference, put, save};
 use super::wire::{Received, Wire};
 
@@ -55,7 +55,10 @@ impl Transcript {
             } else if let Some(json) = line.strip_prefix("< ") {
                 let value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{name}:{number}: {error}"));
                 let block = transcript.blocks.last_mut();
-                block.unwrap_or_else(|| panic!("{name}:{number}: expected before anything is sent")).expected.push((number, value));
+                block
+                    .unwrap_or_else(|| panic!("{name}:{number}: expected before anything is sent"))
+                    .expected
+                    .push((number, value));
             } else if let Some(plugins) = line.strip_prefix("# plugins:") {
                 transcript.plugins.extend(plugins.split_whitespace().map(str::to_owned));
             } else if let Some(setting) = line.strip_prefix("# settings:") {
@@ -101,17 +104,17 @@ impl Transcript {
             }
             let mut open: Vec<&(usize, Value)> = block.expected.iter().collect();
             while !open.is_empty() {
-                match wire.receive(PATIENCE) {
+                match wire.receive(TIMEOUT) {
                     Received::Frame(frame) => self.take(&mut open, block.in_order, &frame, &mut saved),
                     ended => panic!("{}:{}: {ended:?} instead of {}", self.name, open[0].0, open[0].1),
                 }
             }
         }
         wire.close();
-        match wire.receive(PATIENCE) {
+        match wire.receive(TIMEOUT) {
             Received::Closed => {}
             Received::Frame(frame) => panic!("{}: came at the end, unexpected: {frame}", self.name),
-            Received::Silence => panic!("{}: the host does not close after the end of its input", self.name),
+            Received::TimedOut => panic!("{}: the host does not close after the end of its input", self.name),
         }
     }
 

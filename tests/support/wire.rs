@@ -9,7 +9,7 @@ pub enum Received {
     /// The host has closed the connection.
     Closed,
     /// The time limit has passed.
-    Silence,
+    TimedOut,
 }
 
 /// A transport to a host: the binary's pipes, HTTP, or the library in this process.
@@ -17,7 +17,7 @@ pub trait Wire {
     /// Sends one frame, without its newline. A closed connection is reported by [`Wire::receive`], not
     /// here.
     fn send(&mut self, frame: &str);
-    fn receive(&mut self, patience: Duration) -> Received;
+    fn receive(&mut self, time_limit: Duration) -> Received;
     /// Closes the sending side.
     fn close(&mut self);
 }
@@ -27,8 +27,8 @@ impl<W: Wire + ?Sized> Wire for Box<W> {
         (**self).send(frame);
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
-        (**self).receive(patience)
+    fn receive(&mut self, time_limit: Duration) -> Received {
+        (**self).receive(time_limit)
     }
 
     fn close(&mut self) {

@@ -70,8 +70,8 @@ async fn follow(sources: &mut Sources, dir: &Path, folder: &Path, install: bool)
         if built != Some(now) {
             built = Some(now);
             failed = match build_into(dir, folder, install).await {
-                Ok(told) => {
-                    tell(&told);
+                Ok(summary) => {
+                    tell(&summary);
                     false
                 }
                 Err(why) => {

@@ -40,8 +40,8 @@ impl Write for Output {
 impl stdio::Output for Output {}
 
 fn run(input: &[u8]) {
-    let mut said = input.to_vec();
-    said.extend_from_slice(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":\"{LAST}\",\"method\":\"ping\"}}\n").as_bytes());
+    let mut sent = input.to_vec();
+    sent.extend_from_slice(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":\"{LAST}\",\"method\":\"ping\"}}\n").as_bytes());
     let output = Output::default();
     let bounds =
         stdio::Settings { max_message: 1024, after_eof: Duration::from_millis(50), ..stdio::Settings::default() };
@@ -52,7 +52,7 @@ fn run(input: &[u8]) {
         catalog.set_looked();
         catalog.set_ready();
         let server = Server::new(catalog, Settings::default());
-        stdio::serve(server, Cursor::new(said), output.clone(), bounds, std::future::pending()).await;
+        stdio::serve(server, Cursor::new(sent), output.clone(), bounds, std::future::pending()).await;
     });
     let written = output.0.lock().expect("no writer panicked").clone();
     let written = String::from_utf8(written).expect("UTF-8 output");

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use serde_json::Value;
 
-use super::{Arena, Asked, Of, Outcome, PACE, PROMPT};
+use super::{Arena, Of, Outcome, PACE, PROMPT, Pending};
 use crate::levels::computed;
 use crate::support::wire::{Received, Wire as _};
 
 /// Time limit of an attack, and of the checks after it, before the host is killed: a test that
 /// writes into a full pipe would block for ever.
-pub(super) const STANDS_STILL: Duration = Duration::from_secs(120);
+pub(super) const HANG_LIMIT: Duration = Duration::from_secs(120);
 /// The same for attacks on latency.
-const STANDS_STILL_SOON: Duration = Duration::from_secs(45);
+const HANG_LIMIT_PROMPT: Duration = Duration::from_secs(45);
 /// First id of health checks; other requests have lower ids.
 const FIRST: u64 = 1 << 40;
 /// Grace period after a signal, and a margin for a loaded machine.
@@ -46,56 +46,57 @@ fn pid(process: u32) -> Pid {
 impl Arena {
     /// From now on the bystander and health checks must be answered within [`PROMPT`].
     pub(crate) fn prompt(&mut self) {
-        self.terms.late = PROMPT;
-        self.guard = Guard::over(self.process, STANDS_STILL_SOON);
+        self.bounds.late = PROMPT;
+        self.guard = Guard::over(self.process, HANG_LIMIT_PROMPT);
     }
 
     /// From now on the host may grow by `peak` bytes, and by `left` bytes after the attack.
     pub(crate) fn bounded(&mut self, peak: u64, left: u64) {
-        (self.terms.peak, self.terms.left) = (Some(peak), left);
+        (self.bounds.peak, self.bounds.left) = (Some(peak), left);
     }
 
     /// Pauses or resumes the calls of the bystander.
-    pub(crate) fn leave_alone(&mut self, quiet: bool) {
-        self.terms.quiet = quiet;
+    pub(crate) fn set_quiet(&mut self, quiet: bool) {
+        self.bounds.quiet = quiet;
     }
 
     /// The audit log need not have a record of each call.
     pub(crate) fn loses_records(&mut self) {
-        self.terms.recorded = false;
+        self.bounds.recorded = false;
     }
 
     /// Checks that the host is running.
-    pub(super) fn is_there(&mut self) {
+    pub(super) fn assert_running(&mut self) {
         if let Some(status) = self.client.wire().process.ended() {
-            panic!("the host has ended: {status}; {}", self.last_words());
+            panic!("the host has ended: {status}; {}", self.log_tail());
         }
     }
 
     pub(super) fn measure(&mut self) {
-        self.is_there();
+        self.assert_running();
         let resident = self.levels().resident;
         self.peak = self.peak.max(resident);
-        if let Some(peak) = self.terms.peak {
+        if let Some(peak) = self.bounds.peak {
             let more = resident.saturating_sub(self.before.resident);
             assert!(more <= peak, "the host has grown by {} MiB, of {} at most", more >> 20, peak >> 20);
         }
-        self.late();
+        self.check_latency();
     }
 
     /// Checks the age of the bystander's unanswered calls.
-    pub(super) fn late(&mut self) {
-        let oldest = self.open.values().filter(|asked| matches!(asked.of, Of::Bystander(_))).map(|asked| asked.at);
-        if let Some(waits) = oldest.min().map(|at| at.elapsed()).filter(|waits| *waits > self.terms.late) {
-            panic!("the bystander has no answer after {waits:?}; {}", self.last_words());
+    pub(super) fn check_latency(&mut self) {
+        let oldest =
+            self.open.values().filter(|pending| matches!(pending.of, Of::Bystander(_))).map(|pending| pending.at);
+        if let Some(waits) = oldest.min().map(|at| at.elapsed()).filter(|waits| *waits > self.bounds.late) {
+            panic!("the bystander has no answer after {waits:?}; {}", self.log_tail());
         }
     }
 
     /// Sends a health check: `ping`, or over HTTP `/healthz`.
-    pub(super) fn ask_for_life(&mut self) {
+    pub(super) fn check_health(&mut self) {
         let id = FIRST + self.beats;
-        self.client.wire().are_you_there(id);
-        self.open.insert(id, Asked { at: self.due, of: Of::Bystander("{}".into()) });
+        self.client.wire().probe(id);
+        self.open.insert(id, Pending { at: self.due, of: Of::Bystander("{}".into()) });
         self.beats += 1;
         self.due += PACE;
     }
@@ -126,7 +127,7 @@ impl Arena {
 
     /// Sends SIGTERM: the host must exit with success within its grace period, and each of these
     /// requests must have an answer by then.
-    pub(crate) fn ends(&mut self, open: &[u64]) {
+    pub(crate) fn expect_clean_exit(&mut self, open: &[u64]) {
         let began = Instant::now();
         self.signal(Signal::TERM);
         let mut answers: Vec<Value> = Vec::new();
@@ -136,12 +137,12 @@ impl Arena {
             match self.client.wire().receive(PACE) {
                 Received::Frame(frame) => answers.push(serde_json::from_str(&frame).expect("JSON")),
                 Received::Closed => std::thread::yield_now(),
-                Received::Silence => {}
+                Received::TimedOut => {}
             }
             if status.is_none() {
                 (status, ended) = (self.client.wire().process.ended(), Instant::now());
             }
-            assert!(began.elapsed() < GRACE, "not ended {GRACE:?} after SIGTERM; {}", self.last_words());
+            assert!(began.elapsed() < GRACE, "not ended {GRACE:?} after SIGTERM; {}", self.log_tail());
         }
         let status = status.expect("just seen");
         assert!(status.success(), "the host exited after SIGTERM with {status} (signal {:?})", status.signal());
@@ -149,7 +150,7 @@ impl Arena {
             let found = answers.iter().filter(|answer| answer["id"] == *id && answer.get("method").is_none()).count();
             assert_eq!(found, 1, "answers to request {id}, which was in flight at SIGTERM");
         }
-        self.terms.ended = true;
+        self.bounds.ended = true;
     }
 
     /// Checks of a host that the row has shut down.

@@ -76,13 +76,13 @@ fn open_files_of_all_calls_are_limited() {
     let mut client = Client::start_modern(&home);
     client.tools();
     let arguments = json!({"what": "open", "path": "here", "count": 2000});
-    let asked: Vec<u64> = (0..24)
+    let pending: Vec<u64> = (0..24)
         .map(|n| {
             let name = format!("{}_attempt", plugins[n % 3]);
             client.post("tools/call", json!({"name": name, "arguments": arguments}))
         })
         .collect();
-    for id in asked {
+    for id in pending {
         let text = client.answer(id)["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
         let opened = text.strip_prefix("ok ").and_then(|rest| rest.strip_suffix(" busy"));
         assert!(opened.and_then(|opened| opened.parse::<u32>().ok()).is_some_and(|opened| opened <= 64), "{text}");
@@ -152,7 +152,7 @@ fn a_removed_file_counts_until_it_is_closed() {
         assert!(names_in(&home.path("shared")).len() <= 1);
         let _ = on(&mut client, "unlink", "f");
         // The files are closed by then; the next measurement of the folder notices it.
-        let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+        let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
         while of(&mut client, "fill", "g", 4) != "ok 4" {
             assert!(std::time::Instant::now() < deadline, "closed files still count");
         }
@@ -171,7 +171,7 @@ fn files_removed_by_others_release_quota() {
     for name in names_in(&home.path("shared")) {
         fs::remove_file(home.path("shared").join(name)).expect("a file");
     }
-    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    let deadline = std::time::Instant::now() + crate::support::TIMEOUT;
     while of(&mut client, "fill", "g", 3) != "ok 3" {
         assert!(std::time::Instant::now() < deadline, "removed files still count");
     }
@@ -182,13 +182,13 @@ fn calls_at_the_same_time_share_one_quota() {
     let home = home();
     let mut client = with_quota(&home, "8MiB");
     client.tools();
-    let asked: Vec<u64> = (0..6)
+    let pending: Vec<u64> = (0..6)
         .map(|n| {
             let arguments = json!({"what": "fill", "path": format!("{n}-"), "count": 1000});
             client.post("tools/call", json!({"name": "folders_attempt", "arguments": arguments}))
         })
         .collect();
-    for id in asked {
+    for id in pending {
         let text = client.answer(id)["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
         assert!(text.ends_with(" quota"), "{text}");
     }

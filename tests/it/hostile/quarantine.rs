@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{fault, home_of, unharmed};
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::{Guest, bodies};
 use crate::support::home::Home;
@@ -16,7 +16,7 @@ fn code(result: &Value) -> &str {
 
 /// Calls until the quarantine is over.
 fn call_until_called(client: &mut Client, tool: &str) -> Value {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let result = client.call(tool, json!({}));
         if code(&result) != "quarantined" {
@@ -28,7 +28,7 @@ fn call_until_called(client: &mut Client, tool: &str) -> Value {
 
 #[test]
 fn a_plugin_that_fails_repeatedly_is_quarantined() {
-    let home = home_of(&Guest::saying("1").does("crash", bodies::TRAP));
+    let home = home_of(&Guest::returning("1").does("crash", bodies::TRAP));
     let mut client = Client::start(&home);
     let tools = client.tools();
     for _ in 0..5 {
@@ -55,14 +55,14 @@ fn a_plugin_that_fails_repeatedly_is_quarantined() {
 
 #[test]
 fn a_new_version_is_not_quarantined_for_the_old_one() {
-    let home = home_of(&Guest::saying("1").does("crash", bodies::TRAP));
+    let home = home_of(&Guest::returning("1").does("crash", bodies::TRAP));
     let mut client = Client::start(&home);
     client.tools();
     for _ in 0..5 {
         fault(&mut client, "hostile", "crash", "trap");
     }
     assert_eq!(code(&client.call("hostile_version", json!({}))), "quarantined");
-    home.put_bytes(&Guest::saying("2").build(), "hostile");
+    home.put_bytes(&Guest::returning("2").build(), "hostile");
     client.tools_until(|tools| tools == ["echo", "echo_add", "hostile_version"]);
     assert_eq!(client.text("hostile_version", json!({})), "2");
     unharmed(client);

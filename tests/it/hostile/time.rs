@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(3);
 #[test]
 fn spinning_guests_delay_no_other_call() {
     let home = Home::with(&["echo"]);
-    let spinner = Guest::saying("1").does("spin", bodies::SPIN).build();
+    let spinner = Guest::returning("1").does("spin", bodies::SPIN).build();
     let spinners = ["one", "two", "three"];
     for name in spinners {
         home.put_bytes(&spinner, name);
@@ -24,7 +24,7 @@ fn spinning_guests_delay_no_other_call() {
     home.configure("[limits]\ncpu = \"300ms\"\n");
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<(u64, &str)> = spinners
+    let pending: Vec<(u64, &str)> = spinners
         .into_iter()
         .cycle()
         .take(18)
@@ -41,7 +41,7 @@ fn spinning_guests_delay_no_other_call() {
     }
     assert!(ping < Duration::from_secs(1), "a ping took {ping:?}");
     assert!(echo < Duration::from_secs(2), "another plugin's call took {echo:?}");
-    for (id, plugin) in asked {
+    for (id, plugin) in pending {
         assert_fault(&client.answer(id)["result"], plugin, "cpu");
     }
     unharmed(client);
@@ -49,12 +49,12 @@ fn spinning_guests_delay_no_other_call() {
 
 #[test]
 fn a_full_queue_refuses_at_once() {
-    let home = home_of(&Guest::saying("1").does("spin", bodies::SPIN));
+    let home = home_of(&Guest::returning("1").does("spin", bodies::SPIN));
     home.configure("[plugins.hostile.limits]\ncpu = \"300ms\"\nconcurrency = 1\nqueue = 2\n");
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();
-    let answers: Vec<_> = asked.into_iter().map(|id| client.answer(id)).collect();
+    let pending: Vec<u64> = (0..8).map(|_| client.post("tools/call", json!({"name": "hostile_spin"}))).collect();
+    let answers: Vec<_> = pending.into_iter().map(|id| client.answer(id)).collect();
     let with =
         |code: &str| answers.iter().filter(|answer| answer["result"]["_meta"]["wharf/fault"]["code"] == code).count();
     assert_eq!((with("cpu"), with("busy")), (3, 5), "{answers:?}");
@@ -63,7 +63,7 @@ fn a_full_queue_refuses_at_once() {
 
 #[test]
 fn a_cancelled_call_releases_its_slot() {
-    let home = home_of(&Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN));
+    let home = home_of(&Guest::returning("free").logs("spin", "spinning now", 1, bodies::SPIN));
     home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
     let mut client = Client::start(&home);
     client.tools();
@@ -86,9 +86,9 @@ fn waiting_calls_do_not_occupy_threads() {
     home.configure("[plugins.sleeper.limits]\nconcurrency = 100\nqueue = 0\ntimeout = \"2s\"\n");
     let mut client = Client::start(&home);
     client.tools();
-    let asked: Vec<u64> = (0..100).map(|_| client.post("tools/call", json!({"name": "sleeper_sleep"}))).collect();
+    let pending: Vec<u64> = (0..100).map(|_| client.post("tools/call", json!({"name": "sleeper_sleep"}))).collect();
     assert_eq!(client.text("echo", json!({"message": "x"})), "x");
-    for id in asked {
+    for id in pending {
         // None was refused as busy.
         assert_fault(&client.answer(id)["result"], "sleeper", "timeout");
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
-use crate::support::streamable::{Endpoint, alone, initialize, request};
+use crate::support::http::{HttpConnection, Request, serve};
+use crate::support::streamable::{Endpoint, initialize, request, stateless};
 
 const ALICE: &str = "0123456789abcdef0123456789abcdef";
 const BOB: &str = "fedcba9876543210fedcba9876543210";
@@ -30,23 +30,23 @@ fn by(token: &str, request: Request) -> Request {
 /// A session of that user.
 fn session(address: SocketAddr, token: &str, revision: &str) -> Endpoint {
     let mut endpoint = Endpoint::new(address);
-    let hello = Line::connect(address).ask(&by(token, endpoint.post(&initialize(revision))));
+    let hello = HttpConnection::connect(address).exchange(&by(token, endpoint.post(&initialize(revision))));
     endpoint.session = hello.header("mcp-session-id").map(str::to_owned);
     endpoint.version = Some(revision.to_owned());
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(Line::connect(address).ask(&by(token, endpoint.post(&initialized))).status, 202);
+    assert_eq!(HttpConnection::connect(address).exchange(&by(token, endpoint.post(&initialized))).status, 202);
     endpoint
 }
 
 /// The outcome of a call of 2026-07-28: `ok`, or the code of the fault.
 fn outcome(address: SocketAddr, token: &str, tool: &str, arguments: Value) -> String {
-    let call = alone(1, "tools/call", json!({"name": tool, "arguments": arguments}));
-    let response = Line::connect(address).ask(&by(token, Endpoint::new(address).post(&call)));
+    let call = stateless(1, "tools/call", json!({"name": tool, "arguments": arguments}));
+    let response = HttpConnection::connect(address).exchange(&by(token, Endpoint::new(address).post(&call)));
     let answer: Value = serde_json::from_slice(&response.body).expect("an answer");
-    told(&answer)
+    fault_code(&answer)
 }
 
-fn told(answer: &Value) -> String {
+fn fault_code(answer: &Value) -> String {
     let code = answer["result"]["_meta"]["wharf/fault"]["code"].as_str();
     code.or(answer["error"]["data"]["reason"].as_str()).unwrap_or("ok").to_owned()
 }
@@ -55,7 +55,7 @@ fn told(answer: &Value) -> String {
 #[test]
 fn only_the_user_who_causes_faults_is_quarantined() {
     let home = Home::new();
-    home.put_bytes(&Guest::saying("1").does("crash", "unreachable").build(), "p");
+    home.put_bytes(&Guest::returning("1").does("crash", "unreachable").build(), "p");
     with_users(&home, "");
     let (_process, address) = serve(&home, &[]);
     for _ in 0..8 {
@@ -64,9 +64,9 @@ fn only_the_user_who_causes_faults_is_quarantined() {
     assert_eq!(outcome(address, ALICE, "p_version", json!({})), "quarantined");
     let hers = session(address, ALICE, "2025-11-25");
     let call = request(1, "tools/call", json!({"name": "p_version", "arguments": {}}));
-    let response = Line::connect(address).ask(&by(ALICE, hers.post(&call)));
+    let response = HttpConnection::connect(address).exchange(&by(ALICE, hers.post(&call)));
     let answer = serde_json::from_slice(&response.body).expect("an answer");
-    assert_eq!(told(&answer), "quarantined", "in a session of alice");
+    assert_eq!(fault_code(&answer), "quarantined", "in a session of alice");
     assert_eq!(outcome(address, BOB, "p_version", json!({})), "ok");
 }
 
@@ -77,11 +77,11 @@ fn a_queue_filled_by_one_user_admits_another() {
     with_users(&home, "[limits]\nqueue = 16\n");
     let (_process, address) = serve(&home, &[]);
     let slow = json!({"name": "everything_slow_compute", "arguments": {"seconds": 3.0}});
-    let mut open: Vec<Line<TcpStream>> = Vec::new();
+    let mut open: Vec<HttpConnection<TcpStream>> = Vec::new();
     let mut send = |request: Request| {
-        let mut line = Line::connect(address);
-        assert!(line.send(&by(ALICE, request).bytes()));
-        open.push(line);
+        let mut connection = HttpConnection::connect(address);
+        assert!(connection.send(&by(ALICE, request).bytes()));
+        open.push(connection);
     };
     for _ in 0..2 {
         let hers = session(address, ALICE, "2025-03-26");
@@ -89,7 +89,7 @@ fn a_queue_filled_by_one_user_admits_another() {
         send(hers.post_text(&Value::from(calls).to_string()));
     }
     for id in 0..10 {
-        send(Endpoint::new(address).post(&alone(id, "tools/call", slow.clone())));
+        send(Endpoint::new(address).post(&stateless(id, "tools/call", slow.clone())));
     }
     // The queue is full of alice's calls: one more of hers is refused.
     let began = Instant::now();

@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve, serve_at};
+use crate::support::http::{HttpConnection, Request, serve, serve_at};
 use crate::support::process::{Process, binary, command, run};
 
 /// The exit code and stderr of a `serve` that must not start.
@@ -29,11 +29,11 @@ fn the_address_is_printed_and_plugins_are_served_there() {
     let home = Home::with(&["echo"]);
     let (mut process, address) = serve(&home, &[]);
     assert!(address.ip().is_loopback() && address.port() != 0, "{address}");
-    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    assert!(HttpConnection::connect(address).exchange(&Request::discover(address)).reached_mcp());
     let ready = Request::new("GET", "/readyz", address);
     process.log_with("loaded");
-    let mut line = Line::connect(address);
-    while line.ask(&ready).status != 200 {}
+    let mut connection = HttpConnection::connect(address);
+    while connection.exchange(&ready).status != 200 {}
     process.signal(Signal::TERM);
     assert!(process.wait().success());
 }
@@ -59,13 +59,13 @@ fn p35_remote_access_needs_a_token_or_a_flag() {
     }
     let (_process, address) = serve_at(&home, "0.0.0.0:0", &["--allow-remote-without-auth"]);
     let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
-    assert!(Line::connect(local).ask(&Request::discover(local)).reached_mcp());
+    assert!(HttpConnection::connect(local).exchange(&Request::discover(local)).reached_mcp());
 
     fs::write(home.path("config/wharf/token"), "0123456789abcdef").expect("a file");
     home.configure("[server.http]\ntokens = [{ name = 'me', file = 'token' }]\n");
     let (_process, address) = serve_at(&home, "0.0.0.0:0", &[]);
     let local = (std::net::Ipv4Addr::LOCALHOST, address.port()).into();
-    assert_eq!(Line::connect(local).ask(&Request::discover(local)).status, 401);
+    assert_eq!(HttpConnection::connect(local).exchange(&Request::discover(local)).status, 401);
 }
 
 #[test]
@@ -89,21 +89,21 @@ fn p35_a_unix_socket_is_private_to_the_user() {
         process.log_with(&format!("listening on {address}\n"));
         process
     };
-    let ask = || {
+    let exchange = || {
         let stream = UnixStream::connect(&path).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        Line::new(stream).ask(&Request::discover("localhost"))
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
+        HttpConnection::new(stream).exchange(&Request::discover("localhost"))
     };
     let mut process = start();
     assert_eq!(fs::metadata(&path).expect("the socket").permissions().mode() & 0o777, 0o600);
-    assert!(ask().reached_mcp());
+    assert!(exchange().reached_mcp());
     let (code, said) = refused(&home, &address);
     assert!(code == Some(1) && said.contains("another server listens there"), "{said}");
     process.signal(Signal::KILL);
     process.wait();
     assert!(path.exists(), "a killed server leaves its socket");
     let mut process = start();
-    assert!(ask().reached_mcp());
+    assert!(exchange().reached_mcp());
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     assert!(!path.exists());
@@ -122,7 +122,7 @@ fn a_socket_passed_by_systemd_is_used() {
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("an address");
     let notified = UnixDatagram::bind(home.path("runtime/notify")).expect("a socket");
-    notified.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    notified.set_read_timeout(Some(TIMEOUT)).expect("a socket");
     let hears = || {
         let mut buffer = [0; 256];
         let length = notified.recv(&mut buffer).expect("a notification");
@@ -142,7 +142,7 @@ fn a_socket_passed_by_systemd_is_used() {
         .spawn()
         .expect("a shell");
     assert_eq!(hears().trim_end(), "READY=1");
-    assert!(Line::connect(address).ask(&Request::discover(address)).reached_mcp());
+    assert!(HttpConnection::connect(address).exchange(&Request::discover(address)).reached_mcp());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, Signal::TERM).expect("a process of ours");
     assert_eq!(hears().trim_end(), "STOPPING=1");
@@ -154,19 +154,19 @@ fn a_socket_passed_by_systemd_is_used() {
 fn a_signal_lets_a_running_request_finish() {
     let home = Home::new();
     let (mut process, address) = serve(&home, &[]);
-    let mut idle = Line::connect(address);
-    assert_eq!(idle.ask(&Request::new("GET", "/healthz", address)).status, 200);
+    let mut idle = HttpConnection::connect(address);
+    assert_eq!(idle.exchange(&Request::new("GET", "/healthz", address)).status, 200);
     let request = Request::discover(address).with("Expect", "100-continue");
-    let mut line = Line::connect(address);
-    line.send(&request.head());
-    assert_eq!(line.response().expect("100 Continue").status, 100);
+    let mut connection = HttpConnection::connect(address);
+    connection.send(&request.head());
+    assert_eq!(connection.response().expect("100 Continue").status, 100);
     process.signal(Signal::TERM);
     // The body may still arrive within the grace period.
-    line.send(&request.body);
+    connection.send(&request.body);
     assert_eq!(idle.rest(), "", "an idle connection is closed");
     assert!(TcpStream::connect(address).is_err(), "new connections are refused");
-    assert!(line.response().expect("an answer in time").reached_mcp());
-    assert_eq!(line.rest(), "", "nothing after it");
+    assert!(connection.response().expect("an answer in time").reached_mcp());
+    assert_eq!(connection.rest(), "", "nothing after it");
     assert!(process.wait().success());
 }
 
@@ -176,11 +176,11 @@ fn a_signal_does_not_wait_for_a_body_that_never_comes() {
     let home = Home::new();
     let (mut process, address) = serve(&home, &[]);
     let request = Request::discover(address).with("Expect", "100-continue");
-    let mut line = Line::connect(address);
-    line.send(&request.head());
-    assert_eq!(line.response().expect("100 Continue").status, 100);
+    let mut connection = HttpConnection::connect(address);
+    connection.send(&request.head());
+    assert_eq!(connection.response().expect("100 Continue").status, 100);
     process.signal(Signal::TERM);
-    let response = line.response().expect("an answer");
+    let response = connection.response().expect("an answer");
     assert_eq!((response.status, response.header("connection")), (503, Some("close")));
     assert!(response.text().contains("shutting_down"), "{}", response.text());
     let status = process.wait();

@@ -6,9 +6,9 @@ use wharf::transport::http::Settings;
 use crate::support::MODERN;
 use crate::support::client::Client;
 use crate::support::home::Home;
-use crate::support::http::{Front, Response};
+use crate::support::http::{HttpServer, Response};
 use crate::support::process::Process;
-use crate::support::streamable::{Endpoint, alone, request};
+use crate::support::streamable::{Endpoint, request, stateless};
 
 /// Maximum number of characters of a URI in an error.
 const ECHOED: usize = 256;
@@ -53,7 +53,7 @@ fn long(characters: usize) -> String {
 fn p33_an_unknown_resource_is_not_found_on_stdio() {
     let home = Home::with(&["echo", "everything"]);
     for (revision, code) in [(MODERN, -32602), ("2025-11-25", -32002)] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         for uri in UNKNOWN.map(str::to_owned).into_iter().chain([long(1 << 20)]) {
             check(&client.error("resources/read", json!({ "uri": uri })), code, &uri);
         }
@@ -65,17 +65,17 @@ fn p33_an_unknown_resource_is_not_found_on_stdio() {
 /// P33: a URI that is too long for a header is refused before the body is read.
 #[test]
 fn p33_an_unknown_resource_is_not_found_over_http() {
-    let front = Front::serve(&Home::with(&["echo", "everything"]), Settings::default());
-    let client = Endpoint::new(front.address);
-    let read = |uri: &str| client.ask(&alone(1, "resources/read", json!({ "uri": uri })));
+    let server = HttpServer::serve(&Home::with(&["echo", "everything"]), Settings::default());
+    let client = Endpoint::new(server.address);
+    let read = |uri: &str| client.exchange(&stateless(1, "resources/read", json!({ "uri": uri })));
     for uri in UNKNOWN.map(str::to_owned).into_iter().chain([long(20_000)]) {
         let response = read(&uri);
         assert_eq!(response.status, 200, "{uri:.80}");
         check(&error(&response), -32602, &uri);
     }
     assert_eq!(read(&long(1 << 20)).status, 431);
-    let session = Endpoint::shake_hands(front.address, "2025-11-25");
+    let session = Endpoint::initialize(server.address, "2025-11-25");
     let uri = long(1 << 20);
-    check(&error(&session.ask(&request(1, "resources/read", json!({ "uri": uri })))), -32002, &uri);
+    check(&error(&session.exchange(&request(1, "resources/read", json!({ "uri": uri })))), -32002, &uri);
     assert_eq!(read("test://static-text").status, 200);
 }

@@ -9,11 +9,11 @@ const VARIABLE: &str = "[plugins.p.grants]\nenv = { PLACE = \"here\" }\n";
 const SILENT: &str = "the plugin holds grants, and cannot list what it offers without them";
 
 fn counting(answer: &str) -> Vec<u8> {
-    Guest::saying(answer).counting_variables_in_list("act").build()
+    Guest::returning(answer).lists_variable_count("act").build()
 }
 
 fn silent(answer: &str) -> Vec<u8> {
-    Guest::saying(answer).described("act", "Does a thing.").listing_with_a_variable().build()
+    Guest::returning(answer).described("act", "Does a thing.").listing_needs_variable().build()
 }
 
 /// Serves a home in which `p` was pinned and then replaced by that component.
@@ -100,7 +100,7 @@ fn a_new_plugin_that_needs_grants_to_list_is_auto_approved() {
 
 fn differing(settings: &str) -> Home {
     let home = home(settings);
-    home.put_bytes(&Guest::saying("1").differing_in_list("act").build(), "p");
+    home.put_bytes(&Guest::returning("1").lists_differently("act").build(), "p");
     home
 }
 

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::settings::{MAY_KEEP, MAY_NOT, denied, until};
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::Home;
 use crate::support::process::run;
@@ -32,7 +32,7 @@ fn text(home: &Home, name: &str, text: &str) {
 
 /// Waits until that secret is redacted from the plugin's answers.
 fn until_hidden(client: &mut Client, secret: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text("echo", json!({"message": secret})) != "[redacted q]" {
         assert!(Instant::now() < deadline, "never redacted: {secret}:\n{}", client.process().log());
     }

@@ -20,7 +20,7 @@ fn bytes_read(process: u32) -> u64 {
 /// Each has its own content, so that each is pinned.
 fn put(home: &Home, from: usize, to: usize) {
     for number in from..to {
-        home.put_bytes(&Guest::saying(&format!("{number}")).build(), &format!("p{number:03}"));
+        home.put_bytes(&Guest::returning(&format!("{number}")).build(), &format!("p{number:03}"));
     }
 }
 
@@ -44,7 +44,7 @@ fn the_cost_of_many_plugins_is_linear() {
     // One setting that applies to all of them.
     let (before, began) = (bytes_read(process), Instant::now());
     home.configure("[limits]\ncpu = \"7s\"\n");
-    let deadline = began + crate::support::PATIENCE;
+    let deadline = began + crate::support::TIMEOUT;
     while client.process().log().matches("p239").count() < 2 {
         assert!(Instant::now() < deadline, "never reconfigured:\n{}", client.process().log());
         std::thread::yield_now();
@@ -60,7 +60,7 @@ fn ten_thousand_files_do_no_harm() {
     put(&home, 0, 3);
     let mut client = Client::start(&home);
     client.tools_until(|tools| tools.len() == 3);
-    let guest = Guest::saying("surplus").build();
+    let guest = Guest::returning("surplus").build();
     fs::write(home.path("home/one.wasm"), &guest).expect("a file");
     for number in 0..5_000 {
         fs::hard_link(home.path("home/one.wasm"), home.plugins().join(format!("q{number:04}.wasm"))).expect("a link");
@@ -72,7 +72,7 @@ fn ten_thousand_files_do_no_harm() {
     let lines = client.process().log().lines().count();
     assert!(lines < 3_000, "{lines} lines of log");
     // A new version of a listed plugin is still detected.
-    home.put_bytes(&Guest::saying("1").described("act", "New.").build(), "p001");
+    home.put_bytes(&Guest::returning("1").described("act", "New.").build(), "p001");
     client.tools_until(|tools| tools.contains(&"p001_act".to_owned()));
     drop(client);
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -18,13 +18,13 @@ const NO_WALL: &str = "[sandbox]\nsecond-wall = false\n";
 fn fill(folder: &Path, plugins: &[(&str, &str)]) {
     fs::create_dir_all(folder).expect("a folder");
     for (name, says) in plugins {
-        fs::write(folder.join(format!("{name}.wasm")), Guest::saying(says).build()).expect("a file");
+        fs::write(folder.join(format!("{name}.wasm")), Guest::returning(says).build()).expect("a file");
     }
 }
 
 /// Calls a tool until it returns that; every call until then has an answer.
 fn until(client: &mut Client, tool: &str, says: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.text(tool, json!({})) != says {
         assert!(Instant::now() < deadline, "{tool} does not return {says}\n{}", client.process().log());
     }
@@ -93,8 +93,8 @@ fn an_unreadable_folder_is_logged_once_and_plugins_keep_serving() {
     fs::rename(&served, home.path("away")).expect("a rename");
     fs::rename(home.path("next"), &served).expect("a rename");
     client.process().log_with("read the plugin folder; loaded plugins keep serving");
-    let told = Instant::now();
-    while told.elapsed() < Duration::from_secs(3) {
+    let logged = Instant::now();
+    while logged.elapsed() < Duration::from_secs(3) {
         assert_eq!(client.text("p_version", json!({})), "one");
     }
     assert_eq!(client.process().log().matches("read the plugin folder").count(), 1);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::{Client, first_text};
 use crate::support::guest::Guest;
 use crate::support::home::Home;
@@ -112,12 +112,12 @@ const KINDS: [Kind; 10] = [
 /// Two versions with different tool descriptions, so that clients are notified of each change.
 fn version(number: usize) -> Vec<u8> {
     let answer = ["one", "two"][number % 2];
-    Guest::saying(answer).described("act", &format!("Does {answer}.")).build()
+    Guest::returning(answer).described("act", &format!("Does {answer}.")).build()
 }
 
 /// Calls until that version answers; every call until then has an answer.
 fn until(client: &mut Client, number: usize, what: &str) -> u64 {
-    let (wanted, deadline) = (["one", "two"][number % 2], Instant::now() + PATIENCE);
+    let (wanted, deadline) = (["one", "two"][number % 2], Instant::now() + TIMEOUT);
     let mut calls = 0;
     loop {
         let id = client.post("tools/call", json!({"name": "p_version", "arguments": {}}));
@@ -160,9 +160,9 @@ fn no_way_of_replacing_a_file_loses_a_call_or_repeats_a_notification() {
                 }
                 let log = client.process().log();
                 let rest = client.finish();
-                let told =
+                let repeated =
                     rest.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count();
-                assert_eq!(told, 0, "{what}: notified more than once\n{log}");
+                assert_eq!(repeated, 0, "{what}: notified more than once\n{log}");
                 assert!(!log.contains("removed"), "{what}: {log}");
             });
         }

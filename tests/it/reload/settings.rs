@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 use crate::support::client::Client;
 use crate::support::home::{Home, component};
 
@@ -32,7 +32,7 @@ pub(super) fn denied(result: &Value) -> bool {
 }
 
 pub(super) fn until(client: &mut Client, what: &str, wanted: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !wanted(&add(client)) {
         assert!(Instant::now() < deadline, "never {what}:\n{}", client.process().log());
     }
@@ -99,7 +99,7 @@ fn listings_follow_the_current_grants() {
         listed["resources"].as_array().expect("a list").len()
     };
     let wait = |client: &mut Client, wanted: fn(usize) -> bool| {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !wanted(notes(client)) {
             assert!(Instant::now() < deadline, "the list does not change:\n{}", client.process().log());
         }

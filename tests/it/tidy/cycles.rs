@@ -211,12 +211,12 @@ fn cycles(imports: &BTreeMap<&Path, BTreeSet<Path>>) -> Vec<BTreeSet<Path>> {
 fn import_cycles_are_small() {
     let graph = Graph::of(&sources("host/src"));
     let imports = graph.imports();
-    let told = |cycle: &BTreeSet<Path>| {
+    let description = |cycle: &BTreeSet<Path>| {
         let files: Vec<String> = cycle.iter().map(|path| path.join("/")).collect();
         format!("{} files import each other: {}", files.len(), files.join(", "))
     };
     let found = cycles(&imports);
-    none(&found.iter().filter(|cycle| cycle.len() > LARGEST).map(told).collect::<Vec<_>>());
+    none(&found.iter().filter(|cycle| cycle.len() > LARGEST).map(description).collect::<Vec<_>>());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{GIVEN, Guest};
 
 impl Guest {
     /// Its listing traps without an environment variable.
-    pub fn listing_with_a_variable(mut self) -> Self {
+    pub fn listing_needs_variable(mut self) -> Self {
         let found = format!("(i32.load (i32.const {}))", GIVEN + 4);
         self.listing = format!("(call $environment (i32.const {GIVEN})) (if (i32.eqz {found}) (then unreachable))");
         self
@@ -12,7 +12,7 @@ impl Guest {
 
     /// Adds a tool whose description is `N variables`, the number of environment variables at the
     /// listing, up to nine.
-    pub fn counting_variables_in_list(mut self, name: &str) -> Self {
+    pub fn lists_variable_count(mut self, name: &str) -> Self {
         let at = self.describe(name, "? variables").at;
         let found = format!("(i32.load (i32.const {}))", GIVEN + 4);
         self.listing += &format!(
@@ -22,7 +22,7 @@ impl Guest {
     }
 
     /// Adds a tool whose description differs at each listing.
-    pub fn differing_in_list(mut self, name: &str) -> Self {
+    pub fn lists_differently(mut self, name: &str) -> Self {
         let at = self.describe(name, "8 random").at;
         // Each byte is a letter or a backquote.
         self.listing += &format!(

@@ -34,7 +34,7 @@ const BLOCKS: usize = 90_000;
 
 /// A plugin with all of them, and `version`, which harms nobody.
 pub fn all() -> Vec<u8> {
-    Guest::saying("1")
+    Guest::returning("1")
         .does("spin", bodies::SPIN)
         .does("fill", FILL)
         // Ends well, so that nobody stops calling it.
@@ -61,5 +61,5 @@ pub fn for_the_compiler() -> Result<Vec<u8>> {
         "i32 ".repeat(LOCALS)
     );
     let module = wat::parse_str(format!("(module (memory 1) {function})")).context("make a module")?;
-    Ok(burdened(&Guest::saying("1").build(), &module))
+    Ok(burdened(&Guest::returning("1").build(), &module))
 }

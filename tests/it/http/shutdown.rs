@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use crate::support::events::Events;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, serve};
+use crate::support::http::{HttpConnection, Request, serve};
 use crate::support::process::Process;
-use crate::support::streamable::{Endpoint, alone};
+use crate::support::streamable::{Endpoint, stateless};
 
 const SOON: Duration = Duration::from_secs(1);
 /// A connection with a partial request.
-type Half = Line<TcpStream>;
+type Half = HttpConnection<TcpStream>;
 
 /// Checks that the process exits soon and with success, while partial requests keep sending single
 /// bytes.
@@ -41,14 +41,14 @@ fn ends_soon(process: &mut Process, halves: &mut [Half]) {
 /// Connections that have sent these parts, once the host has had time to read them.
 fn halves(address: SocketAddr, parts: &[&[u8]], of_each: usize) -> Vec<Half> {
     let open = |part: &&[u8]| {
-        let mut line = Line::connect(address);
-        assert!(line.send(part));
-        line
+        let mut connection = HttpConnection::connect(address);
+        assert!(connection.send(part));
+        connection
     };
     let halves: Vec<_> = (0..of_each).flat_map(|_| parts.iter().map(open).collect::<Vec<_>>()).collect();
     // By then each thread of the host has accepted later connections.
     for _ in 0..8 {
-        assert_eq!(Line::connect(address).ask(&Request::new("GET", "/healthz", address)).status, 200);
+        assert_eq!(HttpConnection::connect(address).exchange(&Request::new("GET", "/healthz", address)).status, 200);
     }
     halves
 }
@@ -57,15 +57,15 @@ fn halves(address: SocketAddr, parts: &[&[u8]], of_each: usize) -> Vec<Half> {
 fn begun(address: SocketAddr, seconds: f64) -> Events {
     let mut params = json!({"name": "everything_slow_compute", "arguments": {"seconds": seconds}});
     params["_meta"]["progressToken"] = json!("p");
-    let mut events = Endpoint::new(address).stream(&alone(1, "tools/call", params));
-    assert_eq!(events.message().expect("progress").json()["method"], "notifications/progress");
+    let mut events = Endpoint::new(address).stream(&stateless(1, "tools/call", params));
+    assert_eq!(events.next_message().expect("progress").json()["method"], "notifications/progress");
     events
 }
 
 /// The last message before the stream ends.
 fn result(mut events: Events) -> Value {
     let mut last = Value::Null;
-    while let Some(event) = events.message() {
+    while let Some(event) = events.next_message() {
         last = event.json();
     }
     last
@@ -112,15 +112,17 @@ fn shutdown_does_not_wait_for_partial_requests() {
 fn the_log_says_what_shutdown_waited_for() {
     let home = Home::with(&["everything"]);
     // More than the socket buffers hold.
-    home.put_bytes(&Guest::saying("1").fills("large", 12 << 20).build(), "p");
+    home.put_bytes(&Guest::returning("1").returns_letters("large", 12 << 20).build(), "p");
     home.configure("[limits]\noutput = '16 MiB'\n");
     let (running, unread) = ("requests that were still running", "responses were not read");
 
     let (mut process, address) = serve(&home, &[]);
-    let mut line = Line::connect(address);
-    assert!(line.send(&Endpoint::new(address).post(&alone(1, "tools/call", json!({"name": "p_large"}))).bytes()));
+    let mut connection = HttpConnection::connect(address);
+    assert!(
+        connection.send(&Endpoint::new(address).post(&stateless(1, "tools/call", json!({"name": "p_large"}))).bytes())
+    );
     // The response has begun, and the rest of it is not read.
-    line.stream().read_exact(&mut [0]).expect("an answer");
+    connection.stream().read_exact(&mut [0]).expect("an answer");
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     let log = process.log();

@@ -37,13 +37,13 @@ fn flooded(client: &mut Client, meta: Value) -> (Value, Vec<Value>, Duration) {
     let id = client.post("tools/call", json!({"name": "hostile_flood", "_meta": meta}));
     let answer = client.answer(id);
     let took = started.elapsed();
-    let mut said = Vec::new();
+    let mut received = Vec::new();
     // The client buffers what came before the answer.
     while let Some(message) = client.next_before(Instant::now()) {
-        said.push(message);
+        received.push(message);
     }
     assert_eq!(first_text(&answer["result"]), "1", "{answer}");
-    (answer, said, took)
+    (answer, received, took)
 }
 
 /// The maximum number of notifications in that time.
@@ -53,14 +53,14 @@ fn most((at_once, per_second): (usize, usize), took: Duration) -> usize {
 
 #[test]
 fn a_flood_of_progress_is_rate_limited() {
-    let home = home_of(&Guest::saying("1").steps("flood", FLOOD, ""));
+    let home = home_of(&Guest::returning("1").reports_progress_times("flood", FLOOD, ""));
     for revision in [LEGACY, MODERN] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools();
         let before = client.process().resident();
-        let (_, said, took) = flooded(&mut client, json!({"progressToken": "t"}));
-        assert!(!said.is_empty() && said.len() <= most(STEPS, took), "{} steps in {took:?}", said.len());
-        let steps: Vec<f64> = said
+        let (_, received, took) = flooded(&mut client, json!({"progressToken": "t"}));
+        assert!(!received.is_empty() && received.len() <= most(STEPS, took), "{} steps in {took:?}", received.len());
+        let steps: Vec<f64> = received
             .iter()
             .map(|step| {
                 assert_eq!(step["method"], "notifications/progress", "{step}");
@@ -71,8 +71,8 @@ fn a_flood_of_progress_is_rate_limited() {
         // The last step is always sent.
         assert_eq!(steps.last(), Some(&(FLOOD as f64)), "{steps:?}");
         // Without a progress token there are none.
-        let (_, said, _) = flooded(&mut client, json!({}));
-        assert_eq!(said, Vec::<Value>::new());
+        let (_, received, _) = flooded(&mut client, json!({}));
+        assert_eq!(received, Vec::<Value>::new());
         let left = client.process().resident().saturating_sub(before);
         assert!(left < LEFT, "{left} bytes more");
         assert_eq!(client.finish(), Vec::<Value>::new());
@@ -81,12 +81,12 @@ fn a_flood_of_progress_is_rate_limited() {
 
 #[test]
 fn a_flood_of_messages_is_rate_limited_and_counted() {
-    let home = home_of(&Guest::saying("1").logs("flood", "water", FLOOD, ""));
-    let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+    let home = home_of(&Guest::returning("1").logs("flood", "water", FLOOD, ""));
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, json!({}));
     client.tools();
     let before = client.process().resident();
-    let (_, said, took) = flooded(&mut client, json!({}));
-    check(&said, took);
+    let (_, received, took) = flooded(&mut client, json!({}));
+    check(&received, took);
     client.process().log_with("messages over the call's log limit");
     let left = client.process().resident().saturating_sub(before);
     assert!(left < LEFT, "{left} bytes more");
@@ -95,15 +95,15 @@ fn a_flood_of_messages_is_rate_limited_and_counted() {
     assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
     assert_eq!(client.finish(), Vec::<Value>::new());
 
-    let mut client = Client::able(Process::serve(&home), MODERN, json!({}));
+    let mut client = Client::with_capabilities(Process::serve(&home), MODERN, json!({}));
     client.tools();
-    let (_, said, took) = flooded(&mut client, json!({"io.modelcontextprotocol/logLevel": "debug"}));
-    check(&said, took);
+    let (_, received, took) = flooded(&mut client, json!({"io.modelcontextprotocol/logLevel": "debug"}));
+    check(&received, took);
     assert_eq!(flooded(&mut client, json!({})).1, Vec::<Value>::new());
     assert_eq!(client.finish(), Vec::<Value>::new());
 
-    fn check(said: &[Value], took: Duration) {
-        let (last, rest) = said.split_last().expect("messages");
+    fn check(received: &[Value], took: Duration) {
+        let (last, rest) = received.split_last().expect("messages");
         assert!(!rest.is_empty() && rest.len() <= most(MESSAGES, took), "{} messages in {took:?}", rest.len());
         for message in rest {
             assert_eq!(message["params"], json!({"level": "warning", "logger": "hostile", "data": "water"}));
@@ -118,9 +118,9 @@ fn a_flood_of_messages_is_rate_limited_and_counted() {
 fn each_client_is_notified_of_its_subscriptions() {
     let home = Home::with(&["everything"]);
     let memory = Memory::serve(&home);
-    let beside = memory.beside();
-    let mut one = Client::able(memory, LEGACY, json!({}));
-    let mut other = Client::able(beside, LEGACY, json!({}));
+    let beside = memory.second_connection();
+    let mut one = Client::with_capabilities(memory, LEGACY, json!({}));
+    let mut other = Client::with_capabilities(beside, LEGACY, json!({}));
     one.result("resources/subscribe", json!({"uri": "test://watched-resource"}));
     other.result("resources/subscribe", json!({"uri": "test://static-text"}));
     for uri in ["test://watched-resource", "test://static-text"] {
@@ -134,8 +134,8 @@ fn each_client_is_notified_of_its_subscriptions() {
 
 #[test]
 fn a_plugin_cannot_notify_about_resources_of_another() {
-    let home = home_of(&Guest::saying("1").updates("lie", "test://static-text"));
-    let mut client = Client::able(Process::serve(&home), LEGACY, json!({}));
+    let home = home_of(&Guest::returning("1").updates("lie", "test://static-text"));
+    let mut client = Client::with_capabilities(Process::serve(&home), LEGACY, json!({}));
     for uri in ["test://static-text", "test://watched-resource"] {
         client.result("resources/subscribe", json!({ "uri": uri }));
     }
@@ -151,7 +151,7 @@ fn a_plugin_cannot_notify_about_resources_of_another() {
 fn a_guest_can_observe_its_cancellation() {
     let home = Home::with(&["everything"]);
     for revision in [LEGACY, MODERN] {
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools();
         let meta = json!({"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"});
         let params = json!({"name": "everything_slow_compute", "arguments": {"seconds": 20}, "_meta": meta});
@@ -167,11 +167,11 @@ fn a_guest_can_observe_its_cancellation() {
 /// Its slot is free for the next call well before its limit of a minute.
 #[test]
 fn a_guest_that_ignores_its_cancellation_is_stopped() {
-    let spins = Guest::saying("free").logs("spin", "spinning now", 1, bodies::SPIN);
+    let spins = Guest::returning("free").logs("spin", "spinning now", 1, bodies::SPIN);
     for revision in [LEGACY, MODERN] {
         let home = home_of(&spins);
         home.configure("[plugins.hostile.limits]\nconcurrency = 1\ncpu = \"60s\"\ntimeout = \"60s\"\n");
-        let mut client = Client::able(Process::serve(&home), revision, json!({}));
+        let mut client = Client::with_capabilities(Process::serve(&home), revision, json!({}));
         client.tools();
         let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
         let spin = client.post("tools/call", json!({"name": "hostile_spin", "_meta": meta}));

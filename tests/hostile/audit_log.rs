@@ -10,14 +10,14 @@ use crate::support::home::Home;
 
 /// The log as far as it has been read; it is read incrementally, since a flood makes it long.
 #[derive(Default)]
-pub(crate) struct Trail {
+pub(crate) struct AuditLog {
     records: Vec<Value>,
     read: u64,
     /// Its path in the home, unless it is the default.
     path: Option<&'static str>,
 }
 
-impl Trail {
+impl AuditLog {
     pub(crate) fn at(path: Option<&'static str>) -> Self {
         Self { path, ..Self::default() }
     }
@@ -79,10 +79,10 @@ impl Expected {
             };
             let is_of = |hash: &String| record["content"] == hash.as_str();
             let is_known = self.contents.get(plugin).is_some_and(|all| all.iter().any(is_of));
-            let told = (plugin.is_empty() || record["plugin"] == plugin.as_str() && is_known)
+            let is_correct = (plugin.is_empty() || record["plugin"] == plugin.as_str() && is_known)
                 && record["dur_us"].is_u64()
-                && record["code"].as_str().is_some_and(|said| code.as_ref().is_none_or(|code| said == code));
-            if !told {
+                && record["code"].as_str().is_some_and(|found| code.as_ref().is_none_or(|code| found == code));
+            if !is_correct {
                 return Some(format!("request {id} to {plugin} ({code:?}) is recorded as {record}"));
             }
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Answer, Arena, Asked, Of, SLACK};
+use super::{Answer, Arena, Of, Pending, SLACK};
 use crate::levels::Levels;
 use crate::support::client::first_text;
 use crate::support::home::component;
@@ -13,7 +13,7 @@ impl Arena {
     /// Puts a plugin into the folder, and waits until it is loaded.
     pub(crate) fn loads(&mut self, plugin: &str, bytes: &[u8]) {
         self.home.put_bytes(bytes, plugin);
-        self.taken_up(plugin, bytes);
+        self.wait_until_loaded(plugin, bytes);
     }
 
     /// As [`Arena::loads`], for a compiled guest.
@@ -23,7 +23,7 @@ impl Arena {
     }
 
     /// Waits until the file with this content is in service.
-    pub(crate) fn taken_up(&mut self, plugin: &str, bytes: &[u8]) {
+    pub(crate) fn wait_until_loaded(&mut self, plugin: &str, bytes: &[u8]) {
         let content = self.expected.put(plugin, bytes);
         self.until(&format!("{plugin} is loaded"), |arena| {
             let serves = |record: &&Value| ["load", "swap"].iter().any(|event| record["event"] == *event);
@@ -57,21 +57,21 @@ impl Arena {
     }
 
     /// Starts a call of a tool without waiting.
-    pub(crate) fn ask(&mut self, tool: &str, arguments: Value) -> u64 {
-        self.ask_with(tool, arguments, json!({}))
+    pub(crate) fn start_call(&mut self, tool: &str, arguments: Value) -> u64 {
+        self.start_call_with_meta(tool, arguments, json!({}))
     }
 
-    /// As [`Arena::ask`], with `_meta`.
-    pub(crate) fn ask_with(&mut self, tool: &str, arguments: Value, meta: Value) -> u64 {
+    /// As [`Arena::start_call`], with `_meta`.
+    pub(crate) fn start_call_with_meta(&mut self, tool: &str, arguments: Value, meta: Value) -> u64 {
         let plugin = tool.split('_').next().expect("a name");
-        self.ask_for(plugin, "tools/call", json!({"name": tool, "arguments": arguments, "_meta": meta}))
+        self.start_request(plugin, "tools/call", json!({"name": tool, "arguments": arguments, "_meta": meta}))
     }
 
     /// Starts a request to that plugin without waiting.
-    pub(crate) fn ask_for(&mut self, plugin: &str, method: &str, params: Value) -> u64 {
+    pub(crate) fn start_request(&mut self, plugin: &str, method: &str, params: Value) -> u64 {
         let at = Instant::now();
         let id = self.client.post(method, params);
-        self.open.insert(id, Asked { at, of: Of::Plugin(plugin.to_owned()) });
+        self.open.insert(id, Pending { at, of: Of::Plugin(plugin.to_owned()) });
         id
     }
 
@@ -82,7 +82,7 @@ impl Arena {
 
     /// Calls a tool and returns its result.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let id = self.ask(tool, arguments);
+        let id = self.start_call(tool, arguments);
         let mut answer = self.answer(id);
         assert!(answer.message.get("error").is_none(), "{tool} failed: {}", answer.message);
         answer.message["result"].take()
@@ -96,14 +96,14 @@ impl Arena {
     }
 
     /// Calls a tool, which must return that text.
-    pub(crate) fn says(&mut self, tool: &str, arguments: Value, text: &str) {
+    pub(crate) fn expect_text(&mut self, tool: &str, arguments: Value, text: &str) {
         let result = self.call(tool, arguments);
         assert_eq!(first_text(&result), text, "{tool}");
     }
 
     /// Calls a tool, which must fail with that fault.
     pub(crate) fn fault(&mut self, tool: &str, arguments: Value, code: &str) {
-        let id = self.ask(tool, arguments);
+        let id = self.start_call(tool, arguments);
         self.faulted(id, &[code]);
     }
 
@@ -125,8 +125,8 @@ impl Arena {
         let result = &answer.message["result"];
         let fault = &result["_meta"]["wharf/fault"];
         let code = fault["code"].as_str().unwrap_or("none").to_owned();
-        let is_told = result["isError"] == true && fault["plugin"] == answer.plugin.as_str();
-        assert!(is_told && codes.contains(&code.as_str()), "not {codes:?}: {}", answer.message);
+        let is_attributed = result["isError"] == true && fault["plugin"] == answer.plugin.as_str();
+        assert!(is_attributed && codes.contains(&code.as_str()), "not {codes:?}: {}", answer.message);
         let text = first_text(result);
         // Messages of the engine would quote names chosen by the guest.
         let whole = result.to_string();
@@ -138,7 +138,7 @@ impl Arena {
 
     /// Calls a tool, which must be stopped at that limit.
     pub(crate) fn stopped(&mut self, tool: &str, limit: Duration, code: &str) {
-        let id = self.ask(tool, json!({}));
+        let id = self.start_call(tool, json!({}));
         let (_, took) = self.faulted(id, &[code]);
         assert!(took >= limit && took < limit + SLACK, "{tool} was stopped after {took:?}, not {limit:?}");
         self.over = Some(self.over.unwrap_or_default().max(took - limit));
@@ -156,7 +156,7 @@ impl Arena {
         loop {
             let at = Instant::now();
             let id = self.client.post(&format!("{what}/list"), params);
-            self.open.insert(id, Asked { at, of: Of::Host });
+            self.open.insert(id, Pending { at, of: Of::Host });
             let mut page = self.answer(id).message["result"].take();
             all.append(page[what].as_array_mut().expect("a list"));
             match page.get("nextCursor") {
@@ -170,7 +170,7 @@ impl Arena {
     pub(crate) fn listen(&mut self) {
         let id = self.client.post("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
         self.until("the subscription is acknowledged", |arena| {
-            arena.told.iter().any(|said| said["method"] == "notifications/subscriptions/acknowledged")
+            arena.notifications.iter().any(|message| message["method"] == "notifications/subscriptions/acknowledged")
         });
         self.listening = Some(id);
         // Over HTTP the open stream is one more descriptor.
@@ -185,7 +185,7 @@ impl Arena {
 
     /// The audit log so far.
     pub(crate) fn records(&mut self) -> &[Value] {
-        self.trail.records(&self.home)
+        self.audit_log.records(&self.home)
     }
 
     /// The last audit record about a plugin's file.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::events::Events;
 use crate::support::home::Home;
-use crate::support::http::{Line, Request, told};
+use crate::support::http::{HttpConnection, Request, listening_address};
 use crate::support::process::{Process, command};
 use crate::support::streamable::Endpoint;
 use crate::support::wire::{Received, Wire};
@@ -30,7 +30,7 @@ impl Transport {
     }
 }
 
-pub(crate) struct Door {
+pub(crate) struct Host {
     pub(crate) process: Process,
     posts: Option<Posts>,
 }
@@ -60,9 +60,9 @@ struct Posts {
     streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-impl Door {
+impl Host {
     /// Serves that home, with a secret in its environment.
-    pub(crate) fn open(home: &Home, transport: Transport, start: &Start) -> Self {
+    pub(crate) fn start(home: &Home, transport: Transport, start: &Start) -> Self {
         let mut command = command(home, ["serve".as_ref(), home.plugins().as_os_str()]);
         command.env("SECRET", "password").env("ALICE", ALICE).env("BOB", BOB).args(&start.options);
         if transport == Transport::Stdio {
@@ -73,7 +73,7 @@ impl Door {
             command
         });
         let (sender, messages) = channel();
-        let endpoint = Endpoint::new(told(&process));
+        let endpoint = Endpoint::new(listening_address(&process));
         let posts = Posts { endpoint, token: start.token, sender: Some(sender), messages, streams: Arc::default() };
         Self { process, posts: Some(posts) }
     }
@@ -91,31 +91,31 @@ impl Door {
         let request = Request::new("POST", "/mcp", posts.endpoint.address)
             .with("Accept", "application/json, text/event-stream")
             .json(text);
-        posts.ask(headers.iter().fold(request, |request, (name, value)| request.with(name, value)));
+        posts.send_request(headers.iter().fold(request, |request, (name, value)| request.with(name, value)));
     }
 
     /// Sends a health check, which no plugin handles; the answer is received as a message with that id.
-    pub(crate) fn are_you_there(&mut self, id: u64) {
+    pub(crate) fn probe(&mut self, id: u64) {
         let Some(posts) = &self.posts else {
             return self.process.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
         };
         let (address, sender) = (posts.endpoint.address, posts.sender.clone().expect("not closed by the test"));
         std::thread::spawn(move || {
-            let mut line = Line::connect(address);
-            line.send(&Request::new("GET", "/healthz", address).bytes());
-            if line.response().is_some_and(|response| response.status == 200) {
+            let mut connection = HttpConnection::connect(address);
+            connection.send(&Request::new("GET", "/healthz", address).bytes());
+            if connection.response().is_some_and(|response| response.status == 200) {
                 let _ = sender.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
             }
         });
     }
 
     /// Whether stdout is empty, as it must be while HTTP is served.
-    pub(crate) fn keeps_to_its_transport(&mut self) -> bool {
-        self.posts.is_none() || self.process.receive(Duration::ZERO) == Received::Silence
+    pub(crate) fn stdout_is_silent(&mut self) -> bool {
+        self.posts.is_none() || self.process.receive(Duration::ZERO) == Received::TimedOut
     }
 }
 
-impl Wire for Door {
+impl Wire for Host {
     fn send(&mut self, frame: &str) {
         match &self.posts {
             None => self.process.send(frame),
@@ -123,14 +123,14 @@ impl Wire for Door {
         }
     }
 
-    fn receive(&mut self, patience: Duration) -> Received {
+    fn receive(&mut self, time_limit: Duration) -> Received {
         let Some(posts) = &self.posts else {
-            return self.process.receive(patience);
+            return self.process.receive(time_limit);
         };
-        match posts.messages.recv_timeout(patience) {
+        match posts.messages.recv_timeout(time_limit) {
             Ok(message) => Received::Frame(message),
             Err(RecvTimeoutError::Disconnected) => Received::Closed,
-            Err(RecvTimeoutError::Timeout) => Received::Silence,
+            Err(RecvTimeoutError::Timeout) => Received::TimedOut,
         }
     }
 
@@ -151,24 +151,24 @@ impl Wire for Door {
 impl Posts {
     /// Posts a frame; its answer is a body or a stream.
     fn post(&self, frame: &str) {
-        self.ask(self.endpoint.post_text(frame));
+        self.send_request(self.endpoint.post_text(frame));
     }
 
-    fn ask(&self, mut request: Request) {
+    fn send_request(&self, mut request: Request) {
         if let Some(token) = self.token {
             request = request.with("Authorization", &format!("Bearer {token}"));
         }
         let (address, sender) = (self.endpoint.address, self.sender.clone().expect("not closed by the test"));
         let streams = Arc::clone(&self.streams);
         std::thread::spawn(move || {
-            let mut line = Line::connect(address);
-            line.send(&request.bytes());
+            let mut connection = HttpConnection::connect(address);
+            connection.send(&request.bytes());
             // `None` if the host has exited, which the row detects itself.
-            let Some(response) = line.response() else { return };
+            let Some(response) = connection.response() else { return };
             if response.header("content-type") == Some("text/event-stream") {
-                streams.lock().expect("no panic").push(line.stream().try_clone().expect("a socket"));
-                let mut events = Events::of(line, response);
-                while let Some(event) = events.message() {
+                streams.lock().expect("no panic").push(connection.stream().try_clone().expect("a socket"));
+                let mut events = Events::from_response(connection, response);
+                while let Some(event) = events.next_message() {
                     let _ = sender.send(event.data);
                 }
             } else if !response.body.is_empty() {

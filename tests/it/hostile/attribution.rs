@@ -9,20 +9,20 @@ use crate::support::home::Home;
 
 #[test]
 fn simultaneous_crashes_are_attributed_correctly() {
-    let guest = Guest::saying("1").does("trap", bodies::TRAP).does("memory", bodies::TAKE_MEMORY);
+    let guest = Guest::returning("1").does("trap", bodies::TRAP).does("memory", bodies::TAKE_MEMORY);
     let (home, plugins) = (Home::with(&["echo"]), ["one", "two", "three", "four"]);
     for plugin in plugins {
         home.put_bytes(&guest.build(), plugin);
     }
     let mut client = Client::start(&home);
     client.tools();
-    let mut asked = Vec::new();
+    let mut pending = Vec::new();
     for tool in ["trap", "memory", "version", "trap", "memory", "version"] {
         for plugin in plugins {
-            asked.push((client.post("tools/call", json!({"name": format!("{plugin}_{tool}")})), tool));
+            pending.push((client.post("tools/call", json!({"name": format!("{plugin}_{tool}")})), tool));
         }
     }
-    for (id, tool) in asked {
+    for (id, tool) in pending {
         let answer = client.answer(id);
         let code = &answer["result"]["_meta"]["wharf/fault"]["code"];
         match tool {
@@ -35,10 +35,10 @@ fn simultaneous_crashes_are_attributed_correctly() {
 
 #[test]
 fn a_name_similar_to_anothers_is_logged() {
-    let home = home_of(&Guest::saying("1"));
+    let home = home_of(&Guest::returning("1"));
     let mut client = Client::start(&home);
     client.tools();
-    home.put_bytes(&Guest::saying("2").build(), "h0stile");
+    home.put_bytes(&Guest::returning("2").build(), "h0stile");
     client.tools_until(|tools| tools.contains(&"h0stile_version".to_owned()));
     client.process().log_with("plugin 'h0stile' has a name similar to that of plugin 'hostile'");
     unharmed(client);

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Arena, Asked, Of, SETTINGS};
+use super::{Arena, Of, Pending, SETTINGS};
 use crate::support::MODERN;
 
 /// First id of such requests; other requests have lower ids.
 const FIRST: u64 = 1 << 41;
 
 /// The outcome of a request: `ok`, `failed`, the code of a fault, or the number of an error.
-pub(crate) fn fate(message: &Value) -> String {
+pub(crate) fn outcome_code(message: &Value) -> String {
     let fault = &message["result"]["_meta"]["wharf/fault"]["code"];
     match (message["error"]["code"].as_i64(), fault.as_str()) {
         (Some(code), _) => code.to_string(),
@@ -23,13 +23,13 @@ pub(crate) fn fate(message: &Value) -> String {
 
 impl Arena {
     /// Starts a call of a tool with arguments as raw text, without waiting.
-    pub(crate) fn ask_text(&mut self, tool: &str, arguments: &str) -> u64 {
-        self.ask_params(tool, &format!(r#""arguments":{arguments}"#), "")
+    pub(crate) fn start_call_with_text(&mut self, tool: &str, arguments: &str) -> u64 {
+        self.start_call_with_params(tool, &format!(r#""arguments":{arguments}"#), "")
     }
 
-    /// As [`Arena::ask_text`], with further members of `params`, and of `_meta` (each begins with a
+    /// As [`Arena::start_call_with_text`], with further members of `params`, and of `_meta` (each begins with a
     /// comma).
-    pub(crate) fn ask_params(&mut self, tool: &str, params: &str, meta: &str) -> u64 {
+    pub(crate) fn start_call_with_params(&mut self, tool: &str, params: &str, meta: &str) -> u64 {
         self.texts += 1;
         let id = FIRST + self.texts;
         let abilities = r#"{"elicitation":{"form":{}}}"#;
@@ -39,7 +39,7 @@ impl Arena {
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}",{params},"_meta":{meta}}}}}"#
         );
-        self.open.insert(id, Asked { at: Instant::now(), of: Of::Host });
+        self.open.insert(id, Pending { at: Instant::now(), of: Of::Host });
         let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
         self.client.wire().send_raw(&text, &headers);
         id
@@ -52,7 +52,7 @@ impl Arena {
 
     /// The answer to a request, within that time. The error for an unreadable request has no id, so
     /// such requests must be sent one by one.
-    pub(crate) fn fate_of(&mut self, id: u64, time: Duration) -> Value {
+    pub(crate) fn response_to(&mut self, id: u64, time: Duration) -> Value {
         let what = format!("request {id} is answered");
         self.until_within(time, &what, |arena| arena.answered.contains_key(&id) || !arena.strays.is_empty());
         match self.answered.remove(&id) {
@@ -64,10 +64,10 @@ impl Arena {
         }
     }
 
-    /// Calls a tool with arguments as raw text, and returns its [`fate`].
+    /// Calls a tool with arguments as raw text, and returns its [`outcome_code`].
     pub(crate) fn try_text(&mut self, tool: &str, arguments: &str) -> String {
-        let id = self.ask_text(tool, arguments);
-        fate(&self.fate_of(id, SOON))
+        let id = self.start_call_with_text(tool, arguments);
+        outcome_code(&self.response_to(id, SOON))
     }
 
     /// Answers without a numeric id, until `enough` or the time is over.
@@ -81,11 +81,11 @@ impl Arena {
     }
 
     /// Puts a file into the folder and waits until it is loaded, held or refused; true if it was loaded.
-    pub(crate) fn judged(&mut self, plugin: &str, bytes: &[u8], time: Duration) -> bool {
+    pub(crate) fn loads_or_refuses(&mut self, plugin: &str, bytes: &[u8], time: Duration) -> bool {
         ["load", "swap"].contains(&self.verdict(plugin, bytes, time).as_str())
     }
 
-    /// As [`Arena::judged`], but returns the event in the audit log.
+    /// As [`Arena::loads_or_refuses`], but returns the event in the audit log.
     pub(crate) fn verdict(&mut self, plugin: &str, bytes: &[u8], time: Duration) -> String {
         self.expected.put(plugin, bytes);
         let before = self.records().len();
