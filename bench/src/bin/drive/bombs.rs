@@ -40,7 +40,7 @@ pub fn all() -> Vec<u8> {
         // Ends well, so that nobody stops calling it.
         .does("take", TAKE)
         .does("take-and-crash", &format!("{TAKE} unreachable"))
-        .gives_bytes("output", OUTPUT, OUTPUT / PAGE)
+        .returns_bytes("output", OUTPUT, OUTPUT / PAGE)
         .logs("log", &"x".repeat(1 << 10), LINES, "")
         .does("table", bodies::GROW_TABLE)
         .does("handles", LEAK)
