@@ -43,8 +43,9 @@ const OLD: &str = "\
 
 pub(super) fn target() -> Target {
     assert!(open(OURS, ARGUMENTS).is_ok(), "the format of states has changed: seal the four constants again");
-    let anew = r#"{ "at": [1.5e3, { "a": "\\n:", "b": null }], "why": "old", "id": 7 }"#;
-    let texts = [(OURS, ARGUMENTS), (OURS, anew), (OTHER_KEY, ARGUMENTS), (OTHER_TOOL, ARGUMENTS), (OLD, ARGUMENTS)];
+    let respelled = r#"{ "at": [1.5e3, { "a": "\\n:", "b": null }], "why": "old", "id": 7 }"#;
+    let texts =
+        [(OURS, ARGUMENTS), (OURS, respelled), (OTHER_KEY, ARGUMENTS), (OTHER_TOOL, ARGUMENTS), (OLD, ARGUMENTS)];
     let seeds = texts.map(|(text, arguments)| format!("{text}\n{arguments}").into_bytes()).into();
     let words = vec![
         "\n",

@@ -12,7 +12,7 @@ use crate::support::client::Client;
 use crate::support::guest::Guest;
 use crate::support::home::Home;
 
-/// Some tests replace folders that the second wall would keep the host from opening anew.
+/// Some tests replace folders that the second wall would keep the host from reopening.
 const NO_WALL: &str = "[sandbox]\nsecond-wall = false\n";
 
 fn fill(folder: &Path, plugins: &[(&str, &str)]) {
